@@ -1,4 +1,4 @@
-/** `bootproof audit`: everything that is there, each entry judged, a line for each. */
+/** `bootproof audit`: verifies every entry, and writes a line for each. */
 import type { Command } from "commander";
 import type { AuditFilesEnd } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
@@ -18,10 +18,9 @@ import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 import { isSameFile } from "./write-whole.js";
 
-/** A command line that makes sense. */
 interface AuditRequest {
   readonly inputs: readonly string[];
-  /** Null: none, as the caller said in so many words. */
+  /** Null: `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
@@ -113,7 +112,6 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
   );
 }
 
-/** One file has one use. */
 function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: Flags<"audit">): void {
   if (state === STDIN) args.fault("--state -: a state is a file");
   if (state !== undefined && (out === undefined || out === STDIN))
@@ -136,7 +134,7 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
 }
 
 async function run(request: AuditRequest, io: Io): Promise<number> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
   try {
@@ -201,7 +199,7 @@ function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
       );
 }
 
-/** Results on stdout, no faster than they are read; and until nobody reads them. */
+/** Writes results on stdout no faster than they are read, until the reader is gone. */
 class ResultLines {
   readonly #io: Io;
   readonly #gone = new AbortController();
@@ -211,7 +209,7 @@ class ResultLines {
     io.stdout.once?.("error", () => this.#gone.abort());
   }
 
-  /** Aborted when nobody reads any more. */
+  /** Aborted when the reader is gone. */
   get signal(): AbortSignal {
     return this.#gone.signal;
   }
@@ -236,12 +234,11 @@ function ended(
   const { summary } = end;
   const isBad = summary.accepted < summary.entries;
   if (end.end === "aborted") {
-    // A stdin that nobody ends would keep the process.
+    // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
     if (!isReadNoMore) io.stderr.write(interruptedText(summary.entries, request.state !== undefined));
   } else if (summary.entries === 0) throw emptyInput(request);
   if (!isReadNoMore) io.stderr.write(summaryText(end));
-  // What was not judged is not good.
   if (end.end === "aborted" && !isBad) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
 }
@@ -251,7 +248,7 @@ function emptyInput({ inputs }: AuditRequest): UsageError {
   return new UsageError([`${names}: there is no entry in it: what wrote it may have failed`]);
 }
 
-/** By their names: they are of another copy of the library. */
+/** By name: these errors are of another copy of the library. */
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;

@@ -1,6 +1,4 @@
-/**
- * `bootproof bundle`: evidence, what it was judged by, and the report, in one file that is verified anew years later.
- */
+/** `bootproof bundle`: packs evidence, policy and report into one file that can be verified years later. */
 import type { Command } from "commander";
 import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
@@ -38,10 +36,9 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
   command.action(async (flags: Flags<"bundle">) => finish(await bundle(requestOf(args, flags, io), io)));
 }
 
-/** A command line that makes sense. */
 interface BundleRequest {
   readonly files: EvidenceFiles;
-  /** Undefined: none, as the caller said in so many words. */
+  /** Undefined: `--no-policy`. */
   readonly policy: string | undefined;
   readonly options: Omit<PackOptions, "policy">;
 }

@@ -1,4 +1,4 @@
-/** `bootproof completion`: a script for the shell, made from the commands and options as they are. */
+/** `bootproof completion`: a completion script, made from the registered commands and options. */
 import type { Command, Option } from "commander";
 import type { CompletedCommand, CompletedOption, Values } from "./completion-script.js";
 import { EXIT } from "./exit-codes.js";
@@ -22,7 +22,7 @@ Exit codes: 0 the script is on stdout, 2 there is no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Has to be registered among all the other commands: it tells of them. */
+/** Works only if all other commands are registered too. */
 export function addCompletionCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("completion")
@@ -41,7 +41,7 @@ export function addCompletionCommand(program: Command, io: Io, finish: (code: nu
   });
 }
 
-/** A command and all below it, in the order of the help. `beside`: the commands that it stands among. */
+/** A command and all commands below it, in the order of the help. `beside`: its siblings. */
 async function completed(command: Command, words: string, beside: readonly string[] = []): Promise<CompletedCommand[]> {
   const help = command.createHelp();
   const below = help.visibleCommands(command);
@@ -68,12 +68,11 @@ async function completedOption({ short, long, flags, description, variadic }: Op
   };
 }
 
-/** What may stand there beside options. */
 function operandsOf(command: Command, beside: readonly string[]): Values | Promise<Values> {
   const [argument] = command.registeredArguments;
   if (command.name() === "help") return beside;
   if (argument !== undefined) return valuesOf(argument.name());
-  // Of commands that look at their words themselves, as verify does for a bundle.
+  // Such as verify, which takes a bundle.
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 
@@ -90,7 +89,7 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  // Known to the user only.
+  // Only the user knows these.
   hex: () => [],
   id: () => [],
   name: () => [],

@@ -61,7 +61,7 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./read-yaml.js");
     const release = await parseYaml(files, path, text);
-    // Its faults are kept already.
+    // `files` already has the faults.
     if (release === undefined) throw new MalformedError("release", []);
     return release;
   };

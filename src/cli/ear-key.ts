@@ -1,4 +1,4 @@
-/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. No message shows any of it. */
+/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. Messages never quote it. */
 import { statSync } from "node:fs";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
@@ -10,17 +10,14 @@ import { warnOfReaders } from "./key-files.js";
 const MAX_BYTES = 64 * 1024;
 const A_KEY = "a private key wanted, as a JWK (RFC 7517) or PEM";
 
-/**
- * Reads the key, and tries it: what cannot sign is told before anything is verified. Throws UsageError with what is
- * wrong with it.
- */
+/** Reads and tries the key before anything is verified. Throws UsageError. */
 export async function readEarKey(path: string, io: Io): Promise<SigningJwk> {
   const files = new InputFiles(io);
   const bytes = await files.raw(path, MAX_BYTES);
   const text = bytes && files.textOf(path, bytes);
   files.throwFaults();
   const jwk = await keyOf(text!).catch((error: unknown) => {
-    // What the platform's own errors say may quote the file.
+    // Errors of the platform may quote the file.
     files.fault(path, error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY);
   });
   files.throwFaults();
@@ -45,7 +42,7 @@ function jwkOf(text: string): JsonObject {
   return json;
 }
 
-/** Labels of RFC 7468, and of the formats before it. */
+/** Labels of RFC 7468, and of older formats. */
 async function jwkOfPem(pem: string): Promise<object> {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
     throw new Refusal(

@@ -1,4 +1,4 @@
-/** Evidence from the service, for `fetch` and `verify`. Nothing of it is verified here. */
+/** Evidence from the service, for `fetch` and `verify`. Nothing is verified here. */
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import type { JsonValue } from "../decode/json.js";
 import { printable } from "../report/printable.js";
@@ -6,13 +6,10 @@ import { inTurns } from "../verify/in-turns.js";
 import { type Connection, connect, reached } from "./connection.js";
 import { type Io, UnreachableError } from "./io.js";
 
-/** Answers of the service that are waited for at once: each may be large. */
+/** Concurrent requests: each response may be large. */
 const AT_ONCE = 4;
 
-/**
- * The newest boot proof of each application. Throws {@link UnreachableError} with every failure, each under the name of
- * its application.
- */
+/** Throws {@link UnreachableError} with every failure, each under the name of its application. */
 export async function fetchLatestBootProofs(
   apps: readonly string[],
   connection: Connection,
@@ -36,7 +33,7 @@ export async function fetchLatestBootProofs(
   return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
 }
 
-/** The boot proof of a key, or of the enclave of an application that booted last, as it came. */
+/** The boot proof of a key, or the newest one of an application, as it was received. */
 export async function fetchBootProofOf(
   wanted: { readonly ephemeralKey: string } | { readonly app: string },
   connection: Connection,
@@ -57,8 +54,8 @@ export async function fetchBootProofOf(
 }
 
 /**
- * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not
- * answer it, throws {@link UnreachableError}.
+ * Throws {@link UnreachableError} without the activity itself: app proofs of an id alone do not show what was
+ * requested.
  */
 export async function fetchActivityEvidence(
   wanted: { readonly activityId: string } | { readonly activity: JsonValue },

@@ -1,4 +1,4 @@
-/** `bootproof fetch`: evidence from the service, as JSON on stdout. Nothing of it is verified. */
+/** `bootproof fetch`: writes evidence from the service as JSON on stdout, unverified. */
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { COMPLETED } from "../decode/activity.js";
@@ -47,7 +47,6 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
   });
 }
 
-/** What is asked for, by one of four names. */
 type Wanted =
   | { readonly ephemeralKey: string }
   | { readonly app: string }
@@ -70,7 +69,7 @@ function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefin
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 
-/** An id, where there is no file of that name: `--activity` took ids before it took files. */
+/** `--activity` took ids before it took files. */
 function isOldSpelling(value: string): boolean {
   return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
 }
@@ -92,7 +91,7 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
 }
 
-/** The activity of a file, which has to be done, and of the organization that is asked about. */
+/** It must be completed, and of the organization of the connection. */
 async function activityOf(path: string, { organizationId }: Connection, io: Io): Promise<JsonValue> {
   const { readActivityFile } = await import("./pieces.js");
   const files = new InputFiles(io);
@@ -108,8 +107,8 @@ async function activityOf(path: string, { organizationId }: Connection, io: Io):
 }
 
 /**
- * What is written may be verified later by somebody who does not know what was requested: so only the requested
- * activity is written, and only once it is completed.
+ * Only the requested activity is written, and only if it is completed: a later reader of the file may not know what was
+ * requested.
  */
 function refuseMistaken(
   activity: JsonValue,

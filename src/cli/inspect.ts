@@ -1,4 +1,4 @@
-/** `bootproof inspect`: what a piece of evidence says, verified or not. It is not. */
+/** `bootproof inspect`: shows what a piece of evidence says, unverified. */
 import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";

@@ -1,4 +1,4 @@
-/** `bootproof keygen`: a new API key in a file that only its owner can read. */
+/** `bootproof keygen`: writes a new API key to a file that only its owner can read. */
 import type { Command } from "commander";
 import { printable } from "../report/printable.js";
 import { asClientError } from "./connection.js";
@@ -35,7 +35,7 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
   });
 }
 
-/** Answers the public key. */
+/** Returns the public key. */
 async function makeKey(path: string): Promise<string> {
   const [{ generateApiKey }, { writeApiKeyFile }] = await Promise.all([
     import("../client/stamp.js"),

@@ -1,4 +1,4 @@
-/** A file of another kind than its option takes: what it is, and what takes it. */
+/** Detects a file of another kind than its option takes, and names the option that takes it. */
 import { type Piece, evidenceBeside, isServiceError } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt, listed } from "../errors.js";
@@ -35,7 +35,7 @@ const TAKES = {
 type FileOption = keyof typeof TAKES;
 export type FileCommand = CommandName | "policy drop";
 
-/** What takes each kind: an option; or, where no option does, what to do. */
+/** What takes each kind: an option, or otherwise advice. */
 const KINDS: Readonly<
   Record<EvidenceKind, readonly [is: string, by: `--${OptionName}` | { readonly advice: string }]>
 > = {
@@ -71,15 +71,14 @@ const PIECES: Readonly<Partial<Record<FileOption, Piece>>> = {
   "--activity": "activity",
 };
 
-/** Where a file was given. */
 export interface FilePlace {
   readonly command: FileCommand;
   readonly option: FileOption;
 }
 
 /**
- * The bytes, where they are what the option takes, or of no kind that is known: whoever reads them tells what is wrong
- * with those. Of another kind: undefined, and a fault that names what takes it.
+ * The bytes, if the option takes their kind or the kind is unknown: the reader of the file reports what is wrong with
+ * it. Otherwise undefined, and a fault that names the right option.
  */
 export async function ofKind(
   files: InputFiles,
@@ -95,7 +94,7 @@ export async function ofKind(
   return says === null ? bytes : files.fault(path, says);
 }
 
-/** As {@link ofKind}, for what is JSON where it is right: the value, which is parsed once. */
+/** As {@link ofKind}, for JSON: the parsed value. */
 export async function jsonOfKind(
   files: InputFiles,
   path: string,
@@ -113,7 +112,7 @@ export async function jsonOfKind(
   return json ?? files.decoded(path, () => parseJson(bytes));
 }
 
-/** What is wrong with a file of the right kind, or of none; null where that is nothing. */
+/** What is wrong with a file of the right or an unknown kind; null if nothing. */
 async function jsonFault(file: Uint8Array | JsonValue | undefined, place: FilePlace): Promise<string | null> {
   const json = file instanceof Uint8Array ? attempt(() => parseJson(file)).value : file;
   if (!isJsonObject(json) && !Array.isArray(json)) return null;
@@ -123,7 +122,7 @@ async function jsonFault(file: Uint8Array | JsonValue | undefined, place: FilePl
   return moreThanTaken(json, place);
 }
 
-/** Evidence that a file holds beside what its option takes: it would not be verified. */
+/** Other evidence in the same file, which would not be verified. */
 function moreThanTaken(json: JsonObject | JsonValue[], { command, option }: FilePlace): string | null {
   const piece = PIECES[option];
   if (piece === undefined) return null;
@@ -142,13 +141,12 @@ const TAKEN: Readonly<Record<Piece, string>> = {
   activity: "an activity",
 };
 
-/** What a command leaves out of a bundle and verifies nothing of: `fetch` fetches the boot proofs anew. */
+/** What a command may ignore in a bundle: `fetch` fetches the boot proofs anew. */
 const LEFT_OUT: Readonly<Partial<Record<FileCommand, readonly string[]>>> = {
   pin: ["appProofs", "activity"],
   fetch: ["bootProofs"],
 };
 
-/** The members of a bundle but for its form, and for what the command may leave out. */
 function withoutForm(bundle: JsonObject, command: FileCommand): JsonObject {
   const isForm = (name: string, value: JsonValue): boolean =>
     name === "bundle" ||
@@ -162,7 +160,6 @@ function takes(option: FileOption, kind: EvidenceKind, json?: JsonValue): boolea
   return kinds.includes(kind) || (isJsonObject(json) && members.some((name) => Object.hasOwn(json, name)));
 }
 
-/** What a file is that a command does not take where it was given, and what does. */
 function otherKind(kind: EvidenceKind, command: FileCommand): string {
   const [is, by] = KINDS[kind];
   if (typeof by !== "string") return `${is}: ${by.advice}`;

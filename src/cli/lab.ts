@@ -1,4 +1,4 @@
-/** `bootproof lab`: a local service with software enclaves, until it is interrupted. */
+/** `bootproof lab`: runs a local service with software enclaves until it is interrupted. */
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -50,7 +50,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
   });
 }
 
-/** What the flags may name. */
+/** The values that flags may have. */
 interface Known {
   readonly faults: readonly LabFault[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
@@ -91,9 +91,9 @@ function described({ what, fails, needs }: LabFault): string {
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
-  // Loaded here, since it loads streams: the other commands do without.
+  // Loaded late: it loads streams, which other commands do not need.
   const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
@@ -115,7 +115,7 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   }
 }
 
-/** What a user can do something about becomes a message. */
+/** Turns errors that a user can fix into messages. */
 async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promise<T> {
   const { LabFolderError, StoreInUseError, StoreMissingError } = await import("../lab/index.js");
   try {
@@ -139,14 +139,14 @@ async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promis
 }
 
 interface Greeted {
-  /** Whether the folder goes with the lab. */
+  /** Whether the folder is removed with the lab. */
   readonly temporary: boolean;
-  /** The command as the reader has to type it. */
+  /** The command as the reader types it. */
   readonly bootproof: string;
 }
 
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
-  // What the reader's commands write is in the lab's folder too: elsewhere it might replace something.
+  // In the lab's folder, where the reader's commands cannot overwrite other files.
   const file = (name: string): string => shellWord(join(folder, name));
   const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
     string,

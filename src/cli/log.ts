@@ -1,4 +1,4 @@
-/** `bootproof log`: whether a log of `bootproof watch` is whole. */
+/** `bootproof log`: checks that a log of `bootproof watch` is intact. */
 import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";

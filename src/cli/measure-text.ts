@@ -10,7 +10,6 @@ import type { Flags } from "./option-table.js";
 
 export type Pcrs = Readonly<Record<number, Uint8Array>>;
 
-/** All that was measured. */
 export interface MeasureResult {
   readonly image: { readonly file: string; readonly measured: ImageMeasurement } | null;
   readonly binary: { readonly file: string; readonly pivotHash: Uint8Array } | null;
@@ -84,7 +83,7 @@ function pcrLines(index: number, value: Uint8Array, { image, flags }: MeasureRes
   const hasApplication = (image?.measured.sections ?? []).filter(({ type }) => type === "ramdisk").length > 1;
   const meaning = index === 2 && !hasApplication ? NO_APPLICATION : MEANINGS[index]!;
   const name = { 3: flags.roleArn, 4: flags.instanceId }[index];
-  // Whole and alone in its line: it is there to be copied.
+  // Unbroken on its own line, for copying.
   return [
     page.paint(`PCR${index}`, "bold"),
     ...wrapped(page, "  ", name === undefined ? meaning : `${meaning}: ${printable(name)}`),

@@ -1,4 +1,4 @@
-/** `bootproof measure`: which PCRs an enclave has that boots from an image, and whether a policy pins them. */
+/** `bootproof measure`: the PCRs of an enclave that boots from an image, and whether a policy pins them. */
 import type { Command } from "commander";
 import type { MeasuredComparison } from "../appraise/measured.js";
 import type { Policy } from "../appraise/parsed-policy.js";
@@ -50,7 +50,6 @@ export function addMeasureCommand(program: Command, io: Io, finish: (code: numbe
   });
 }
 
-/** PCR3 and PCR4, or a fault of the command line. */
 async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: ArgumentReader): Promise<Pcrs> {
   if (roleArn === undefined && instanceId === undefined) return {};
   const { measureInstance, measureRole } = await import("../image/measure.js");

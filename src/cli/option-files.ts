@@ -5,7 +5,7 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type InputFiles, readerBeside } from "./files.js";
 import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
 
-/** A policy as it was read from a file that is to be changed. */
+/** A policy, with what rewriting its file needs. */
 export interface PolicySource {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -25,7 +25,7 @@ export async function readPolicyFile(
   return bytes && policy && { path, bytes, policy, options };
 }
 
-/** The trust anchor of a PEM file, named after the file. */
+/** Named after the file. */
 export async function readTrustAnchor(
   files: InputFiles,
   path: string,

@@ -1,10 +1,10 @@
-/** Every option of every command. Commander's options, the types of flags and lists of options come from here. */
+/** Every option of every command. commander's options, the types of flags and lists of options come from here. */
 import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { DEFAULT_KEY_FILE } from "./key-files.js";
 
-/** The word for a value in the help: it names the kind of value, which `completion.ts` completes. */
+/** The word for a value in the help: its kind, which `completion.ts` completes. */
 export type ValueWord =
   | "address"
   | "arn"
@@ -28,10 +28,10 @@ export type ValueWord =
   | "version"
   | "when";
 
-/** With dots: one or more values. Null: a switch without a value. */
+/** With dots: one or more values. Null: a switch. */
 type Value = ValueWord | `${ValueWord}...` | null;
 
-/** Whether an option makes more evidence pass, or less (cli/README.md, "What loosens and what demands"). */
+/** What it does to what passes (cli/README.md, "What loosens and what demands"). */
 type Effect = "loosens" | "demands" | "neither";
 
 export const OPTIONS = {
@@ -99,7 +99,7 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** Of a command: its sentence in the help (null: not shown), and the word for its value where it differs. */
+/** Help null: not shown. Value: only where it differs for this command. */
 type Row = readonly [name: OptionName, help: string | null, value?: Value];
 
 /** A key on the command line is refused, with the reason. */
@@ -290,7 +290,7 @@ export const COMMAND_OPTIONS = {
   stamp: [...KEY],
 } as const satisfies Readonly<Record<string, readonly Row[]>>;
 
-/** A command that has options: `verify`, `policy check`. */
+/** A command with options: `verify`, `policy check`. */
 export type CommandName = keyof typeof COMMAND_OPTIONS;
 
 type RowOf<C extends CommandName> = (typeof COMMAND_OPTIONS)[C][number];
@@ -300,10 +300,9 @@ type FlagName<N extends OptionName> = N extends `no-${infer P}` ? Camel<P> : Cam
 type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
 type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : string;
 
-/** What commander makes of a command line: `--no-policy` is `policy: false`. */
+/** What commander parses: `--no-policy` is `policy: false`. */
 export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
 
-/** Adds the options of the command. */
 export function addOptions(command: Command, name: CommandName): Command {
   const rows: readonly Row[] = COMMAND_OPTIONS[name];
   for (const [option, help, value = OPTIONS[option][0]] of rows) command.addOption(optionOf(option, value, help));

@@ -1,4 +1,4 @@
-/** Readers of option values. Each reports a fault to the arguments, and returns undefined. */
+/** Readers of option values. They report a fault to the arguments, and return undefined. */
 import { fromHex } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
@@ -17,12 +17,11 @@ function oneOf<F extends string>(args: ArgumentReader, formats: readonly F[], te
   return format ?? args.fault(`--format ${text}: one of ${formats.join(", ")} wanted`) ?? "text";
 }
 
-/** The time of `--now`, such as `2026-03-04T05:06:07Z`; `clock` where the option is not given. */
+/** `clock`: the default. */
 export function nowOf(args: ArgumentReader, text: string | undefined, clock: Date): Date | undefined {
   return text === undefined ? clock : timeOf(args, "--now", text);
 }
 
-/** The time of `--at`: a word for one, or an instant. */
 export function atOf(args: ArgumentReader, text: string | undefined): Date | "document" | "now" | undefined {
   if (text === undefined || text === "document" || text === "now") return text;
   return timeOf(args, "--at", text, "document, now, or ");
@@ -37,7 +36,6 @@ function timeOf(args: ArgumentReader, option: string, text: string, words = ""):
 
 const MOST_WORKERS = 1024;
 
-/** The number of threads that `--workers` asks for. */
 export function workersOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("workers")) return undefined;
   const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
@@ -66,7 +64,7 @@ export function parseTime(text: string): Date | null {
   );
   if (parts === null) return null;
   const [, month, day, clock] = parts;
-  // Date turns 30 February into March: parsed without the offset, the day has to stay the same.
+  // Date turns 30 February into March: parsed without the offset, the day must stay the same.
   const local = new Date(`${month}${day}T${clock}Z`);
   if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return null;
   const time = new Date(text.toUpperCase());

@@ -44,7 +44,7 @@ function headline({ sameBytes, kind, version }: PageCheck, name: string): string
   ];
 }
 
-/** Whose name may be anything: it is put into a command to copy only where it is a version. */
+/** The name may be any text: only a version number is put into a command to copy. */
 function otherVersion(file: string, version: string): string[] {
   const isVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/.test(version);
   const command = isVersion ? ` (npx ${TOOL.name}@${version} page --verify FILE)` : "";
@@ -71,7 +71,7 @@ const PARTS: Readonly<Record<PagePart, string>> = {
   end: "its end",
 };
 
-/** Where the page differs: of another version everything may. */
+/** A page of another version may differ anywhere. */
 function detailLines({ version, differsAt, sameReport, differences, faults }: PageCheck): string[] {
   const at =
     differsAt === null || version !== TOOL.version
@@ -102,7 +102,7 @@ const POLICY_OF_THE_PAGE =
   "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
   'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
 
-/** Whose policy it was is said beside the verdict. */
+/** Shown beside the verdict. */
 function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
   if (policyFrom !== "bundle") return [];
   const text = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
@@ -111,7 +111,7 @@ function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
 
 const MAX_QUESTION = 400;
 
-/** What the page's maker had verified, of which the caller is to know that it does not count. */
+/** The settings of the page's maker, which are not used here. */
 function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
   const allowed = [
     ...(allowDebug ? ["allowed debug mode"] : []),

@@ -1,4 +1,4 @@
-/** `bootproof page`: the page that verifies what is dropped on it; and whether a page is what this version makes. */
+/** `bootproof page`: makes the page that verifies files, or checks a page. */
 import type { Command } from "commander";
 import { type PlainPolicy, plainPolicy } from "../appraise/plain-policy.js";
 import { MalformedError } from "../errors.js";
@@ -62,7 +62,7 @@ const WITH_VERIFY = [
   "format",
 ] as const;
 
-/** Null: no page is to be checked. */
+/** Null: no page to check. */
 function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckRequest | null {
   const { verify: file, trustAnchor, request, organizationId, activityId, address: addresses } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
@@ -114,7 +114,7 @@ async function writeVerifier(io: Io): Promise<number> {
 
 interface CheckRequest {
   readonly file: string;
-  /** Undefined: not said, which is good for a page without evidence. */
+  /** Undefined: not given, which is valid for a page without evidence. */
   readonly policy: { readonly file: string } | "none" | "bundle" | undefined;
   readonly trustAnchor: string | undefined;
   readonly now: Date;
@@ -145,7 +145,6 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   return isGood ? exitCodeOf(checked.verification?.report.verdict ?? "verified") : EXIT.rejected;
 }
 
-/** All of it comes from the command line. */
 async function settingOf(files: InputFiles, request: CheckRequest): Promise<Omit<PageCheckOptions, "script">> {
   const { policy, trustAnchor, now, allowDebug } = request;
   const plain = typeof policy === "object" ? await plainPolicyOf(files, policy.file) : undefined;
@@ -175,7 +174,7 @@ async function anchorOf(files: InputFiles, path: string): Promise<{ name: string
 const POLICY_WANTED =
   "the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted. The page's maker chose the policy " +
   "in it, and so what passes";
-/** What this page cannot answer, or its own policy loosens, is wrong with the command line: thrown as such. */
+/** A demand that this page cannot meet, or a policy of its own that loosens, is a fault of the command line. */
 function refuseUsage(error: unknown, path: string): never {
   const file = nameOf(path);
   if (error instanceof MalformedError)

@@ -1,4 +1,4 @@
-/** What `bootproof pin` makes a policy from: boot proofs that were verified, a release, or a build. */
+/** The sources of `bootproof pin`: verified boot proofs, a release, or a build. */
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
@@ -16,13 +16,12 @@ import { type PolicySource, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { parseYaml } from "./read-yaml.js";
 
-/** What was pinned, and what a person has to know of it. */
 interface Pinned {
   readonly made: MadePolicy;
   readonly messages: readonly string[];
 }
 
-/** Null: one of the boot proofs was refused, as was said. */
+/** Null: a boot proof was rejected, and the reason is written. */
 export function pinnedFrom(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -33,7 +32,6 @@ export function pinnedFrom(
   return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
 
-/** Null: one of the boot proofs was refused, as was said. */
 async function pinBootProofs(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -65,7 +63,7 @@ async function pinBootProofs(
   return { made: made.value, messages: adviceOnPinning(judged, made.value) };
 }
 
-/** Those that are given; else, who adds to a policy trusts what it trusts. */
+/** By default those of the policy that is added to, and the AWS Nitro root. */
 async function trustedBy(
   { trustAnchor = [] }: Flags<"pin">,
   base: PolicySource | undefined,
@@ -90,13 +88,12 @@ function pinOptions({ name, appProofType }: Flags<"pin">): PinOptions {
 }
 
 interface PinnedVerdict {
-  /** The file, and which of its boot proofs, where it has several. */
+  /** The file, and the index if it has several boot proofs. */
   readonly label: string;
   readonly report: Report;
   readonly verified: VerifiedBootProof | null;
 }
 
-/** Every failure of every boot proof. */
 async function refuse(judged: readonly PinnedVerdict[], io: Io): Promise<null> {
   const { renderFailures } = await import("../report/text.js");
   const rejected = judged.filter(({ verified }) => verified === null);
@@ -127,7 +124,7 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   ];
 }
 
-/** What the report of every later verification will say, too. */
+/** Reports of later verifications repeat these. */
 function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
@@ -151,7 +148,7 @@ async function pinRelease(flags: Flags<"pin">, files: InputFiles): Promise<Pinne
   };
 }
 
-/** What the command line says of whose deployment it is, where no evidence does. */
+/** The operators of a deployment, which neither release nor build names. */
 async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<ReleaseOptions> {
   const { memberSetFile } = await import("../appraise/pin.js");
   const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
@@ -197,9 +194,7 @@ async function readManifestSet(files: InputFiles, path: string): Promise<JsonVal
   return jsonOfKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
 }
 
-/**
- * What the options of this command close of the questions (appraise/README.md, "What a deployment has to pin").
- */
+/** Options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
 const RELEASE_REMEDY =
   "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says " +
   "whose " +
@@ -214,5 +209,5 @@ export function isCommitmentKind(text: string | undefined): text is CommitmentKi
   return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
-/** Half a kilobyte is an application of a release. What YAML makes of a text takes a thousand times its size. */
+/** An application of a release takes half a kilobyte. Parsed YAML takes a thousand times its size. */
 const MAX_RELEASE_BYTES = 65_536;

@@ -1,7 +1,4 @@
-/**
- * `bootproof pin`: a policy, from evidence that has just been verified, from a published release, or from what was
- * built; new, or in one that is there.
- */
+/** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { Command } from "commander";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
@@ -70,7 +67,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
   });
 }
 
-/** What a policy can be made from: the options that name each. */
+/** The options that name each source. */
 const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "binary"] } as const;
 type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
@@ -89,7 +86,7 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["nonce", ["boot-proof"]],
 ];
 
-/** Where nothing is given, a boot proof is what is missing, and nothing else is told of its options. */
+/** Without a source, only the missing boot proof is reported. */
 function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
@@ -117,7 +114,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   args.throwFaults();
 }
 
-/** What a binary runs in, the people say who approve its manifests, or nobody does. */
+/** A binary alone needs a manifest set, whose members approve the image. */
 function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: Flags<"pin">): void {
   if (image !== undefined) return;
   if (manifestSet === undefined)
@@ -137,7 +134,6 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
   if (appProofType?.includes("")) args.fault("--app-proof-type: empty");
 }
 
-/** Where the policy goes. */
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name } = flags;
   if (name !== undefined && addTo !== undefined)
@@ -147,7 +143,7 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
     args.fault(`--out ${out}: is read here, and would be lost`);
 }
 
-/** Every file that is read, but for the policy that is added to. */
+/** Without the policy of --add-to. */
 function inputsOf({ bootProof = [], release, image, binary, trustAnchor = [], manifestSet }: Flags<"pin">): string[] {
   return [...bootProof, release, image, binary, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
 }
@@ -196,7 +192,7 @@ function namesText(names: readonly string[]): string {
   );
 }
 
-/** The policy with what was made. Throws {@link UsageError} where both together are none. */
+/** Throws {@link UsageError} if the result is no valid policy. */
 async function withAdded(base: PolicySource, made: MadePolicy, target: string): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const edited = attempt(() => addToPolicy(base.bytes, made, base.options));
@@ -232,7 +228,7 @@ function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
   ].map(printable);
 }
 
-/** Anchors that are named by file are looked for beside the policy: elsewhere they would be others, or none. */
+/** Trust anchors are read relative to the policy: elsewhere they would be other files, or missing. */
 async function anchorsElsewhere({ path, options }: PolicySource, text: string, target: string): Promise<string | null> {
   const { parsePolicy } = await import("../appraise/policy.js");
   const anchors = (readFile: ParsePolicyOptions): string =>

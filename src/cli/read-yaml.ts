@@ -2,7 +2,7 @@
 import { listed } from "../errors.js";
 import type { InputFiles } from "./files.js";
 
-/** Every scalar as text: a digest of decimal digits alone is no number. */
+/** Every scalar is text: a digest of decimal digits is no number. */
 export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
   const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
   const lineCounter = new LineCounter();
@@ -11,7 +11,7 @@ export async function parseYaml(files: InputFiles, path: string, text: string): 
     const { line, col } = lineCounter.linePos(offset ?? 0);
     faults.push(`${message} at line ${line}, column ${col}`);
   };
-  // Its own search for keys that are there twice compares each with each.
+  // The library's own search for duplicate keys is quadratic.
   const document = parseDocument(text, { schema: "failsafe", prettyErrors: false, uniqueKeys: false, lineCounter });
   for (const { message, pos } of document.errors) fault(pos[0], message);
   visit(document, {

@@ -1,4 +1,4 @@
-/** What a command line of `bootproof verify` asks for, and what is wrong with it. */
+/** Reads the command line of `bootproof verify`, and reports what is wrong with it. */
 import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
 import type { ReportFormat } from "../report/report.js";
@@ -18,13 +18,12 @@ import { atOf, ephemeralKeyOf, nonceOf, nowOf, reportFormatOf } from "./option-v
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
 
-/** A command line that makes sense. */
 export interface VerifyRequest {
   readonly source: Source;
-  /** Undefined: the bundle's own, as the caller said. False: none, as the caller said in so many words. */
+  /** Undefined: the bundle's own. False: `--no-policy`. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
-  /** The image whose measurements each document has to attest. */
+  /** Each document must attest its measurements. */
   readonly image: string | undefined;
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   readonly expected: ExpectedFlags;
@@ -33,7 +32,6 @@ export interface VerifyRequest {
   readonly level: Level;
 }
 
-/** How much is told: of `quiet` the exit code alone. */
 type Level = Detail | "quiet";
 
 export const WHY_A_POLICY =
@@ -49,7 +47,7 @@ const WHAT_IS_THERE =
   "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
   "connection (--base-url and more), --app, --ephemeral-key or --activity-id alone will do.";
 
-/** What a command line of `verify` asks for. Throws {@link UsageError} with every fault of it. */
+/** Throws {@link UsageError} with every fault. */
 export function requestOf(
   args: ArgumentReader,
   stray: readonly string[],
@@ -103,14 +101,16 @@ function levelOf(args: ArgumentReader): Level {
   return given[0] ?? "normal";
 }
 
-/** What the caller asks for, not what is there: a bundle's maker chose what is inside, and a service may leave out. */
+/**
+ * By the command line, not by the evidence: the maker of a bundle chooses its contents, and a service may omit some.
+ */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
   const others = ["app-proof", "activity", "activity-id", "request", "address"] as const;
   const own = ["boot-proof", "ephemeral-key", "app"] as const;
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-/** Commander has `policy` true where neither --policy nor --no-policy is given. */
+/** `policy` is also false where both were given. */
 function policyOf(args: ArgumentReader, { policy }: Flags<"verify">): VerifyRequest["policy"] {
   if (typeof policy === "string") return policy;
   return args.has("no-policy") ? false : undefined;
@@ -118,7 +118,7 @@ function policyOf(args: ArgumentReader, { policy }: Flags<"verify">): VerifyRequ
 
 const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
 
-/** A file that stands for itself is a bundle, where no other evidence is given. */
+/** A single file without other evidence is a bundle. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
   if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
@@ -131,7 +131,7 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
 
 const TAKES_EVERY_WORD = "--address takes every word up to the next option";
 
-/** A list of addresses takes the file that follows it for one of them. Answers that file, so that no more is missed. */
+/** A variadic --address also takes the file after it. Returns that file, to avoid a second fault. */
 function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[] = []): string | undefined {
   const file = addresses.find(isFileName);
   if (file !== undefined)
@@ -186,7 +186,7 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
   else args.fault(WHY_A_POLICY, PIN_FIRST);
 }
 
-/** Options that say what was asked of an activity need an activity; whose evidence it is, more than boot proofs. */
+/** Expectations of an activity need an activity; an organization needs more than boot proofs. */
 function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
   if (isBundle || flags.activity !== undefined) return;
@@ -203,7 +203,6 @@ function refuseBeside(args: ArgumentReader, option: OptionName, what: string, na
     args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
 }
 
-/** Where the evidence comes from; undefined where there is a fault. */
 function sourceOf(
   args: ArgumentReader,
   flags: Flags<"verify">,
@@ -219,7 +218,7 @@ function sourceOf(
   return connection && { ...fetched, connection };
 }
 
-/** What is there; undefined where nothing is that could be verified. */
+/** Undefined: nothing to verify without fetching. */
 function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
   const demandsOrganization = args.has("organization-id");
@@ -230,7 +229,7 @@ function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: strin
 
 type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
 
-/** What is to be fetched: the boot proof of a key, or what an activity lacks; undefined where neither is named. */
+/** Undefined: nothing is named that could be fetched. */
 function fetchedSource(flags: Flags<"verify">): WithoutConnection<Source> | undefined {
   const { activity, activityId, app, ephemeralKey, appProof = [] } = flags;
   if (app !== undefined) return { kind: "apps", apps: app };
@@ -253,13 +252,13 @@ function refuseIdleConnection(args: ArgumentReader): void {
     );
 }
 
-/** What may have become of the bundle, whose file may have any name. */
+/** --address may have taken the bundle, which may have any name. */
 function perhapsTaken(addresses: readonly string[] = []): string {
   if (addresses.length < 2) return "";
   return ` ${TAKES_EVERY_WORD}: if ${addresses.at(-1)!} is the bundle, give it before --address, or after --.`;
 }
 
-/** The question; a bare document takes none. */
+/** A bare document has no organization. */
 function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);

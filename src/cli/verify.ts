@@ -1,4 +1,4 @@
-/** `bootproof verify`: evidence from files, held against a policy; the report on stdout, the verdict as exit code. */
+/** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
 import type { Command } from "commander";
 import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
@@ -84,7 +84,6 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
   });
 }
 
-/** Answers the exit code. */
 async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io): Promise<number> {
   const { format, level } = request;
   const earKey = await earKeyOf(request, io);
@@ -102,7 +101,7 @@ function refusalText(buts: readonly string[]): string {
   return ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...buts, ""].join("\n");
 }
 
-/** Read before anything is fetched or verified: a key that cannot sign is not worth the wait. */
+/** Before anything is fetched or verified: a key that cannot sign is a fault of the command line. */
 async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
   if (earKey === undefined) return undefined;
   const { readEarKey } = await import("./ear-key.js");
@@ -113,7 +112,7 @@ const POLICY: FilePlace = { command: "verify", option: "--policy" };
 
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const { cryptography } = await import("../verify/cryptography.js");
-  // Chosen while files are read, partly on another thread. Where that fails, verification fails, and says so.
+  // Starts early, partly on another thread. If it fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
   const library = await import("../bootproof.js");
   const { judge, readExpected } = await import("./evidence.js");
@@ -123,7 +122,7 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
     request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor, "verify");
   const expected = await readExpected(files, request.expected);
   const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
-  // What is wrong with files is told before anything is fetched.
+  // Before anything is fetched.
   if ("connection" in request.source) files.throwFaults();
   return judge(
     request.source,
@@ -157,7 +156,7 @@ async function rendered(
     import("../formats/reports.js"),
     import("../bundle/text.js"),
   ]);
-  // Whoever reads only the verdict is told whose policy it was.
+  // Other formats do not show whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
   if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
@@ -172,7 +171,7 @@ async function rendered(
   return REPORT_RENDERERS[format](judged, options);
 }
 
-/** No page is made that `page --verify` would not read. */
+/** A page that `page --verify` could not read is not made. */
 async function pageOf(
   judged: VerifiedSource,
   render: (judged: VerifiedSource) => string | Promise<string>,
@@ -180,13 +179,13 @@ async function pageOf(
   try {
     return await render(judged);
   } catch (error) {
-    // What makes pages is loaded from a file of its own, with a class of its own.
+    // By name: the error is of another copy of the library.
     if (!(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }
 }
 
-/** The exit code is good, and the statement says that nothing passed. */
+/** The exit code is 0, and yet the statement is FAILED. */
 async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise<void> {
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);

@@ -3,15 +3,13 @@ import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
 import type { LogEntry, LogLine, WatchMessage, Watched } from "../watch/index.js";
 
-/** The line of the log. */
 export function entryJson({ bytes }: LogLine): string {
   return `${fromUtf8(bytes)!}\n`;
 }
 
-/** Characters of each reason. */
 const MAX_DETAIL = 200;
 
-/** One line of what was found; what evidence chose is printable in it. */
+/** Text that evidence chose is made printable. */
 export function entryText(entry: LogEntry): string {
   const { n, at, verdict, failed, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);

@@ -1,4 +1,4 @@
-/** `bootproof watch`: hears of every new boot of applications, verifies it, and keeps a log of it. */
+/** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import type { Command } from "commander";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { PolicyPlace, duration } from "../appraise/shapes.js";
@@ -17,7 +17,6 @@ import { ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText } from "./watch-text.js";
 
-/** A command line that makes sense. */
 interface WatchRequest {
   readonly apps: readonly string[];
   readonly ephemeralKeys: readonly string[];
@@ -96,7 +95,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
 
 const DAY_MS = 86_400_000;
 
-/** As policies have durations. */
+/** The same syntax as durations of a policy. */
 function intervalOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("interval")) return undefined;
   const milliseconds = duration.read(text, new PolicyPlace());
@@ -105,7 +104,7 @@ function intervalOf(args: ArgumentReader, text: string): number | undefined {
     : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h wanted, of a day at most`);
 }
 
-/** An address, where it is one and no command. */
+/** Otherwise it is a shell command. */
 function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
@@ -118,7 +117,7 @@ function refuseAddress(args: ArgumentReader, text: string): void {
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
   let log: OpenedLog | undefined;
   try {
@@ -145,7 +144,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   }
 }
 
-/** As plain data: what verifies is another copy of the library than this file's. */
+/** As plain data: `watch` is another copy of the library. */
 async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
   const { plainPolicy } = await import("../appraise/plain-policy.js");
   const files = new InputFiles(io);

@@ -1,4 +1,4 @@
-/** `bootproof worker`: judges for the audits of other machines, by a queue. */
+/** `bootproof worker`: verifies for the audits of other machines, through a queue. */
 import type { Command } from "commander";
 import { auditPolicy } from "./audit-policy.js";
 import { EXIT } from "./exit-codes.js";
@@ -11,10 +11,9 @@ import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
-/** A command line that makes sense. */
 interface WorkerRequest {
   readonly queue: string;
-  /** Null: none, as the caller said in so many words. */
+  /** Null: `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly workers: number | undefined;
@@ -60,7 +59,7 @@ function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }
 }
 
 async function run(request: WorkerRequest, io: Io): Promise<number> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
   try {
     const files = new InputFiles(io);
