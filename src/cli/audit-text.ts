@@ -24,7 +24,7 @@ export class AuditProgressLine {
     this.#total = total;
     this.#startedAt = performance.now();
     this.#loggedAt = this.#startedAt;
-    this.#io.progress("judging");
+    this.#io.progress("verifying");
   }
 
   tell(at: AuditFilesProgress): void {
@@ -51,7 +51,7 @@ interface Pace {
 export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
   const entries = at.summary.entries - first.summary.entries;
   const bytes = at.bytes - first.bytes;
-  const done = `${count(at.summary.entries)} entries judged`;
+  const done = `${count(at.summary.entries)} entries verified`;
   const bad = at.summary.entries - at.summary.accepted;
   const refused = bad > 0 ? `, ${count(bad)} not accepted` : "";
   if (entries <= 0 || seconds <= 0) return done + refused;
@@ -74,9 +74,9 @@ function count(number: number): string {
 
 export function interruptedText(entries: number, hasState: boolean): string {
   const goesOn = hasState
-    ? "the same command goes on from there"
-    : "without --state a run cannot go on: the next one begins anew";
-  return `interrupted: ${count(entries)} entries are judged; ${goesOn}\n`;
+    ? "the same command resumes from there"
+    : "without --state a run cannot be resumed: the next one starts anew";
+  return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
 /** Covers the whole audit, with the part before a resume; only the slowest entry is of this process. */
@@ -88,7 +88,7 @@ export function summaryText({ end, summary, slowest }: AuditFilesEnd): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-const ENDS = { done: "", failed: ", and then ended with the first that is not accepted", aborted: " so far" } as const;
+const ENDS = { done: "", failed: ", then stopped at the first that is not accepted", aborted: " so far" } as const;
 
 function headline({ entries, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)

@@ -39,14 +39,14 @@ const EXAMPLES = `
 INPUT is a file with an entry in each line (NDJSON), - for such lines on stdin, or a folder: each file in it is an
 entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
 app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
-App proofs without a boot proof of their own are judged under those of --boot-proof. Each entry is judged by itself.
+App proofs without a boot proof of their own are verified with those of --boot-proof. Each entry is verified on its own.
 
-The results are one line each, in the order of the input, the same for the same input, policy and --now. What broken
-input comes to is a result too: "malformed". The summary is on stderr.
+Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
+Malformed input has a result too: "malformed". The summary is on stderr.
 
-With --state, a run that was killed or interrupted goes on where it was when the same command is given again: nothing is
-lost and nothing is there twice. A run that has ended goes on, too: what was added to its input is judged, and an input
-that was changed otherwise is refused.
+With --state, the same command resumes a run that was killed or interrupted: no result is lost or written twice. It also
+continues a finished run: entries that were appended to its input are verified, and any other change of the input is
+refused.
 
 Examples:
     $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
@@ -54,16 +54,16 @@ Examples:
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
-    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file is taken for an option
+    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
-Exit codes: 0 every entry is accepted, 1 one is not, 2 wrong usage, unreadable or empty input, a state or a file of
-results that cannot be gone on with, or interrupted before the end; 3 the queue cannot be reached.`;
+Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
+file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached.`;
 
 export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("audit")
-    .summary("verify everything that is there, on all cores: a result for each entry")
-    .description("Verify any number of entries, each by itself, and write a line for each, in their order.")
+    .summary("verify any number of entries on all cores, with a result for each")
+    .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
     .argument("[input...]", "files of lines, folders, or - for lines on stdin")
     .usage("(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--out FILE [--state FILE]] [options]")
     .addHelpText("after", EXAMPLES);
@@ -79,11 +79,11 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([...inputs, ...bootProof, policy || undefined, trustAnchor]);
   refuseFiles(args, inputs, flags);
   if (queue !== undefined && flags.workers !== undefined)
-    args.fault("--workers is for threads of this machine: with --queue, workers of any machine judge");
+    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
   const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
   const options = optionsOf(args, flags, io);
   args.throwFaults();
@@ -104,8 +104,8 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
 }
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
-  const taken = bootProofs.length > 1 ? `, or, after --boot-proof, before it: that takes every word that follows` : "";
-  if (inputs.length === 0) args.fault(`INPUT is wanted: a file of lines, a folder, or - for stdin${taken}`);
+  const taken = bootProofs.length > 1 ? `. --boot-proof takes every word after it: give INPUT first` : "";
+  if (inputs.length === 0) args.fault(`INPUT is required: a file of lines, a folder, or - for stdin${taken}`);
   args.refuseTwice(
     "INPUT",
     inputs.filter((input) => input !== STDIN && input !== ""),
@@ -113,14 +113,15 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
 }
 
 function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: Flags<"audit">): void {
-  if (state === STDIN) args.fault("--state -: a state is a file");
+  if (state === STDIN) args.fault("--state -: a file is required");
   if (state !== undefined && (out === undefined || out === STDIN))
-    args.fault("--state goes with --out FILE only: of what went to stdout nobody can tell what arrived");
+    args.fault("--state requires --out FILE: what a reader of stdout received is not known");
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
-    args.fault("--out and --state are one file: give two");
+    args.fault("--out and --state name the same file: give two files");
   for (const path of files)
-    if (inputs.some((input) => input === path || isSameFile(input, path!))) args.fault(`${path}: is an INPUT, too`);
+    if (inputs.some((input) => input === path || isSameFile(input, path!)))
+      args.fault(`${path}: is also an INPUT: give another file`);
 }
 
 function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {
@@ -194,8 +195,8 @@ function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
   for (const [index, { verdict, failed }] of judged.entries())
     if (verdict === "rejected")
       io.stderr.write(
-        `warning: boot proof ${index + 1} of --boot-proof is rejected itself (${failed.join(", ")}), and so is what ` +
-          `stands under it\n`,
+        `warning: boot proof ${index + 1} of --boot-proof is rejected (${failed.join(", ")}), and so is every entry ` +
+          `that needs it\n`,
       );
 }
 
@@ -245,7 +246,7 @@ function ended(
 
 function emptyInput({ inputs }: AuditRequest): UsageError {
   const names = inputs.map((input) => printable(nameOf(input))).join(", ");
-  return new UsageError([`${names}: there is no entry in it: what wrote it may have failed`]);
+  return new UsageError([`${names}: no entries: the program that wrote it may have failed`]);
 }
 
 /** By name: these errors are of another copy of the library. */
@@ -259,6 +260,6 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   const file = nameOf((error as Error & { readonly file: string }).file);
   const goesOn = state !== undefined && /no space|disk/.test(message);
   return new UsageError([
-    { message, file, ...(goesOn && { advice: "When that is mended, the same command goes on from where it was." }) },
+    { message, file, ...(goesOn && { advice: "After that is fixed, the same command resumes the run." }) },
   ]);
 }

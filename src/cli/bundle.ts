@@ -15,9 +15,8 @@ import { ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
 
 const EXAMPLES = `
-The evidence is verified first; what is rejected is not packed. Certificates that the policy names by file are put into
-the bundle. Who is given a bundle verifies it with bootproof verify: by a policy of their own, or by the one inside,
-which is yours.
+The evidence is verified first, and rejected evidence is not packed. Certificates that the policy names by file are
+included. The recipient verifies the bundle with bootproof verify, against their own policy or against yours inside it.
 
 Examples:
     $ bootproof bundle --boot-proof boot.json --app-proof app.json --policy policy.json > bundle.json
@@ -46,9 +45,8 @@ interface BundleRequest {
 function requestOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): BundleRequest {
   const { bootProof = [], appProof = [], activity, organizationId } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
-  if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
-  if (!choosesPolicy(args))
-    args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
+  if (bootProof.length === 0) args.fault("--boot-proof FILE is required: the evidence to pack");
+  if (!choosesPolicy(args)) args.fault("--policy FILE or --no-policy is required: what the evidence must meet");
   if (!args.has("app-proof") && !args.has("activity")) refuseOrganization(args);
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
@@ -88,7 +86,9 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   }
   const text = jsonDocument(made);
   if (toUtf8(text).length > MAX_BUNDLE_BYTES)
-    throw new UsageError(["the bundle would be larger than 8 MiB, the most that verify reads: make several"]);
+    throw new UsageError([
+      "the bundle would be larger than 8 MiB, which verify does not read: pack the evidence into several bundles",
+    ]);
   io.stdout.write(text);
   return EXIT.good;
 }

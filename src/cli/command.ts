@@ -64,12 +64,12 @@ export class CheckedCommand extends Command {
 
   missingArgument(name: string): void {
     const argument = this.registeredArguments.find((one) => one.name() === name);
-    this.error(`${name.toUpperCase()} is wanted${descriptionOf(argument)}`);
+    this.error(`${name.toUpperCase()} is required${descriptionOf(argument)}`);
   }
 
   optionMissingArgument(option: Option): void {
-    const wanted = (/[<[]([\w-]+)/.exec(option.flags)?.[1] ?? "value").toUpperCase();
-    this.error(`${option.long ?? option.flags}: ${wanted} is wanted after it${descriptionOf(option)}`);
+    const word = (/[<[]([\w-]+)/.exec(option.flags)?.[1] ?? "value").toUpperCase();
+    this.error(`${option.long ?? option.flags}: ${word} is required after it${descriptionOf(option)}`);
   }
 
   _excessArguments(words: readonly string[]): void {
@@ -77,9 +77,7 @@ export class CheckedCommand extends Command {
     const taken = this.registeredArguments;
     const names = taken.map((one) => one.name().toUpperCase()).join(" ");
     const excess = words.slice(taken.length).join(", ");
-    this.error(
-      `too many arguments: ${this.name()} takes ${names === "" ? "none" : `${names} alone`}, and not ${excess}`,
-    );
+    this.error(`too many arguments: ${this.name()} takes ${names === "" ? "none" : `only ${names}`}, not ${excess}`);
   }
 }
 
@@ -104,8 +102,8 @@ function swallowedOptions({ options }: Command, words: readonly string[]): Probl
 
 function tookDash(option: string, value: string): string {
   return (
-    `${option}: took ${value} for its value: is a variable of the shell not set? A value that begins with "-" is ` +
-    `given as ${option}=VALUE`
+    `${option}: took ${value} as its value: a shell variable may be unset. A value that begins with "-" is ` +
+    `written ${option}=VALUE`
   );
 }
 

@@ -34,7 +34,7 @@ _bootproof() {
   if [ "$current" = "=" ]; then current=; fi
   while IFS= read -r line; do
     case "$line" in
-      # Nothing is answered: readline completes file names itself, with quotes and spaces.
+      # No reply: readline completes file names itself, with quotes and spaces.
       @files) return ;;
       @folders) compopt +o default -o dirnames 2>/dev/null; return ;;
     esac

@@ -7,7 +7,7 @@ import type { ValueWord } from "./option-table.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
-Commands, options, their values, ids of checks and files are completed. To have it in every new shell:
+Completes commands, options, their values, check ids and files. To enable it in every new shell:
 
   bash, in ~/.bashrc:
     eval "$(bootproof completion bash)"
@@ -18,7 +18,7 @@ Commands, options, their values, ids of checks and files are completed. To have 
   fish, once:
     bootproof completion fish > ~/.config/fish/completions/bootproof.fish
 
-Exit codes: 0 the script is on stdout, 2 there is no such shell.`;
+Exit codes: 0 the script is on stdout, 2 no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
@@ -34,7 +34,8 @@ export function addCompletionCommand(program: Command, io: Io, finish: (code: nu
   command.action(async (name: string) => {
     args.refuseRepeated();
     const shell = SHELLS.find((one) => one === name);
-    if (shell === undefined) throw new UsageError([`${name}: one of ${SHELLS.join(", ")} wanted`], seeHelpOf(command));
+    if (shell === undefined)
+      throw new UsageError([`${name}: one of ${SHELLS.join(", ")} expected`], seeHelpOf(command));
     const { SCRIPTS } = await import("./completion-script.js");
     io.stdout.write(SCRIPTS[shell](await completed(program, "")));
     finish(EXIT.good);

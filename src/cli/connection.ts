@@ -34,12 +34,12 @@ const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "time
 const RETRIES = 2;
 
 const WHY_NO_KEY =
-  "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
+  "every process of this machine can read a key on the command line, and the shell's history keeps it: " +
   `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
 export const NO_ORGANIZATION =
-  "--organization-id: boot proofs name no organization, so that nothing would be held against it: give app proofs or " +
-  "the activity too, or leave it out";
+  "--organization-id: boot proofs name no organization, so it could not be checked: add app proofs or the activity, " +
+  "or leave it out";
 
 /** Part of the help of each command with a connection. */
 export const CONNECTION_HELP = `
@@ -65,7 +65,7 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
 export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
   if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
     args.fault(
-      `${ENV.organizationId}: empty: is what it was made from not set? Unset it where no organization is meant`,
+      `${ENV.organizationId}: empty: a variable that it is made from may be unset. Unset it to expect no organization`,
     );
 }
 
@@ -84,8 +84,12 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
 
 /** Required settings. */
 const SETTINGS = {
-  baseUrl: { name: "base-url", option: "--base-url URL", question: "where is the service?" },
-  organizationId: { name: "organization-id", option: "--organization-id ID", question: "whose evidence is it?" },
+  baseUrl: { name: "base-url", option: "--base-url URL", question: "the address of the service" },
+  organizationId: {
+    name: "organization-id",
+    option: "--organization-id ID",
+    question: "the organization of the evidence",
+  },
 } as const;
 
 function setting(
@@ -97,7 +101,7 @@ function setting(
   const { name: own, option, question } = SETTINGS[name];
   if (args.isEmpty(own)) return undefined;
   const value = flags[name] ?? io.env[ENV[name]] ?? "";
-  return value === "" ? args.fault(`${option} (or ${ENV[name]}) is wanted: ${question}`) : value;
+  return value === "" ? args.fault(`${option} (or ${ENV[name]}) is required: ${question}`) : value;
 }
 
 /** Reports every fault. Never quotes a key. */
@@ -107,15 +111,16 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)
-    return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
+    return looksLikeKey(file) ? args.fault(`--api-key-file: the name of a file expected: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
   if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
   if (publicKey !== "" || privateKey !== "")
     return args.fault(
-      `${publicKey === "" ? ENV.publicKey : ENV.privateKey} is wanted beside the other half of the key`,
+      `${publicKey === "" ? ENV.publicKey : ENV.privateKey} is required too: the environment has only the other half ` +
+        "of the key",
     );
   return args.fault(
-    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is wanted: what are requests stamped with?`,
+    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is required: the key that stamps requests`,
   );
 }
 
@@ -128,7 +133,7 @@ function looksLikeKey(text: string): boolean {
 function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
   if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
   const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
-  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds wanted, such as 20`);
+  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds expected, such as 20`);
 }
 
 /**
@@ -139,17 +144,16 @@ function timeoutOf(args: ArgumentReader, text: string | undefined): number | und
 function baseUrlFault(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    return "--base-url: an address such as https://api.example.com wanted";
+    return "--base-url: an address such as https://api.example.com expected";
   if (url.username + url.password !== "")
     return "--base-url: without user and password: requests are authenticated by their stamps";
   if (url.search + url.hash !== "") return "--base-url: without query and fragment";
-  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which is added to it";
+  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which bootproof adds";
   if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
   return (
-    `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]), since anybody on the ` +
-    `way could read the requests ` +
-    "and send them again under their stamps. Use https://; where there is none, a tunnel: ssh -L 8080:HOST:PORT, " +
-    "and http://localhost:8080"
+    `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]): others on the way ` +
+    "could read the requests and send them again under their stamps. Use https://, or a tunnel: " +
+    "ssh -L 8080:HOST:PORT, and http://localhost:8080"
   );
 }
 
@@ -215,8 +219,8 @@ export async function reached<T>(answer: Promise<T>, { baseUrl }: Connection): P
 
 /** For messages of the client that lack it. */
 const ADVICE: Readonly<Record<string, string>> = {
-  timeout: ". Try again, or give it longer with --timeout SECONDS.",
-  answer: ". Is --base-url the service's own address?",
+  timeout: ". Try again, or set a longer --timeout SECONDS.",
+  answer: ". Check that --base-url is the service's own address.",
 };
 
 /** Returns an error of the client, and throws any other. */

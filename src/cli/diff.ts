@@ -12,8 +12,8 @@ import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 Two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by content. A
-boot proof is compared with a document, a manifest or an envelope too: by that part alone. Critical changes come first:
-other operators, a roll-back, debug mode, another role; of a policy whatever passes now and did not before.
+boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
+come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
 
 Examples:
     $ bootproof diff yesterday.json today.json
@@ -25,9 +25,9 @@ Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed file
 export function addDiffCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("diff")
-    .summary("tell what changed between two files, worst first, without verifying them")
+    .summary("show what changed between two files, worst first, without verifying them")
     .description(
-      "Tell what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
+      "Show what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
     )
     .argument("<a>", "the file before; - for stdin")
     .argument("<b>", "the file after; - for stdin")

@@ -150,8 +150,8 @@ export async function readExpected(
   if (submitted && organization !== submitted.organizationId) {
     return files.fault(
       request!,
-      `the request is of organization ${submitted.organizationId}, --organization-id (or BOOTPROOF_ORGANIZATION_ID) ` +
-        `says ${organization!}`,
+      `the request is of organization ${submitted.organizationId}, but --organization-id (or ` +
+        `BOOTPROOF_ORGANIZATION_ID) is ${organization!}`,
     );
   }
   if (organization === undefined) return undefined;
@@ -178,7 +178,7 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   if (!isRequest)
     return files.fault(
       path,
-      "not a request as it was submitted: type, timestampMs, organizationId and parameters wanted",
+      "not a request as it was submitted: type, timestampMs, organizationId and parameters expected",
     );
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
@@ -195,20 +195,20 @@ async function judgeBundle(
   if (read !== undefined && !isBundle(read.value)) {
     files.fault(
       file,
-      "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity " +
-        "or --attestation",
+      "not a bundle (bootproof bundle makes them): give other evidence with --boot-proof, --app-proof, --activity or " +
+        "--attestation",
     );
   }
   files.throwFaults();
   const bundle = files.decoded(file, () => decodeBundle(read!.value));
   files.throwFaults();
   if (given.policy === undefined && !bundle!.judgement?.policy) {
-    throw new UsageError([`--bundle-policy: there is no policy in ${file}. Give --policy FILE or --no-policy`]);
+    throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
   }
   const { activity } = bundle!.evidence;
   const { id, type } = given.expected ?? {};
   if (activity === undefined && (id ?? type) !== undefined)
-    throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
+    throw new UsageError([`${file}: an activity is expected, and the bundle has none`]);
   const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));

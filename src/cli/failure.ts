@@ -50,7 +50,7 @@ export async function tellFailure(error: unknown, io: Io, { format, shown }: Fai
 }
 
 const HEADLINES = {
-  [EXIT.usage]: "Nothing was judged",
+  [EXIT.usage]: "Nothing was verified",
   [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
 } as const;
 

@@ -21,7 +21,7 @@ export async function fetchLatestBootProofs(
   const fetched = await inTurns(apps, AT_ONCE, async (app) => {
     try {
       const bootProof = await reached(fetchLatestBootProof(query, app), connection);
-      if (bootProof === null) throw unreachable(connection, ["there is no boot proof of this application"]);
+      if (bootProof === null) throw unreachable(connection, ["the service has no boot proof of this application"]);
       return { app, bootProof };
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
@@ -46,10 +46,7 @@ export async function fetchBootProofOf(
       ? client.query("get_latest_boot_proof", { appName: wanted.app })
       : client.query("get_boot_proof", wanted);
   const { bootProof } = await reached(answer, connection);
-  if (bootProof === undefined)
-    throw unreachable(connection, [
-      "the answer is not what the interface promises: bootProof is missing. Check the base address.",
-    ]);
+  if (bootProof === undefined) throw unreachable(connection, ["the response has no bootProof: check the base address"]);
   return bootProof;
 }
 
@@ -85,9 +82,9 @@ function hostOf({ baseUrl }: Connection): string {
 
 function noActivity(activityId: string, connection: Connection): UnreachableError {
   const advice =
-    `If you have the activity as the service answered it when it was submitted, give it with --activity FILE: ` +
-    "app proofs that were fetched by its id alone say nothing of what was asked.";
-  return unreachable(connection, [`the service does not answer the activity ${activityId} (get_activity). ${advice}`]);
+    "If you have the response to its submission, give that with --activity FILE: app proofs that are fetched by an " +
+    "id alone do not show what was requested.";
+  return unreachable(connection, [`the service does not return the activity ${activityId} (get_activity). ${advice}`]);
 }
 
 export function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {

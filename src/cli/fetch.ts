@@ -15,7 +15,7 @@ import { ephemeralKeyOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
-Nothing is verified: give what is fetched to bootproof verify. The output is
+Nothing is verified here: pass the output to bootproof verify. The output is
   {"bootProof": …}, for verify --boot-proof, with --ephemeral-key and --app;
   a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
 ${CONNECTION_HELP}
@@ -25,7 +25,7 @@ Examples:
     $ bootproof fetch --activity activity.json > bundle.json
     $ bootproof fetch --activity-id ID | bootproof verify - --policy policy.json --organization-id ORG --activity-id ID
 
-Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or has it not.`;
+Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or does not have it.`;
 
 export function addFetchCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -53,13 +53,13 @@ type Wanted =
   | { readonly activityId: string }
   | { readonly activityFile: string };
 
-const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; an id is given with --activity-id ID\n";
+const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; use --activity-id ID for an id\n";
 
 function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefined {
   const { ephemeralKey, app, activity, activityId } = flags;
   if ([ephemeralKey, app, activity, activityId].filter((value) => value !== undefined).length !== 1) {
     return args.fault(
-      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted: what is to be fetched?",
+      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required: what to fetch",
     );
   }
   if (app !== undefined) return { app };
@@ -85,7 +85,7 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
   if (missing.length > 0)
     throw unreachable(
       connection,
-      missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`),
+      missing.map((key) => `the service has no boot proof of the key ${key}, which an app proof of the activity names`),
     );
   const { packEvidence } = await import("../bundle/pack.js");
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
@@ -99,9 +99,12 @@ async function activityOf(path: string, { organizationId }: Connection, io: Io):
   const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
-    files.fault(path, `the activity is of organization ${own.slice(0, 100)}, and ${organizationId} is asked about`);
+    files.fault(
+      path,
+      `the activity is of organization ${own.slice(0, 100)}, but --organization-id is ${organizationId}`,
+    );
   if (typeof status === "string" && status !== COMPLETED)
-    files.fault(path, `the activity is not completed (${status.slice(0, 100)}): fetch it anew, with --activity-id`);
+    files.fault(path, `the activity is not completed (${status.slice(0, 100)}): fetch it again, with --activity-id`);
   files.throwFaults();
   return activity;
 }
@@ -121,8 +124,8 @@ function refuseMistaken(
     .map((name) => {
       const value = answered[name];
       return (
-        `get_activity: answered another activity: ${name} is ` +
-        `${typeof value === "string" ? value.slice(0, 100) : "not there"}, ${wanted[name]} was asked for`
+        `get_activity: the service returned another activity: ${name} is ` +
+        `${typeof value === "string" ? value.slice(0, 100) : "missing"}, ${wanted[name]} was requested`
       );
     });
   const status = answered["status"];
@@ -132,12 +135,12 @@ function refuseMistaken(
       : [
           `the activity ${wanted.id} is not completed ` +
             `(${typeof status === "string" ? status.slice(0, 100) : "it has no status"}): ` +
-            "nothing is written that could be taken for a result",
+            "nothing is written, since it could be mistaken for a result",
         ];
   if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
 }
 
 function noAppProofs(activityId: string, connection: Connection): UnreachableError {
-  const advice = "nothing else proves it, and activities have them that were submitted with generateAppProofs";
-  return unreachable(connection, [`there are no app proofs of the activity ${activityId}: ${advice}`]);
+  const advice = "submit activities with generateAppProofs; nothing else proves them";
+  return unreachable(connection, [`the service has no app proofs of the activity ${activityId}: ${advice}`]);
 }

@@ -2,7 +2,7 @@
 import { fromUtf8 } from "../bytes.js";
 import { isImageStart } from "../image/header.js";
 
-export const IMAGE_ADVICE = "bootproof measure says which PCRs it has";
+export const IMAGE_ADVICE = "bootproof measure shows its PCRs";
 
 /** Null: the format is unknown. */
 export function tooLargeFormat(start: Uint8Array): string | null {
@@ -25,8 +25,8 @@ export function unreadableFormat(bytes: Uint8Array): string | null {
   if (isUtf16WithoutMark(bytes)) return "UTF-16 text without a byte order mark: save it as UTF-8";
   const start = String.fromCharCode(...bytes.subarray(0, 512)).trimStart();
   if (/^(?:\ufeff|\u00ef\u00bb\u00bf)?<(?:!doctype|!--|\?xml|html|head|body)/i.test(start))
-    return "an HTML or XML page, as servers answer for an error: look into it, and fetch the file anew (curl --fail)";
-  return bytes.every(isSpace) ? "empty but for white space: what wrote it may have failed" : null;
+    return "an HTML or XML page, probably a server's error: read it, and fetch the file again (curl --fail)";
+  return bytes.every(isSpace) ? "only white space: the program that wrote it may have failed" : null;
 }
 
 const SAMPLE = 8;
@@ -55,15 +55,15 @@ export function brokenJson(bytes: Uint8Array, fault: string): string {
   const text = fromUtf8(bytes);
   if (text === null) return `${fault}: a binary file, or text in another encoding`;
   const zero = text.indexOf("\0");
-  if (zero >= 0) return `a NUL byte at character ${zero + 1}, which no text has: a binary file, or a damaged copy`;
+  if (zero >= 0) return `a NUL byte at character ${zero + 1}: a binary file, or a damaged copy`;
   if (text.trimStart().startsWith("-----BEGIN ")) return "this is PEM";
   const first = text.split(/\r?\n/).find((line) => !/^[ \t]*(?:#.*)?$/.test(line)) ?? "";
   if (YAML_START.test(first)) return "this looks like YAML: convert it (yq -o json)";
   const rest = restFrom(text, fault);
   if (rest === null) return fault;
   if (fault.startsWith("text after the end") && /^[{[]/.test(rest))
-    return `${fault}: several JSON documents, one after another: put them into one array (jq -s .)`;
-  return CUT_OFF.test(rest) ? `${fault}: it ends in the middle, cut off: write or fetch it anew` : fault;
+    return `${fault}: several JSON documents in one file: put them into one array (jq -s .)`;
+  return CUT_OFF.test(rest) ? `${fault}: the file is cut off: write or fetch it again` : fault;
 }
 
 /** The text from the position in the parser's message; null if it has none. */

@@ -20,7 +20,7 @@ export function nameOf(path: string): string {
 const CHUNK = 65536;
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
-  EISDIR: "is a directory, not a file: name the files in it",
+  EISDIR: "is a directory: name the files in it",
   ENOTDIR: "no such file",
   ENAMETOOLONG: "no such file",
 };
@@ -48,7 +48,7 @@ export class InputFiles {
   async raw(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
-      if (bytes.length === 0) throw new Unreadable("empty: what wrote it may have failed");
+      if (bytes.length === 0) throw new Unreadable("empty: the program that wrote it may have failed");
       this.#read.set(path, bytes);
       return bytes;
     } catch (error) {
@@ -87,7 +87,7 @@ export class InputFiles {
   }
 
   fault(path: string, message: string): undefined {
-    if (path === "") this.faults.push({ message: "an empty file name: is a variable of the shell not set?" });
+    if (path === "") this.faults.push({ message: "an empty file name: a shell variable may be unset" });
     else this.faults.push({ file: printable(nameOf(path)), message: printable(message) });
     return undefined;
   }
@@ -120,7 +120,7 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   const known = tooLargeFormat(start);
   if (known !== null) return new Unreadable(known);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
-  return new Unreadable(`larger than ${size}, the most that is read`);
+  return new Unreadable(`larger than ${size}, the limit`);
 }
 
 export function reasonOf(error: unknown): string {

@@ -26,9 +26,9 @@ const KNOWN =
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("inspect")
-    .summary("show what a piece of evidence, a bundle or a policy says, without verifying it")
+    .summary("show the contents of evidence, a bundle or a policy, without verifying it")
     .description(
-      "Show what evidence, a bundle or a policy says. Nothing is verified: anybody can write a file like that.",
+      "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     )
     .argument("<file>", "what to look at; - for stdin")
     .addHelpText("after", EXAMPLES);

@@ -9,7 +9,7 @@ import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
-The public key, on stdout, is what is registered with the service. The private key is in the file alone.
+Register the public key, on stdout, with the service. The private key is only in the file.
 
 Examples:
     $ bootproof keygen --out key.json
@@ -27,10 +27,10 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(addOptions(command, "keygen"));
   command.action(async ({ out }: Flags<"keygen">) => {
     args.refuseRepeated();
-    if (out === "" || out === "-") args.fault("--out: a file wanted: a private key is not printed");
+    if (out === "" || out === "-") args.fault("--out: a file expected: a private key is not printed");
     args.throwFaults();
     io.stdout.write(`${await makeKey(out ?? DEFAULT_KEY_FILE)}\n`);
-    io.stderr.write(printable(`${out ?? DEFAULT_KEY_FILE} holds the private key; the public key is above`) + "\n");
+    io.stderr.write(printable(`${out ?? DEFAULT_KEY_FILE} has the private key; the public key is above`) + "\n");
     finish(EXIT.good);
   });
 }

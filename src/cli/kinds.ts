@@ -47,17 +47,17 @@ const KINDS: Readonly<
   "attestation document": ["this is a bare attestation document", "--attestation"],
   manifest: [
     "this is a manifest",
-    { advice: "bootproof inspect shows it; a boot proof has it with what vouches for it" },
+    { advice: "bootproof inspect shows it; to verify it, give the boot proof that contains it" },
   ],
   "manifest envelope": [
     "this is a manifest envelope",
-    { advice: "bootproof inspect shows it; a boot proof has it with what vouches for it" },
+    { advice: "bootproof inspect shows it; to verify it, give the boot proof that contains it" },
   ],
   certificate: ["this is a certificate", "--trust-anchor"],
   certificates: ["these are certificates", "--trust-anchor"],
-  bundle: ["this is a bundle", { advice: "it stands for itself: bootproof verify FILE" }],
+  bundle: ["this is a bundle", { advice: "give it alone: bootproof verify FILE" }],
   policy: ["this is a policy", "--policy"],
-  report: ["this is a report, somebody's word", { advice: "verify the evidence it names" }],
+  report: ["this is a report, which proves nothing", { advice: "verify the evidence itself" }],
   release: ["this is a published release", "--release"],
   request: ["this is a request", "--request"],
   "API key": ["this is an API key file", "--api-key-file"],
@@ -129,7 +129,7 @@ function moreThanTaken(json: JsonObject | JsonValue[], { command, option }: File
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, command) : json, piece).flatMap(({ path }) => path || []);
   if (beside.length === 0) return null;
-  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes ${TAKEN[piece]} alone`;
+  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${TAKEN[piece]}`;
   return isBundle ? `${holds}: a bundle is verified as a whole by bootproof verify FILE` : `${holds}: ${A_FILE_EACH}`;
 }
 

@@ -12,16 +12,16 @@ import { ArgumentReader } from "./options.js";
 import { programName, shellWord } from "./program-name.js";
 
 const EXAMPLES = `
-It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it
-listens, lab.json in the data folder says where it is and names the other files there. While it runs, faults are
-switched with PUT {"faults": ["name"]} at its faultsUrl. A fault is refused by verified calls, and by
-\`bootproof verify --activity-id\` after any submit; brackets in the list say which operations it takes, or that only
-verified calls can tell.
+It listens on the loopback interface only, and everything in it is software: for tests, demos and authors of SDKs. Once
+it listens, lab.json in the data folder has its address and the names of the other files there. While it runs, set its
+faults with PUT {"faults": ["name"]} at its faultsUrl. Verified calls refuse every fault, and so does
+\`bootproof verify --activity-id\` after any submit; brackets in the list name the operations that a fault needs, or
+state that only verified calls detect it.
 
 Examples:
     $ bootproof lab
     $ bootproof lab --port 8787 --data ./lab
-    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its answers
+    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its responses
     $ bootproof lab --list-faults`;
 
 export function addLabCommand(program: Command, io: Io, finish: (code: number) => void): void {
@@ -42,7 +42,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
     ]);
     if (flags.listFaults === true)
       for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
-        args.fault(`--${name}: --list-faults starts no lab: give it alone`);
+        args.fault(`--${name}: --list-faults starts no lab: use it alone`);
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);
@@ -62,14 +62,14 @@ function optionsOf(
   known: Known,
   io: Io,
 ): LabOptions {
-  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 wanted`);
-  if (data === "") args.fault("--data: the name of a folder wanted");
+  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 expected`);
+  if (data === "") args.fault("--data: the name of a folder expected");
   for (const name of fault)
     if (!known.faults.some((one) => one.name === name))
-      args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
+      args.fault(`--fault ${name}: unknown fault; see bootproof lab --list-faults`);
   const version = known.versions.find((one) => one === manifestVersion);
   if (manifestVersion !== undefined && version === undefined)
-    args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} wanted`);
+    args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} expected`);
   args.throwFaults();
   return {
     port: Number(port),
@@ -124,11 +124,11 @@ async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promis
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")
       throw new UsageError([
-        `--port ${options.port}: in use by another process. Give another, or 0 for any that is free.`,
+        `--port ${options.port}: in use by another process. Choose another port, or 0 for any free one.`,
       ]);
     if (error instanceof StoreInUseError)
       throw new UsageError([
-        `--data ${options.dataFolder}: in use by another lab. End that one, or give another folder.`,
+        `--data ${options.dataFolder}: in use by another lab. End that lab, or choose another folder.`,
       ]);
     if (error instanceof StoreMissingError)
       throw new UsageError([`--data ${options.dataFolder}: ${message}. Without --data, state is kept in memory.`]);
@@ -183,10 +183,10 @@ Now the service lies: its enclave boots an older manifest, which was approved on
   $ ${bootproof} explain policy.nonce
   ${switchTo("[]")}
 
-Verify the activity that made the wallet, with the app proofs of its addresses, by the policy that the lab has made:
+Verify the activity that created the wallet, with the app proofs of its addresses, against the lab's own policy:
   $ ${bootproof} verify --activity-id ${lab.walletActivityId} ${key} --policy ${file(files.policyFile)}
 
-Ask it something with curl:
+Send a query with curl:
   $ BODY='{"organizationId":"${lab.organizationId}","userId":"${lab.ids.userId}"}'
   $ curl -s ${lab.baseUrl}/public/v1/query/get_user -H 'Content-Type: application/json' ${stamp} --data-binary "$BODY"
 

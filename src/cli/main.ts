@@ -86,7 +86,7 @@ function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
 
 const HEADINGS = {
   evidence: "Verify and keep evidence:",
-  policy: "Say what is expected:",
+  policy: "Define what is expected:",
   explain: "Explain and inspect:",
   service: "The service:",
 } as const;
@@ -130,13 +130,13 @@ function programOf(
 
 /** The first steps in an empty folder. */
 const startHere = (bootproof: string): string => `
-Start here; no account is needed. The first runs a service with software enclaves on this machine, and prints the other
-two with everything filled in, to a first VERIFIED and a first REJECTED:
+Start here; no account is needed. The first command runs a service with software enclaves on this machine, and prints
+the other two with all values filled in, up to a first VERIFIED and a first REJECTED:
     $ ${bootproof} lab
     $ ${bootproof} pin --boot-proof lab-boot.json --trust-anchor lab-trust-anchor.pem --out lab-pinned.json
     $ ${bootproof} verify --boot-proof lab-boot.json --policy lab-pinned.json
 
-Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
+Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 /** The last format on the command line, wherever it is and whatever else is wrong. */
 function failureFormatOf(program: Command, argv: readonly string[]): FailureFormat | null {

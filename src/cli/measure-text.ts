@@ -28,9 +28,9 @@ const MEANINGS: Readonly<Record<number, string>> = {
   4: "the parent instance",
   8: "the certificate that signed the image",
 };
-const NO_APPLICATION = "there is no second ramdisk: a constant, which every such image has";
+const NO_APPLICATION = "no second ramdisk: a constant that every such image has";
 const NOBODY_RUNS_IT =
-  "Nothing here proves that anybody runs it: bootproof verify does, of a boot proof that attests the same values.";
+  "This does not prove that an enclave runs it: verify a boot proof that attests the same values (bootproof verify).";
 
 export function measuredJson({ image, binary, flags, pcrs, policy, comparison, now }: MeasureResult): object {
   const hexed = Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, toHex(value)]));
@@ -111,7 +111,7 @@ function imageLines(file: string, measured: ImageMeasurement, now: Date, page: P
     ...fact("command line", commandLine === null ? "not text" : quoted(commandLine.replace(/[\0\n]$/, ""), MAX_VALUE)),
     ...fact(
       "metadata",
-      metadata === null ? "none" : `${printableStart(JSON.stringify(metadata), MAX_VALUE)} (measured by nobody)`,
+      metadata === null ? "none" : `${printableStart(JSON.stringify(metadata), MAX_VALUE)} (not measured)`,
     ),
     ...fact("signature", signature === null ? "none: PCR8 stays zero" : signatureText(signature, now)),
   ];
@@ -123,7 +123,7 @@ function signatureText(signature: Signature, now: Date): string {
   const until = `${certificate.notBefore.toISOString()} to ${certificate.notAfter.toISOString()}`;
   const note = isValidAt(signature, now)
     ? `valid ${until}`
-    : `NOTE: valid ${until}, and not now: nobody checks that, here or where an enclave boots`;
+    : `NOTE: valid ${until}, not now: neither this command nor a booting enclave checks that`;
   return `good, ${algorithm} by ${subject}; ${note}`;
 }
 
@@ -151,7 +151,7 @@ function nearestLines(nearest: MeasuredDeployment, page: Page): string[] {
       ...expected.map((value, index) => `    ${index === 0 ? "expected" : "      or"} ${value}`),
       `    found    ${found}`,
     ]),
-    ...(unpinned.length === 0 ? [] : wrapped(page, "  ", `pins none of ${unpinned.join(", ")}: any would pass`)),
+    ...(unpinned.length === 0 ? [] : wrapped(page, "  ", `does not pin ${unpinned.join(", ")}: any value would pass`)),
     ...notCompared(nearest, page),
   ];
 }

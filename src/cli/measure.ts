@@ -17,18 +17,18 @@ import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 PCR0 is the whole image: kernel, command line and ramdisks. PCR1 is kernel, command line and the first ramdisk, PCR2 the
-other ramdisks. PCR8 is the certificate that signed the image, where one did; PCR3 the role of the parent instance, PCR4
-the instance. Nothing here proves that anybody runs the image: bootproof verify does, of a boot proof.
+other ramdisks. PCR8 is the certificate that signed the image, if it is signed; PCR3 the role of the parent instance,
+PCR4 the instance. This does not prove that an enclave runs the image: verify a boot proof, with bootproof verify.
 
-With --policy: whether one of its deployments pins what was measured. Each thing that was measured has to be pinned.
+With --policy: whether one of its deployments pins what was measured. It must pin every value that was measured.
 
 Examples:
     $ bootproof measure app.eif
     $ bootproof measure app.eif --binary app --policy policy.json
     $ bootproof measure app.eif --role-arn arn:aws:iam::123456789012:role/Name --format json
 
-Exit codes: 0 measured, and pinned where a policy was given; 1 no deployment of the policy pins it; 2 wrong usage, or a
-file that cannot be read or is no enclave image.`;
+Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, 2 wrong usage, or a file that
+is unreadable or not an enclave image.`;
 
 export function addMeasureCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -42,7 +42,7 @@ export function addMeasureCommand(program: Command, io: Io, finish: (code: numbe
     args.refuseRepeated();
     args.refuseRepeatedStdin([image, flags.binary, flags.policy]);
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
-      args.fault("nothing to measure: FILE or --binary wanted, --role-arn or --instance-id");
+      args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");
     const format = formatOf(args, flags.format);
     const names = await measureNames(flags, args);
     args.throwFaults();

@@ -14,7 +14,7 @@ export function reportFormatOf(args: ArgumentReader, text: string | undefined): 
 
 function oneOf<F extends string>(args: ArgumentReader, formats: readonly F[], text = "text"): F | "text" {
   const format = formats.find((known) => known === text);
-  return format ?? args.fault(`--format ${text}: one of ${formats.join(", ")} wanted`) ?? "text";
+  return format ?? args.fault(`--format ${text}: one of ${formats.join(", ")} expected`) ?? "text";
 }
 
 /** `clock`: the default. */
@@ -30,7 +30,7 @@ export function atOf(args: ArgumentReader, text: string | undefined): Date | "do
 function timeOf(args: ArgumentReader, option: string, text: string, words = ""): Date | undefined {
   return (
     parseTime(text) ??
-    args.fault(`${option} ${text}: ${words}an RFC 3339 date and time wanted, such as 2026-03-04T05:06:07Z`)
+    args.fault(`${option} ${text}: ${words}an RFC 3339 date and time expected, such as 2026-03-04T05:06:07Z`)
   );
 }
 
@@ -40,21 +40,19 @@ export function workersOf(args: ArgumentReader, text: string): number | undefine
   if (args.isEmpty("workers")) return undefined;
   const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
   if (workers > 0 && workers <= MOST_WORKERS) return workers;
-  return args.fault(`--workers ${text}: a number of threads wanted, from 1 to ${MOST_WORKERS}`);
+  return args.fault(`--workers ${text}: a number of threads from 1 to ${MOST_WORKERS} expected`);
 }
 
 export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const key = fromHex(text);
   if (key?.length === QOS_PUBLIC_KEY_LENGTH) return key;
   const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
-  return args.fault(`--ephemeral-key: ${found}, ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits wanted`);
+  return args.fault(`--ephemeral-key: ${found}, ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected`);
 }
 
 export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const nonce = fromHex(text);
-  return nonce !== null && nonce.length > 0
-    ? nonce
-    : args.fault("--nonce: bytes in hex wanted, without 0x, as they were asked for");
+  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex expected, without 0x");
 }
 
 /** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */

@@ -6,10 +6,10 @@ import type { OptionName } from "./option-table.js";
 
 /** `option`, `value`: such as `--policy`. */
 export function tookOption(option: string, value: string): string {
-  return `${option}: took ${value}, an option, for its value: is a variable of the shell not set?`;
+  return `${option}: took ${value}, an option, as its value: a shell variable may be unset`;
 }
 
-const EMPTY = "empty: is a variable of the shell not set?";
+const EMPTY = "empty: a shell variable may be unset";
 
 /** Collects the faults of one command line. */
 export class ArgumentReader {
@@ -56,19 +56,20 @@ export class ArgumentReader {
 
   refuseRepeated(): void {
     for (const option of this.#command.options) {
-      if (!option.variadic && (this.#given.get(option.name()) ?? 0) > 1) this.fault(`${option.long} is given twice`);
+      if (!option.variadic && (this.#given.get(option.name()) ?? 0) > 1)
+        this.fault(`${option.long} is repeated: give it once`);
     }
   }
 
   /** A repeated value may be a typo for another. `option`: such as `--app`. */
   refuseTwice(option: string, values: readonly string[]): void {
     const twice = new Set(values.filter((value, index) => values.indexOf(value) !== index));
-    for (const value of twice) this.fault(`${option} ${value}: given twice`);
+    for (const value of twice) this.fault(`${option} ${value}: repeated: give it once`);
   }
 
   /** stdin can be read once. */
   refuseRepeatedStdin(paths: readonly (string | undefined)[]): void {
-    if (paths.filter((path) => path === STDIN).length > 1) this.fault("- (stdin) can be given for one file only");
+    if (paths.filter((path) => path === STDIN).length > 1) this.fault("only one file can be - (stdin)");
   }
 
   #emptyOperands(): string[] {
@@ -97,7 +98,7 @@ export function seeHelpOf(command: Command): string {
 /** Whether the command line chooses a policy; a fault if it chooses twice. */
 export function choosesPolicy(args: ArgumentReader): boolean {
   const given = (["policy", "no-policy", "bundle-policy"] as const).filter((name) => args.has(name));
-  if (given.length > 1) args.fault(`${given.map((name) => `--${name}`).join(" and ")} contradict each other: give one`);
+  if (given.length > 1) args.fault(`${given.map((name) => `--${name}`).join(" and ")} exclude each other: give one`);
   return given.length > 0;
 }
 

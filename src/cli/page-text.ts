@@ -39,8 +39,8 @@ function headline({ sameBytes, kind, version }: PageCheck, name: string): string
   if (sameBytes) return [`INTACT: ${file} is, byte for byte, ${what} ${OURS} makes${of}.`];
   if (version !== TOOL.version) return otherVersion(file, version!);
   return [
-    `NOT INTACT: ${file} is not ${what} ${OURS} makes${of}. Somebody changed it, or made it otherwise: believe ` +
-      `nothing that it shows, nor what its button answers.`,
+    `NOT INTACT: ${file} is not ${what} ${OURS} makes${of}. It was changed, or made by other means: trust ` +
+      `nothing that it shows, nor the result of its button.`,
   ];
 }
 
@@ -49,8 +49,8 @@ function otherVersion(file: string, version: string): string[] {
   const isVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/.test(version);
   const command = isVersion ? ` (npx ${TOOL.name}@${version} page --verify FILE)` : "";
   return [
-    `NOT CHECKED: ${file} says that ${TOOL.name} ${printable(version)} made it, and this is ${OURS}, which makes ` +
-      `other pages. Whether the file is intact, only that version can say${command}: until then believe nothing that ` +
+    `NOT CHECKED: ${file} states that ${TOOL.name} ${printable(version)} made it, and this is ${OURS}, which makes ` +
+      `other pages. Only that version can check whether the file is intact${command}: until then trust nothing that ` +
       `it shows.`,
   ];
 }
@@ -58,7 +58,7 @@ function otherVersion(file: string, version: string): string[] {
 function scriptLines({ script: { found, expected, same }, version }: PageCheck): string[] {
   if (same) return [`Its script is that of ${OURS}: SHA-256 ${expected}.`];
   const own = found === null ? "It has no script" : `Its script is another one: SHA-256 ${found}`;
-  const other = version === TOOL.version ? ", and the button may answer anything" : "";
+  const other = version === TOOL.version ? ", and its button may report anything" : "";
   return [`${own}; that of ${OURS} is ${expected}${other}.`];
 }
 
@@ -81,16 +81,16 @@ function detailLines({ version, differsAt, sameReport, differences, faults }: Pa
     .slice(0, MAX_SHOWN)
     .map(
       ({ place, page, anew }) =>
-        `${printableStart(place, MAX_VALUE)}: ${valueText(page)} in its report, ${valueText(anew)} in truth`,
+        `${printableStart(place, MAX_VALUE)}: ${valueText(page)} in its report, ${valueText(anew)} by its evidence`,
     );
   const rest = differences.length - shown.length;
-  const said = sameReport === false ? ["The report that it carries is not what its evidence comes to:", ...shown] : [];
+  const said = sameReport === false ? ["Its report does not match its evidence:", ...shown] : [];
   const broken = faults.map(({ path, message }) => `${printable(path === "" ? message : `${path}: ${message}`)}`);
   return [
     ...at,
     ...said,
     ...(rest > 0 ? [`and ${rest} more`] : []),
-    ...(broken.length > 0 ? ["What it carries cannot be verified:", ...broken] : []),
+    ...(broken.length > 0 ? ["Its data cannot be verified:", ...broken] : []),
   ];
 }
 
@@ -99,8 +99,8 @@ function valueText(value: string | null): string {
 }
 
 const POLICY_OF_THE_PAGE =
-  "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
-  'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
+  "the policy came with the page: the page's maker chose what passes, and anyone can make a page that passes. So the " +
+  'verdict is "authentic" at best. Compare it with a policy of your own: --policy FILE.';
 
 /** Shown beside the verdict. */
 function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
@@ -115,14 +115,12 @@ const MAX_QUESTION = 400;
 function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
   const allowed = [
     ...(allowDebug ? ["allowed debug mode"] : []),
-    ...(bootProofsOnly ? ["left out what a policy demands of app proofs"] : []),
+    ...(bootProofsOnly ? ["skipped the policy's rules about app proofs"] : []),
   ];
   const question = expected === null ? "" : printableStart(JSON.stringify(expected), MAX_QUESTION);
   return [
     `The page's maker verified it as of ${[now, ...allowed].join(", and ")}: none of that is used.`,
-    ...(expected === null ? [] : [`The page's maker asked ${question}: that is not asked here.`]),
-    ...(nonce === null
-      ? []
-      : [`The nonce ${printableStart(nonce, MAX_VALUE)} is the one that the page's maker named.`]),
+    ...(expected === null ? [] : [`The page's maker expected ${question}: that is not checked here.`]),
+    ...(nonce === null ? [] : [`The nonce ${printableStart(nonce, MAX_VALUE)} was set by the page's maker.`]),
   ];
 }

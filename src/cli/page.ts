@@ -15,12 +15,12 @@ import { ArgumentReader, choosesPolicy } from "./options.js";
 import { pageCheckJson, pageCheckText } from "./page-text.js";
 
 const EXAMPLES = `
-Without --verify it writes a page to stdout that verifies what is dropped on it: in any browser, without a server or a
-network. The page of a verification is made by bootproof verify --format html.
+Without --verify, it writes a page to stdout that verifies the files dropped on it, in any browser, without a server or
+a network. The page of a verification is made by bootproof verify --format html.
 
-With --verify all that loosens comes from the command line: the time, debug mode and trust anchors that the page was
-made with are not used. The image, the nonce and the key that its maker demanded are demanded again; what its maker
-asked is shown, and not asked. A page without evidence takes no policy.
+With --verify, everything that loosens comes from the command line: the page's own time, debug mode and trust anchors
+are not used. The image, the nonce and the key that its maker demanded are demanded again. Other expectations of its
+maker are shown, but not checked. A page without evidence takes no policy.
 
 Examples:
     $ bootproof page > verifier.html
@@ -29,7 +29,7 @@ Examples:
     $ bootproof page --verify report.html --bundle-policy
 
 Exit codes of --verify: 0 the page is intact and its evidence verified (or authentic, with --no-policy or
---bundle-policy), 1 it is not, 2 no page of bootproof, wrong usage or unreadable file.`;
+--bundle-policy), 1 it is not, 2 not a page of bootproof, wrong usage or unreadable file.`;
 
 export function addPageCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -37,7 +37,7 @@ export function addPageCommand(program: Command, io: Io, finish: (code: number) 
     .summary("make a page that verifies in a browser, or check a page from outside")
     .description(
       "Make a page that verifies evidence in a browser; or check that a page is, byte for byte, what this version " +
-        "makes of the evidence in it, and verify that anew.",
+        "makes from the evidence in it, and verify that evidence again.",
     )
     .usage("[--verify FILE (--policy FILE | --no-policy | --bundle-policy) [options]]")
     .addHelpText("after", EXAMPLES);
@@ -67,10 +67,10 @@ function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckReq
   const { verify: file, trustAnchor, request, organizationId, activityId, address: addresses } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
   for (const name of file === undefined ? WITH_VERIFY : [])
-    if (args.has(name)) args.fault(`--${name}: goes with --verify FILE only`);
+    if (args.has(name)) args.fault(`--${name}: requires --verify FILE`);
   choosesPolicy(args);
   if (trustAnchor !== undefined && !args.has("no-policy") && !args.has("bundle-policy"))
-    args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
   refuseNoOrganization(args, flags);
   const format = formatOf(args, flags.format);
   args.refuseRepeated();
@@ -92,7 +92,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckReq
 function refuseNoOrganization(args: ArgumentReader, { organizationId, request }: Flags<"page">): void {
   for (const name of ["activity-id", "address"] as const)
     if (args.has(name) && organizationId === undefined && request === undefined)
-      args.fault(`--${name}: whose? Give --organization-id, or the request with --request`);
+      args.fault(`--${name}: the organization is required too: give --organization-id, or the request with --request`);
 }
 
 function policyOf(args: ArgumentReader, path: string | undefined): CheckRequest["policy"] {
@@ -172,8 +172,8 @@ async function anchorOf(files: InputFiles, path: string): Promise<{ name: string
 }
 
 const POLICY_WANTED =
-  "the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted. The page's maker chose the policy " +
-  "in it, and so what passes";
+  "the page has evidence: --policy FILE, --no-policy or --bundle-policy is required. The page's maker chose the " +
+  "policy in it, and thus what passes";
 /** A demand that this page cannot meet, or a policy of its own that loosens, is a fault of the command line. */
 function refuseUsage(error: unknown, path: string): never {
   const file = nameOf(path);

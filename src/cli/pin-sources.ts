@@ -114,8 +114,8 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   );
   const { length } = policy.deployments;
   return [
-    `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, whoever's enclave ` +
-      "it is: compare it with a source you trust before you rely on it.",
+    `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, no matter whose ` +
+      "enclave it is: compare it with a source you trust before you rely on it.",
     ...(length < judged.length
       ? [`${judged.length} boot proofs are of ${length === 1 ? "one deployment" : `${length} deployments`}.`]
       : []),
@@ -141,7 +141,7 @@ async function pinRelease(flags: Flags<"pin">, files: InputFiles): Promise<Pinne
   return {
     made: made!,
     messages: [
-      "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
+      "Pinned the contents of the release file, unverified: trust it only as far as you trust its source.",
       ...scopeWarnings(made!.notes),
       ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
     ],
@@ -176,8 +176,8 @@ async function pinBuild(flags: Flags<"pin">, files: InputFiles, io: Io): Promise
   return {
     made: made.value,
     messages: [
-      "Pinned what these files measure, which is worth what their build is: no enclave was asked, and nothing says " +
-        "which source they are of.",
+      "Pinned the measurements of these files. Trust them only as far as you trust their build: no enclave attests " +
+        "them, and nothing shows which source they come from.",
       ...scopeWarnings(notes),
       ...(notes.length > 0 ? [BUILD_REMEDY] : []),
     ],
@@ -196,14 +196,13 @@ async function readManifestSet(files: InputFiles, path: string): Promise<JsonVal
 
 /** Options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
 const RELEASE_REMEDY =
-  "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says " +
-  "whose " +
-  "deployment it is; of a legacy one --manifest-set FILE and --namespace NAME together do.";
+  "A release names image, program and role only. For live documents, add --quorum-key HEX or --manifest-set FILE to " +
+  "pin the operator; for legacy ones, add both --manifest-set FILE and --namespace NAME.";
 
 const BUILD_REMEDY =
-  "An image names no application, and neither it nor a binary says whose deployment it is. --binary FILE names the " +
-  "application; of a live document, --quorum-key HEX or --manifest-set FILE names the operator; of a legacy one " +
-  "--manifest-set FILE and --namespace NAME together name both.";
+  "An image names no application, and neither an image nor a binary names an operator. --binary FILE pins the " +
+  "application; for live documents, --quorum-key HEX or --manifest-set FILE pins the operator; for legacy ones, " +
+  "--manifest-set FILE and --namespace NAME together pin both.";
 
 export function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);

@@ -20,25 +20,25 @@ import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
 const EXAMPLES = `
-FILE is written whole or not at all: where nothing is pinned, it stays as it was. (A shell empties the file after >
-before the command begins.)
+FILE is written as a whole or not at all: if nothing is pinned, it does not change. (A shell empties the file after >
+before the command starts.)
 
 Examples:
   From a boot proof, which is verified first: read what was pinned before you rely on it.
     $ bootproof pin --boot-proof boot.json --name "signer, production" --out policy.json
     $ bootproof policy check policy.json
 
-  Several at once; what pins the same stands in the policy once:
+  Several at once; deployments that pin the same are written once:
     $ bootproof pin --boot-proof signer.json notarizer.json bundle.json --out policy.json
 
-  A roll-out: the new deployment beside the old one, until the old one is dropped. What is there already is not added.
+  A roll-out: the new deployment beside the old one, until the old one is dropped. Duplicates are not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
   From the measurements that a service publishes with a release:
     $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
 
-  A release does not say whose deployment it is: who may approve its manifests, or which quorum key it holds, does.
+  A release names no operator: the set that may approve its manifests, or its quorum key, does.
     $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
 
   From what you built, before any enclave runs it, in a role of your account:
@@ -91,20 +91,20 @@ function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
   if (given.length === 0)
-    args.fault("--boot-proof FILE, --release FILE or --image FILE is wanted: what is there to pin?");
+    args.fault("--boot-proof FILE, --release FILE or --image FILE is required: the source of the policy");
   if (given.length > 1)
-    args.fault(`${options.map((option) => `--${option}`).join(" and ")} do not go together: give one`);
+    args.fault(`${options.map((option) => `--${option}`).join(" and ")} exclude each other: give one`);
   return given[0] ?? "boot-proof";
 }
 
 function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   const source = sourceOf(args);
   if (source === "release" && flags.app === undefined)
-    args.fault("--release needs --app NAME: which application of the release?");
+    args.fault("--release requires --app NAME: the application of the release");
   for (const [option, own] of GOES_WITH) {
     const names = own.flatMap((name) => SOURCES[name].map((one) => `--${one}`)).join(", ");
     const either = names.replace(/, ([^,]+)$/, " or $1");
-    if (!own.includes(source) && args.has(option)) args.fault(`--${option} goes with ${either} only`);
+    if (!own.includes(source) && args.has(option)) args.fault(`--${option} requires ${either}`);
   }
   if (source === "build") refuseBuild(args, flags);
   refuseValues(args, flags);
@@ -119,28 +119,28 @@ function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: Flag
   if (image !== undefined) return;
   if (manifestSet === undefined)
     args.fault(
-      "--binary alone leaves open which image runs it, and any image can say that it runs this binary: give --image " +
-        "FILE too, or --manifest-set FILE, whose members approve the image",
+      "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +
+        "--manifest-set FILE, whose members approve the image",
     );
-  if (roleArn !== undefined) args.fault("--role-arn goes with --image only");
+  if (roleArn !== undefined) args.fault("--role-arn requires --image");
 }
 
 function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: Flags<"pin">): void {
   if (commitment !== undefined && !isCommitmentKind(commitment))
-    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
+    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} expected`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
-    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex wanted`);
+    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex expected`);
   if (nonce !== undefined) nonceOf(args, nonce);
-  if (appProofType?.includes("")) args.fault("--app-proof-type: empty");
+  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: a type expected");
 }
 
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name } = flags;
   if (name !== undefined && addTo !== undefined)
-    args.fault("--name is of a new policy: the one of --add-to keeps its own");
-  if (addTo === STDIN && out === undefined) args.fault("--add-to - needs --out FILE: stdin cannot be rewritten");
+    args.fault("--name sets the name of a new policy: that of --add-to keeps its own");
+  if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
   if (out !== undefined && out !== STDIN && inputsOf(flags).some((input) => isSameFile(input, out)))
-    args.fault(`--out ${out}: is read here, and would be lost`);
+    args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);
 }
 
 /** Without the policy of --add-to. */
@@ -213,16 +213,16 @@ async function withAdded(base: PolicySource, made: MadePolicy, target: string): 
   };
 }
 
-const NOTHING_ADDED = "with no deployment added: what was to be added is there already";
+const NOTHING_ADDED = "with no deployment added: the policy has it already";
 
 const TYPES_REMEDY =
-  'Say of each deployment there what its application may sign, "appProofs": {"types": ["…"]}, and of the new one ' +
-  "with --app-proof-type TYPE…";
+  'Set what the application of each deployment may sign: "appProofs": {"types": ["…"]} in the file, and ' +
+  "--app-proof-type TYPE… for the new one";
 
 function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
   const asksForTypes = faults.some((fault) => fault.path.endsWith("appProofs.types"));
   return [
-    `${path}: left as it was, since with what was to be added it would be no good policy:`,
+    `${path}: unchanged, since the addition would make it an invalid policy:`,
     ...faults.map((one) => faultText([one])),
     ...(asksForTypes ? [TYPES_REMEDY] : []),
   ].map(printable);
@@ -238,5 +238,5 @@ async function anchorsElsewhere({ path, options }: PolicySource, text: string, t
         .join(),
     ).value ?? "";
   if (anchors({ readFile: readerBeside(target) }) === anchors(options)) return null;
-  return `its trust anchors are named by file, beside ${path}: put it into that folder, where they are found`;
+  return `its trust anchors are files beside ${path}: write it into the same folder, so that they are found`;
 }

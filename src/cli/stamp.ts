@@ -10,8 +10,8 @@ import { ArgumentReader } from "./options.js";
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const EXAMPLES = `
-What is stamped are the bytes of stdin, to the last line feed: send the very same bytes (curl: --data-binary, not -d).
-The key is that of --api-key-file, or of BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY.
+The stamp covers every byte of stdin, up to the last line feed: send the same bytes (curl: --data-binary, not -d). The
+key comes from --api-key-file, or from BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY.
 
 Examples:
     $ curl "$BASE_URL/public/v1/query/get_user" --data-binary @body.json -H "Content-Type: application/json" \\

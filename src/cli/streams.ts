@@ -25,7 +25,7 @@ export async function* fileStream(
     onBytes(bytes);
     yield piece;
   }
-  if (bytes === 0) throw unreadable(path, "empty: what wrote it may have failed");
+  if (bytes === 0) throw unreadable(path, "empty: the program that wrote it may have failed");
 }
 
 async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {

@@ -35,17 +35,17 @@ export interface VerifyRequest {
 type Level = Detail | "quiet";
 
 export const WHY_A_POLICY =
-  "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
+  "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code";
 const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy is wanted: whoever made the bundle chose its policy, and so " +
+  "--policy FILE, --no-policy or --bundle-policy is required: the maker of the bundle chose its policy, and thus " +
   "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
-With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
+With --no-policy the verdict is at best "authentic": a genuine enclave, no matter whose.`;
 
 const WHAT_IS_THERE =
-  "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
-  "connection (--base-url and more), --app, --ephemeral-key or --activity-id alone will do.";
+  "--boot-proof FILE (or --attestation FILE) is required: the evidence to verify. A bundle is given alone; with a " +
+  "connection (--base-url and more), --app, --ephemeral-key or --activity-id is enough.";
 
 /** Throws {@link UsageError} with every fault. */
 export function requestOf(
@@ -71,7 +71,7 @@ export function requestOf(
     flags.earKey,
   ]);
   const format = reportFormatOf(args, flags.format);
-  if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key goes with --format ear only");
+  if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
   const level = levelOf(args);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
@@ -81,7 +81,7 @@ export function requestOf(
   const { earKey, image } = flags;
   return {
     source: source!,
-    policy: policyOf(args, flags),
+    policy,
     trustAnchor,
     image,
     options,
@@ -96,8 +96,7 @@ const LEVELS = ["summary", "quiet", "verbose"] as const;
 
 function levelOf(args: ArgumentReader): Level {
   const given = LEVELS.filter((level) => args.has(level));
-  if (given.length > 1)
-    args.fault(`${given.map((level) => `--${level}`).join(" and ")} contradict each other: give one`);
+  if (given.length > 1) args.fault(`${given.map((level) => `--${level}`).join(" and ")} exclude each other: give one`);
   return given[0] ?? "normal";
 }
 
@@ -110,12 +109,6 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-/** `policy` is also false where both were given. */
-function policyOf(args: ArgumentReader, { policy }: Flags<"verify">): VerifyRequest["policy"] {
-  if (typeof policy === "string") return policy;
-  return args.has("no-policy") ? false : undefined;
-}
-
 const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
 
 /** A single file without other evidence is a bundle. */
@@ -123,8 +116,8 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
   if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
     args.fault(
-      `${file}: what is it? Give it after --boot-proof, --app-proof, --activity or --policy; or alone, if it is a ` +
-        `bundle`,
+      `${file}: a file without an option: give it after --boot-proof, --app-proof, --activity or --policy; or alone, ` +
+        `if it is a bundle`,
     );
   return undefined;
 }
@@ -144,15 +137,14 @@ function isFileName(word: string): boolean {
 }
 
 function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
-  for (const app of apps.filter(isFileName))
-    args.fault(`--app ${app}: a file, and the name of an application is wanted`);
+  for (const app of apps.filter(isFileName)) args.fault(`--app ${app}: a file: the name of an application is required`);
   args.refuseTwice("--app", apps);
 }
 
 function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   refuseUnsaidPolicy(args, isBundle);
   if (flags.trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
   refuseBeside(args, "attestation", "is for a bare document", [
     "boot-proof",
     "app-proof",
@@ -174,13 +166,12 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
     "address",
   ]);
   refuseApps(args, flags.app);
-  refuseBeside(args, "activity-id", "asks for an activity", ["ephemeral-key"]);
+  refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
 }
 
 function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
-  if (args.has("bundle-policy") && !isBundle)
-    args.fault("--bundle-policy: the policy inside a bundle, and no bundle is given");
+  if (args.has("bundle-policy") && !isBundle) args.fault("--bundle-policy requires a bundle, which has the policy");
   if (choosesPolicy(args)) return;
   if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
   else args.fault(WHY_A_POLICY, PIN_FIRST);
@@ -192,15 +183,14 @@ function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isB
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
   for (const name of ["activity-id", "request"] as const) {
-    if (args.has(name) && !isFetched)
-      args.fault(`--${name}: asked of an activity, and none is given: --activity FILE is wanted`);
+    if (args.has(name) && !isFetched) args.fault(`--${name}: checked against an activity: --activity FILE is required`);
   }
 }
 
 function refuseBeside(args: ArgumentReader, option: OptionName, what: string, names: readonly OptionName[]): void {
   const others = args.has(option) ? names.filter((name) => args.has(name)) : [];
   if (others.length > 0)
-    args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
+    args.fault(`--${option} ${what}, and excludes ${others.map((name) => `--${name}`).join(", ")}`);
 }
 
 function sourceOf(
@@ -247,8 +237,8 @@ function refuseIdleConnection(args: ArgumentReader): void {
   const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
   if (idle.length > 0)
     args.fault(
-      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --app, with ` +
-        `--activity-id, or with --ephemeral-key alone`,
+      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here: only --app, --activity-id, ` +
+        `or --ephemeral-key without a boot proof, fetches evidence`,
     );
 }
 
@@ -264,10 +254,12 @@ function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): Expec
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
   if (activityId !== undefined && organizationId === undefined && request === undefined) {
-    args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
+    args.fault(
+      "--activity-id: the organization is required too: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)",
+    );
   }
   if (addresses !== undefined && organizationId === undefined && request === undefined) {
-    args.fault("--address: whose addresses? Give --organization-id, or the request with --request");
+    args.fault("--address: the organization is required too: give --organization-id, or the request with --request");
   }
   return { organizationId, activityId, addresses, request };
 }

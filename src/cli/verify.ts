@@ -23,45 +23,44 @@ Examples:
   An activity with its app proofs, the boot proof from a pipe, the report as JSON:
     $ fetch-boot-proof | bootproof verify --boot-proof - --activity activity.json --policy policy.json --format json
 
-  Is this a genuine enclave at all, anybody's? No policy has to be said in so many words:
+  Is this a genuine enclave, no matter whose? --no-policy has to be written out:
     $ bootproof verify --boot-proof boot.json --no-policy
 
   A bare attestation document (binary, base64 or hex):
     $ bootproof verify --attestation document.cbor --no-policy
 
-  Fetched from the service, and verified in one go (the connection from the environment):
+  Fetch from the service and verify (with the connection from the environment):
     $ bootproof verify --app signer policy-engine --policy policy.json
     $ bootproof verify --ephemeral-key HEX --policy policy.json
     $ bootproof verify --activity-id ID --policy policy.json
 
-  Was it what I asked for? The organization, the request as it was sent, the addresses that I was told:
+  Is it the result of my request? Compare the organization, the request as it was sent, and the addresses:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
 
-  Does it run the image that I built? Its measurements are demanded of every boot proof, whatever the policy says:
+  Does it run the image that I built? Each boot proof must attest its measurements, with any policy:
     $ bootproof verify --boot-proof boot.json --image app.eif --policy policy.json
 
   In CI: annotations of a change and a step summary at GitHub; a test report anywhere else:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github
     $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
 
-  The same, where nothing may weigh against the verdict (another root, debug mode, a policy that leaves much open):
+  The same, where nothing may weaken the verdict (another root, debug mode, a policy that leaves much open):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github --fail-on-warning
 
-  What machines read: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
+  For machines: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
 
-  A bundle, years later, with no network; or by the policy inside it, which its maker chose:
+  A bundle, years later, without a network; or with the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
     $ bootproof verify bundle.json --bundle-policy
 ${CONNECTION_HELP}
 
 Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
-BUT), 2 wrong usage or unreadable file, 3 not to be fetched.`;
+BUT), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
-const UNSIGNED =
-  'warning: this result is not signed (alg "none"): anybody can write such a one. --ear-key FILE signs it.\n';
+const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
 export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -98,7 +97,7 @@ async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io)
 }
 
 function refusalText(buts: readonly string[]): string {
-  return ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...buts, ""].join("\n");
+  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...buts, ""].join("\n");
 }
 
 /** Before anything is fetched or verified: a key that cannot sign is a fault of the command line. */
@@ -190,5 +189,5 @@ async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);
   if (report.verdict !== "rejected" && why !== null)
-    io.stderr.write(`warning: the statement says FAILED: ${why}. What passes a policy of yours says PASSED.\n`);
+    io.stderr.write(`warning: the statement is FAILED: ${why}. Evidence that passes a policy of your own is PASSED.\n`);
 }

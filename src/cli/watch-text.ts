@@ -49,21 +49,22 @@ export function messageText(message: WatchMessage, once: boolean): string {
     case "outage": {
       const { watched, kind, again, since } = message;
       const still = again ? ` still, since ${since.toISOString()}` : "";
-      const next = once ? "" : ". It is asked again";
+      const next = once ? "" : ". It will be polled again";
       const said = message.message.replace(/\.$/, "");
       return `warning: ${at} ${namesOf(watched)}: ${LOUD[kind]}${still}: ${printable(said)}${next}\n`;
     }
     case "recovered": {
       const { watched, since, failedPolls } = message;
       const polls = failedPolls === 1 ? "1 poll" : `${failedPolls} polls`;
-      return `note: ${at} ${namesOf(watched)}: answered again; not since ${since.toISOString()}, at ${polls}\n`;
+      const from = since.toISOString();
+      return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} without a response since ${from}\n`;
     }
     case "not-handed-on": {
       const { n, attempts, tries } = message;
-      const what = tries ? "it is tried again" : `given up after ${attempts} attempts`;
-      return `warning: ${at} the refusal of entry ${n} was not handed on: ${printable(message.message)}; ${what}\n`;
+      const what = tries ? "will retry" : `given up after ${attempts} attempts`;
+      return `warning: ${at} the refusal of entry ${n} was not delivered: ${printable(message.message)}; ${what}\n`;
     }
     case "handed-on":
-      return `note: ${at} the refusal of entry ${message.n} was handed on at attempt ${message.attempts}\n`;
+      return `note: ${at} the refusal of entry ${message.n} was delivered at attempt ${message.attempts}\n`;
   }
 }

@@ -30,12 +30,12 @@ interface WatchRequest {
 }
 
 const EXAMPLES = `
-Each poll asks for the newest boot proof of each application, and verifies it as of now: one that becomes older than the
-policy allows is noticed, too. A line is written for each boot proof that is new, and where the verdict of one changes.
-Outages are told on stderr, once when they begin and once when they end, and never end the watch.
+Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
+the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict. The
+start and the end of an outage are reported on stderr; an outage never ends the watch.
 
-With --log, each entry is on the disk, with its evidence, before a refusal is handed on; a refusal that was not handed
-on is handed on after a restart. Ctrl-C ends it; --once is for cron.
+With --log, each entry is on the disk, with its evidence, before a refusal is delivered; a refusal that was not
+delivered is delivered after a restart. Ctrl-C ends the watch; --once is for cron.
 
 Examples:
     $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl
@@ -45,9 +45,9 @@ Examples:
     $ bootproof log verify watch.jsonl
 ${CONNECTION_HELP}
 
-Exit codes: 0 ended as asked, and the newest verdict of each is good; 1 that of one is rejected; 2 wrong usage, a broken
-log, or one that cannot be written; 3 one could not be fetched at the last poll, or the credentials are refused at the
-first.`;
+Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of one is rejected; 2 wrong usage, or a log
+that is broken or cannot be written; 3 one could not be fetched at the last poll, or the credentials were refused
+at the first.`;
 
 export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -66,15 +66,15 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   args.refuseRepeated();
   const { app: apps = [], ephemeralKey: ephemeralKeys = [], policy, interval = "60s", log, once = false } = flags;
   if (apps.length + ephemeralKeys.length === 0)
-    args.fault("--app NAME (or --ephemeral-key HEX) is wanted: what is watched?");
-  if (policy === undefined) args.fault("--policy FILE is wanted: what is expected? bootproof pin makes one");
+    args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
+  if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
   for (const key of ephemeralKeys) ephemeralKeyOf(args, key);
   args.refuseTwice("--app", apps);
   args.refuseTwice(
     "--ephemeral-key",
     ephemeralKeys.map((key) => key.toLowerCase()),
   );
-  if (log === STDIN) args.fault("--log -: a log is a file; without --log, entries go to stdout alone");
+  if (log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   if (flags.onRefusal !== undefined) refuseAddress(args, flags.onRefusal);
   const intervalMs = intervalOf(args, interval);
   const format = formatOf(args, flags.format);
@@ -101,7 +101,7 @@ function intervalOf(args: ArgumentReader, text: string): number | undefined {
   const milliseconds = duration.read(text, new PolicyPlace());
   return milliseconds !== undefined && milliseconds <= DAY_MS
     ? milliseconds
-    : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h wanted, of a day at most`);
+    : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h expected, up to 1d`);
 }
 
 /** Otherwise it is a shell command. */
@@ -113,7 +113,7 @@ function refuseAddress(args: ArgumentReader, text: string): void {
   if (!isAddress(text)) return;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username + url.password !== "")
-    args.fault("--on-refusal: an address such as https://alerts.example.com/hook wanted, without user and password");
+    args.fault("--on-refusal: an address such as https://alerts.example.com/hook expected, without user and password");
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {
@@ -200,7 +200,7 @@ async function watching(options: WatchOptions, { log, connection }: WatchRequest
     if (error instanceof FetchError)
       throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
     if (error instanceof LogError && log !== undefined)
-      throw logProblem(log, `the watch ended, since its log cannot be kept: ${error.message}`);
+      throw logProblem(log, `the watch ended, since its log cannot be written: ${error.message}`);
     throw error;
   }
 }
@@ -211,6 +211,6 @@ function exitCodeOf({ refused, unfetched }: WatchSummary): number {
 }
 
 function waitingText({ log }: WatchRequest): string {
-  const after = log === undefined ? "and without --log it is lost" : "and is when the watch goes on with this log";
-  return `warning: a refusal was not handed on, ${after}\n`;
+  const after = log === undefined ? "and without --log it is lost" : "and will be when the watch resumes with this log";
+  return `warning: a refusal was not delivered, ${after}\n`;
 }

@@ -32,8 +32,8 @@ function isFileName(word: string): boolean {
 function globProblem(word: string): Problem {
   return {
     message:
-      `${word}: an option, and a file in this folder: did the shell put it there for *? ` +
-      `Give files as ./* (this one: ./${word}), or run the command in another folder`,
+      `${word}: an option, and a file in this folder: the shell may have expanded * to it. ` +
+      `Write ./* for files (this one: ./${word}), or run the command in another folder`,
   };
 }
 
@@ -45,7 +45,7 @@ function refuseBesideOthers(program: Command, asking: string, argv: readonly str
   const isAlone = argv.at(-1) === asking && command !== undefined && !(isVersion && command !== program);
   if (isAlone) return;
   throw new UsageError(
-    [`${asking}: stands beside other arguments, and nothing was done: give it alone`],
+    [`${asking}: is used with other arguments: use it alone. Nothing was done`],
     seeHelpOf(command ?? program),
   );
 }

@@ -20,24 +20,24 @@ interface WorkerRequest {
 }
 
 const EXAMPLES = `
-A worker takes what bootproof audit --queue puts there under the same policy, of the same version of bootproof; of any
-other it tells, and leaves it to others. It serves one audit after the other until it is ended: with Ctrl-C or SIGTERM
-it finishes what it has. Any number of workers may be there, and each may be killed at any time.
+A worker verifies what bootproof audit --queue puts there under the same policy and the same version of bootproof. It
+reports other batches, and leaves them to other workers. It serves one audit after another until it is ended: on Ctrl-C
+or SIGTERM it finishes its batches. Any number of workers may run, and each may be killed at any time.
 
-The queue is Redis or Valkey, by the packages bullmq and ioredis: npm install bullmq ioredis. Whoever can write to that
-server can make up results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
+The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Anyone who can write
+to that server can forge results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
 
 Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
     $ bootproof audit --queue redis://10.0.0.5:6379 --policy policy.json proofs.ndjson --out results.ndjson
 
-Exit codes: 0 ended as asked, 2 wrong usage, or nothing more can be judged here, 3 the queue cannot be reached.`;
+Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, 3 the queue cannot be reached.`;
 
 export function addWorkerCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("worker")
-    .summary("judge for the audits of other machines, by a queue")
-    .description("Judge what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
+    .summary("verify for the audits of other machines, through a queue")
+    .description("Verify what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
     .usage("--queue URL (--policy FILE | --no-policy) [--workers N]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "worker"));
@@ -48,10 +48,10 @@ export function addWorkerCommand(program: Command, io: Io, finish: (code: number
 
 function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }: Flags<"worker">): WorkerRequest {
   args.refuseRepeated();
-  if (queue === undefined) args.fault("--queue URL is wanted: where the batches are, such as redis://127.0.0.1:6379");
+  if (queue === undefined) args.fault("--queue URL is required, such as redis://127.0.0.1:6379");
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([policy || undefined, trustAnchor]);
   const threads = workers === undefined ? undefined : workersOf(args, workers);
   args.throwFaults();
@@ -71,7 +71,7 @@ async function run(request: WorkerRequest, io: Io): Promise<number> {
       ...(request.workers !== undefined && { workers: request.workers }),
       signal: interruption.signal,
     });
-    io.stderr.write(`note: ended; ${entries} entries were judged here, in ${batches} batches\n`);
+    io.stderr.write(`note: ended; this worker verified ${entries} entries in ${batches} batches\n`);
     return EXIT.good;
   } catch (error) {
     throw queueProblem(error) ?? error;

@@ -48,7 +48,7 @@ function fault(path: string, message: string): UsageError {
 
 function targetOf(path: string): Target {
   try {
-    if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file wanted");
+    if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file expected");
     const target = linked(path, 0);
     const replaced = statOf(target);
     if (replaced?.isDirectory()) throw new Refusal("a directory, where a file is to be written");

@@ -49,7 +49,7 @@ describe("verify --format html", () => {
 
   it("is for reports alone", async () => {
     const { code, stderr } = await bootproof(["inspect", BOOT_1, "--format", "html"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: one of text, json wanted")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: one of text, json expected")]);
   });
 });
 
@@ -77,7 +77,7 @@ describe("page --verify", () => {
     ]);
     expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came out of the bundle");
     expect(flat(verify("an activity").stdout)).toContain(
-      `The page's maker asked {"organizationId":"${MADE.organizationId}"}: that is not asked here.`,
+      `The page's maker expected {"organizationId":"${MADE.organizationId}"}: that is not checked here.`,
     );
   });
 
@@ -86,7 +86,7 @@ describe("page --verify", () => {
     expect([silent.status, silent.stdout, flat(silent.stderr)]).toEqual([
       2,
       "",
-      expect.stringMatching(/the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted\./),
+      expect.stringMatching(/the page has evidence: --policy FILE, --no-policy or --bundle-policy is required\./),
     ]);
     const none = check(pageOf("authentic"), ...OWN);
     expect([none.status, none.stdout, none.stderr]).toEqual([
@@ -183,7 +183,7 @@ describe("page --verify", () => {
     const broken = check(withData(html, { ...data, files: ["?"] }), ...POLICY);
     expect([broken.status, flat(broken.stdout)]).toEqual([
       1,
-      expect.stringMatching(/^NOT INTACT: .* What it carries cannot be verified: files\[0\]: page: not base64/),
+      expect.stringMatching(/^NOT INTACT: .* Its data cannot be verified: files\[0\]: page: not base64/),
     ]);
   });
 
@@ -230,7 +230,7 @@ describe("page --verify", () => {
     const wrong = built("page", "--policy", MADE.policy, "--format", "json");
     expect([wrong.status, wrong.stderr]).toEqual([
       2,
-      expect.stringMatching(/--policy: goes with --verify FILE only[^]*--format/),
+      expect.stringMatching(/--policy: requires --verify FILE[^]*--format/),
     ]);
   });
 
