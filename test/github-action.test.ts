@@ -259,7 +259,7 @@ describe("the action", () => {
     ["a file that is not there", { "boot-proof": "nowhere.json" }, "nowhere.json: no such file"],
     ["a policy that is not there", { "boot-proof": "--quiet.json", policy: "nowhere.json" }, "no such file"],
     ["a file that is named like an option", { "boot-proof": "--no-policy" }, "an option, as its value"],
-    ["no evidence at all", {}, "what is there to verify?"],
+    ["no evidence at all", {}, "the evidence to verify"],
     ["an organization that nothing can be of", { "boot-proof": "--quiet.json", "organization-id": "o" }, "name no org"],
     [
       "an address that nothing is fetched from",

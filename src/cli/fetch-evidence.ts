@@ -46,7 +46,8 @@ export async function fetchBootProofOf(
       ? client.query("get_latest_boot_proof", { appName: wanted.app })
       : client.query("get_boot_proof", wanted);
   const { bootProof } = await reached(answer, connection);
-  if (bootProof === undefined) throw unreachable(connection, ["the response has no bootProof: check the base address"]);
+  if (bootProof === undefined)
+    throw unreachable(connection, ["bootProof is missing in the response: check the base address"]);
   return bootProof;
 }
 

@@ -53,7 +53,7 @@ type Wanted =
   | { readonly activityId: string }
   | { readonly activityFile: string };
 
-const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; use --activity-id ID for an id\n";
+const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
 
 function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefined {
   const { ephemeralKey, app, activity, activityId } = flags;

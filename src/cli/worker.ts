@@ -71,7 +71,7 @@ async function run(request: WorkerRequest, io: Io): Promise<number> {
       ...(request.workers !== undefined && { workers: request.workers }),
       signal: interruption.signal,
     });
-    io.stderr.write(`note: ended; this worker verified ${entries} entries in ${batches} batches\n`);
+    io.stderr.write(`note: ended; ${entries} entries were verified here, in ${batches} batches\n`);
     return EXIT.good;
   } catch (error) {
     throw queueProblem(error) ?? error;

@@ -61,7 +61,7 @@ describe("audit", () => {
     ]);
     const other = await audit("--policy", policy, input, "--boot-proof", BOOT_1, fleet.boots[0]!);
     expect(other.code).toBe(1);
-    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected itself \([\w., -]+\), and so/);
+    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\), and so/);
     expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
   });
 
@@ -162,12 +162,12 @@ describe("audit", () => {
     ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: a number of threads from 1 to 1024 expected/]],
     ["policies", ["--no-policy", "--policy", "p", "in"], [/exclude each other/]],
     ["an anchor", ["--policy", "p", "--trust-anchor", "t", "in"], [/--trust-anchor requires --no-policy/]],
-    ["one file for two", ["--no-policy", "in", "--out", "o", "--state", "o"], [/--out and --state are one file/]],
+    ["one file for two", ["--no-policy", "in", "--out", "o", "--state", "o"], [/--out and --state name the same file/]],
     ["an input", ["--no-policy", "in", "--out", "in"], [/in: is also an INPUT: give another file/]],
     ["inputs twice", ["--no-policy", "in", "in", "-", "-"], [/INPUT in: repeated/, /only one file can be/]],
     ["stdout", ["--no-policy", "in", "--out", "-", "--state", "s"], [/--state requires --out FILE/]],
     ["an empty name", ["--no-policy", ""], [/INPUT: empty: a shell variable may be unset/]],
-    ["all words", ["--no-policy", "--boot-proof", "a", "b"], [/takes every word that follows/]],
+    ["all words", ["--no-policy", "--boot-proof", "a", "b"], [/takes every word after it/]],
   ])("tells every fault of a command line: %s", async (_, args, messages) => {
     const { code, stdout, stderr } = await audit(...args);
     expect([code, stdout]).toEqual([2, ""]);

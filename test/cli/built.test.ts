@@ -40,7 +40,7 @@ const failing = ({ stdout }: Answer): string[] =>
   (JSON.parse(stdout) as Report).checks.filter(({ status }) => status === "fail").map(({ id }) => id);
 const pinned = async (...args: string[]): Promise<{ policy: string; stderr: string }> => {
   const { code, stdout, stderr } = await bootproof(["pin", ...args]);
-  expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned what these files measure")]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned the measurements of these files")]);
   return { policy: fileOf(stdout), stderr };
 };
 
@@ -194,7 +194,7 @@ describe("pin --image --binary", () => {
     [["--image", image, "--binary", app, "--nonce", "00"], "--nonce requires --boot-proof"],
     [["--image", image, "--app", "signer"], "--app requires --release"],
     [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn requires --image or --binary"],
-    [["--binary", app, "--quorum-key", key], "--binary alone leaves open which image runs it"],
+    [["--binary", app, "--quorum-key", key], "--binary alone does not pin the image"],
     [["--binary", app, "--manifest-set", set, "--role-arn", ROLE], "--role-arn requires --image"],
     [["--image", image, "--role-arn", "role"], "--role-arn: the ARN of an IAM role wanted"],
     [["--image", "-", "--binary", "-"], "only one file can be - (stdin)"],

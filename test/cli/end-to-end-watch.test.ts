@@ -71,7 +71,7 @@ describe("the built command keeps watch", () => {
     expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
     const whole = await run("log", "verify", path);
     expect([whole.code, whole.stderr]).toEqual([0, ""]);
-    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot told by this: lines cut off/);
+    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot shown by this: lines cut off/);
     const json = await run("log", "verify", path, "--format", "json");
     const { head } = JSON.parse(json.stdout) as { head: string };
     expect((await run("log", "verify", path, "--head", head)).code).toBe(0);

@@ -675,7 +675,7 @@ describe("a service that answers anything", () => {
       json(200, "<html>"),
       /not what the interface promises: a value wanted .*Check that --base-url is the service's own address/,
     ],
-    ["an empty object", json(200, {}), /the response has no bootProof/],
+    ["an empty object", json(200, {}), /bootProof is missing in the response/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
     ["nothing at all", () => {}, /no answer within 300 ms\. Try again, or set a longer --timeout SECONDS\./],
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],

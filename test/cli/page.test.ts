@@ -73,7 +73,7 @@ describe("page --verify", () => {
     const own = check(pageOf("verified"), ...OWN, ...ANCHOR);
     expect([own.status, flat(own.stdout)]).toEqual([
       0,
-      expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: whoever made the page /),
+      expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: the page's maker chose /),
     ]);
     expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came out of the bundle");
     expect(flat(verify("an activity").stdout)).toContain(
@@ -124,7 +124,7 @@ describe("page --verify", () => {
     });
     expect(failuresOf(own.stdout)).toEqual(["mode.debug"]);
     expect(flat(check(html, ...POLICY).stdout)).toContain(
-      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and left out what a policy demands of ` +
+      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and skipped the policy's rules about ` +
         "app proofs: none of that is used. REJECTED: ",
     );
     expect(check(html, ...POLICY, "--allow-debug").status).toBe(0);
@@ -166,12 +166,12 @@ describe("page --verify", () => {
   it("says where a page differs, and what is true", () => {
     const text = check(pageOf("rejected").replaceAll("REJECTED", "VERIFIED"), ...callersWords("rejected"));
     expect(text.status).toBe(1);
-    expect(flat(text.stdout)).toMatch(/^NOT INTACT: .* believe nothing that it shows, nor what its button answers\. /);
+    expect(flat(text.stdout)).toMatch(/^NOT INTACT: .* trust nothing that it shows, nor the result of its button\. /);
     expect(flat(text.stdout)).toMatch(/The first difference is at byte \d+, in its head, .* REJECTED: /);
     const evidence = check(withOtherEvidence(pageOf("authentic")), ...callersWords("authentic"));
     expect([evidence.status, flat(evidence.stdout)]).toEqual([
       1,
-      expect.stringContaining('verdict: "authentic" in its report, "rejected" in truth'),
+      expect.stringContaining('verdict: "authentic" in its report, "rejected" by its evidence'),
     ]);
     const html = pageOf("verified");
     const script = check(html.replace(/(<script id="bootproof-script">)[^]*?(<\/script>)/, "$11;\n$2"), ...POLICY);
