@@ -1,10 +1,12 @@
-/** `bootproof inspect`: what a piece of evidence says, verified or not. It is not. */
+/** `bootproof inspect`: shows what a piece of evidence says, unverified. */
 import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import type { Format } from "../report/report.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
@@ -24,17 +26,16 @@ const KNOWN =
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("inspect")
-    .summary("show what a piece of evidence, a bundle or a policy says, without verifying it")
+    .summary("show the contents of evidence, a bundle or a policy, without verifying it")
     .description(
-      "Show what evidence, a bundle or a policy says. Nothing is verified: anybody can write a file like that.",
+      "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     )
     .argument("<file>", "what to look at; - for stdin")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "inspect"));
+  command.action(async (path: string, flags: Flags<"inspect">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     io.stdout.write(await rendered(await inspect(path, io), format, io));
     finish(EXIT.good);
@@ -51,7 +52,7 @@ async function inspect(path: string, given: Io): Promise<Inspection> {
   const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
   files.throwFaults();
   const readYaml = async (text: string): Promise<unknown> => {
-    const { parseYaml } = await import("./pin-sources.js");
+    const { parseYaml } = await import("./read-yaml.js");
     return parseYaml(files, path, text);
   };
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!, { readYaml }));

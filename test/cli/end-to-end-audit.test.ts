@@ -125,7 +125,7 @@ describe("the built command audits", () => {
     const { out, state, args, code, stderr } = await interrupted(signal);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^interrupted: [\d,]+ entries are judged; the same command goes on from there\n[\d,]+ entries so far/,
+      /^interrupted after [\d,]+ entries; the same command resumes from there\n[\d,]+ entries so far/,
     );
     expect(existsSync(`${state}.lock`)).toBe(false);
     const { position, end } = JSON.parse(readFileSync(state, "utf8")) as { position: { entries: number }; end: null };
@@ -156,7 +156,7 @@ describe("the built command audits", () => {
     audit.child.kill("SIGINT");
     const { code, stdout, stderr } = await audit.ended;
     expect([code, JSON.parse(stdout)]).toEqual([2, expect.objectContaining({ n: 1, verdict: "verified" })]);
-    expect(stderr).toMatch(/^interrupted: 1 entries are judged; without --state a run cannot go on/);
+    expect(stderr).toMatch(/^interrupted after 1 entries; without --state a run cannot be resumed/);
   });
 
   it.skipIf(process.platform === "win32")("one process a state", async () => {
@@ -180,7 +180,7 @@ describe("the built command audits", () => {
       const shell = `trap '' XFSZ; ulimit -f 60; exec "$0" "$@"`;
       const full = await new Process([...asked, ...args, "--", input], { shell }).ended;
       expect([full.code, full.stdout]).toEqual([2, ""]);
-      expect(full.stderr).toMatch(/out-\d+\.ndjson: no space left: .*\nWhen that is mended, the same command goes on/);
+      expect(full.stderr).toMatch(/out-\d+\.ndjson: no space left: .*\nAfter that is fixed, the same command resumes/);
       expect((await run(...asked, ...args, "--", input)).code).toBe(1);
       expect(readFileSync(out, "utf8")).toBe(whole.stdout);
       const device = await run(...asked, "--out", "/dev/full", "--", input);

@@ -211,9 +211,13 @@ describe("the built command, without a queue to be had", () => {
 
   it.each([
     ["no URL", ["--queue", "me:hunter2@here"], /--queue: a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/],
-    ["no queue", [], /--queue URL is wanted/],
+    ["no queue", [], /--queue URL is required/],
     ["no policy", ["--queue", "redis://127.0.0.1"], /--policy/],
-    ["no number", ["--queue", "redis://127.0.0.1", "--workers", "0"], /--workers 0: a number of threads wanted/],
+    [
+      "no number",
+      ["--queue", "redis://127.0.0.1", "--workers", "0"],
+      /--workers 0: a number of threads from 1 to 1024 expected/,
+    ],
   ])("refuses a worker of %s", async (what, args, said) => {
     const policy = what === "no policy" ? [] : ["--policy", POLICY_FILE];
     const { code, stderr } = await run(["worker", ...policy, ...args]);

@@ -72,14 +72,14 @@ describe("the help of the program", () => {
       "Proves, before anyone trusts a result, which code in which enclave produced it.",
       "Options:",
       "Verify and keep evidence:",
-      "Say what is expected:",
+      "Define what is expected:",
       "Explain and inspect:",
       "The service:",
       "Start here",
-      "enclaves on this machine, and prints the other two with everything filled in, to",
-      "a first VERIFIED and a first REJECTED:",
-      "Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to",
-      "be fetched.",
+      "enclaves on this machine, and prints the other two with all values filled in, up",
+      "to a first VERIFIED and a first REJECTED:",
+      "Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence",
+      "could not be fetched.",
     ]);
   });
 
