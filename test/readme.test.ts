@@ -228,13 +228,13 @@ describe("the documents at a terminal", () => {
   const walk = paragraphs.filter((lines) => isAbout(lines, "app.eif") || isAbout(lines, "--binary app"));
   const offline = paragraphs.filter((lines) => ![...online, ...first, ...faults, ...labs, ...walk].includes(lines));
 
-  it("has what is told apart here", () => {
+  it("has the expected kinds of commands", () => {
     expect([online.length, first.length, faults.length, labs.length]).toEqual([2, 1, 1, 3]);
     expect(labs.flat()).toContain(LAB);
     expect(offline.flat().length).toBeGreaterThan(7);
   });
 
-  it.each(offline.map((lines) => [lines[0], lines] as const))("%s, and what follows", async (_, lines) => {
+  it.each(offline.map((lines) => [lines[0], lines] as const))("%s, and the following lines", async (_, lines) => {
     const folder = newFolder();
     writeFileSync(join(folder, "policy.json"), policy);
     for (const line of lines) await inShell(line, folder);
@@ -255,7 +255,7 @@ describe("the documents at a terminal", () => {
     await expect(inShell(lines.at(-1)!, folder)).rejects.toMatchObject({ code: 1 });
   });
 
-  it("speaks with a service", async () => {
+  it("connects to a service", async () => {
     const folder = newFolder();
     const lab = await startedLab(LAB, folder);
     try {
@@ -296,7 +296,7 @@ describe("the documents at a terminal", () => {
   const hasTools = ["curl", "jq"].every((tool) =>
     (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, tool))),
   );
-  it.skipIf(!hasTools)("comes to a first VERIFIED and REJECTED (needs curl and jq)", async () => {
+  it.skipIf(!hasTools)("shows a first VERIFIED and REJECTED (needs curl and jq)", async () => {
     const folder = newFolder();
     const lab = await startedLab(LAB, folder);
     try {
@@ -384,7 +384,7 @@ describe("the documents in a program", () => {
     for (const { path, text } of whole) writeFileSync(path, text);
   });
 
-  it("is surrounded by what it takes for granted, block by block", () => {
+  it("has surroundings for each block", () => {
     expect(programs.map(({ place }) => place)).toEqual(Object.keys(SURROUNDINGS));
   });
 
@@ -423,7 +423,7 @@ describe("the documents in a program", () => {
 });
 
 describe("the code of the documents", () => {
-  it("is run, or listed here with the reason why not", () => {
+  it("is run, or listed here with a reason", () => {
     const others = blocks.filter((block) => !shell.includes(block) && !programs.includes(block));
     expect(others.map(({ text }) => text).filter((text) => !isListed(text))).toEqual([]);
     const written = blocks.flatMap(({ text }) => text.split("\n"));

@@ -89,13 +89,13 @@ export function compareBundles(before: DecodedBundle, after: DecodedBundle): Com
     comparePackedPolicies(before.policy, after.policy),
     compareActivities(one, other),
     compareAppProofs(listIn(one["appProofs"]), listIn(other["appProofs"]), "appProofs"),
-    told(compareReports(one["report"], other["report"])),
-    told(compareTimes(one["now"], other["now"], "now")),
+    changesOnly(compareReports(one["report"], other["report"])),
+    changesOnly(compareTimes(one["now"], other["now"], "now")),
     { found: [], contents: [["", restOf(one), restOf(other)]], encodings: [] },
   ]);
 }
 
-function told(changes: readonly Found[]): Compared {
+function changesOnly(changes: readonly Found[]): Compared {
   return { found: changes, contents: [], encodings: [] };
 }
 
@@ -110,7 +110,7 @@ function compareBootProofs(before: readonly EvidenceParts[], after: readonly Evi
     const place = placeOf(pair, "bootProofs");
     const [one, other] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
     if (one !== undefined && other !== undefined) return compareParts(one, other, place, false);
-    return told(value("bundle.boot-proof", matchingKey)(one, other, place));
+    return changesOnly(value("bundle.boot-proof", matchingKey)(one, other, place));
   });
   return together(all);
 }
@@ -118,7 +118,7 @@ function compareBootProofs(before: readonly EvidenceParts[], after: readonly Evi
 function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | null): Compared {
   if (before !== null && after !== null) return comparePolicies(before, after, "policy");
   const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
-  return told(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
+  return changesOnly(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
 }
 
 /** The activity, and the members beside it in `{"activity": …}`. */
@@ -146,7 +146,7 @@ function compareActivities(before: ContentObject, after: ContentObject): Compare
     encodings: [],
   };
   if (!isJsonObject(one) || !isJsonObject(other))
-    return together([wrappers, told(value<Content>("activity", contentText)(one, other, "activity"))]);
+    return together([wrappers, changesOnly(value<Content>("activity", contentText)(one, other, "activity"))]);
   return together([wrappers, compareActivity(one as ContentObject, other as ContentObject)]);
 }
 
@@ -176,7 +176,7 @@ function compareAppProofs(before: readonly Content[], after: readonly Content[],
   const [one, other] = [before, after].map((proofs) => proofs.map((proof) => rewritten(proof, APP_PROOF_RULES)));
   const all = pairs(one!.map(contentText), other!.map(contentText)).map((pair) => {
     const place = placeOf(pair, list);
-    return told(compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], place));
+    return changesOnly(compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], place));
   });
   return together(all);
 }
@@ -194,9 +194,9 @@ function withPayload(proof: Content): Content {
 }
 
 function leaves(before: Content, after: Content, place: string): readonly Found[] {
-  const untold = new UnreportedChanges(new ReportedPlaces([]));
-  untold.add([before, after], place);
-  return untold.found;
+  const unreported = new UnreportedChanges(new ReportedPlaces([]));
+  unreported.add([before, after], place);
+  return unreported.found;
 }
 
 function compareTimes(before: Content | undefined, after: Content | undefined, place: string): readonly Found[] {

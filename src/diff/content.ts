@@ -22,15 +22,15 @@ const MAX_KEPT = 1000;
 export class UnreportedChanges {
   readonly found: Found[] = [];
   total = 0;
-  readonly #told: ReportedPlaces;
+  readonly #reported: ReportedPlaces;
 
   constructor(reported: ReportedPlaces) {
-    this.#told = reported;
+    this.#reported = reported;
   }
 
   /** Adds all differences at and below the place. */
   add(sides: Sides, place: string): void {
-    if (this.#told.has(place)) return;
+    if (this.#reported.has(place)) return;
     const [before, after] = sides;
     if (before === undefined || after === undefined) this.#addOneSided(sides, place);
     else if (sortOf(before) !== sortOf(after)) this.#keep("other", sides, place);
@@ -44,7 +44,7 @@ export class UnreportedChanges {
     const [before, after] = sides;
     const there = before ?? after;
     if (there === undefined) return;
-    if (this.#told.hasBelow(place)) {
+    if (this.#reported.hasBelow(place)) {
       const parts = [before, after].map((side) => (side === undefined ? new Map() : partsOf(side)));
       this.#addInside([parts[0]!, parts[1]!], place);
     } else this.#keep("other", sides, place);

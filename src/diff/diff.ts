@@ -82,7 +82,7 @@ const MAX_CHANGES = 1000;
  * both (`a`, `b`) if one is malformed or of another kind, or if they have no part in common.
  */
 export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | DiffInput): Promise<Difference> {
-  const [inputA, inputB] = [taken(a), taken(b)];
+  const [inputA, inputB] = [copied(a), copied(b)];
   const faults: Fault[] = [];
   const one = await readWithin("a", inputA, faults);
   const other = await readWithin("b", inputB, faults);
@@ -91,7 +91,7 @@ export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | 
 }
 
 /** Copies the caller's bytes before the first await. */
-function taken(input: Uint8Array | DiffInput): DiffInput {
+function copied(input: Uint8Array | DiffInput): DiffInput {
   const isBytes = input instanceof Uint8Array || typeof input !== "object" || input === null;
   const given = ownOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
   if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: the bytes of two files wanted");
@@ -203,14 +203,14 @@ function incomparable(before: Side, after: Side): MalformedError {
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
 function differenceOf(compared: Compared, kind: string, parts: readonly string[] | null): Difference {
-  const untold = new UnreportedChanges(
+  const unreported = new UnreportedChanges(
     new ReportedPlaces(compared.found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
   );
-  for (const [place, before, after] of compared.contents) untold.add([before, after], place);
-  const rest = kind === "policy" || kind === "bundle" ? untold.found.map(commentNamed) : untold.found;
+  for (const [place, before, after] of compared.contents) unreported.add([before, after], place);
+  const rest = kind === "policy" || kind === "bundle" ? unreported.found.map(commentNamed) : unreported.found;
   const known = [...compared.found, ...rest];
   const changes = worstFirst(merged([...known, ...unexplained(compared.encodings, known)]));
-  const uncounted = untold.total - untold.found.length;
+  const uncounted = unreported.total - unreported.found.length;
   const counts = Object.fromEntries(
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),
   ) as Record<Severity, number>;

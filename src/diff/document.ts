@@ -101,8 +101,8 @@ const comparePcrs: Comparer<Pcrs> = (before = new Map(), after = new Map(), plac
     const what = PCR_CHANGES[index] ?? "pcr";
     const isOne = Object.values(PCR_CHANGES).filter((id) => id === what).length === 1;
     const entry = isOne ? "" : `PCR${index}`;
-    const told = bytes(what)(before.get(index), after.get(index), placeIn(place, String(index)));
-    return told.map((change) => ({ ...change, entry }));
+    const differences = bytes(what)(before.get(index), after.get(index), placeIn(place, String(index)));
+    return differences.map((change) => ({ ...change, entry }));
   });
   return [...changes, ...compareDebug(before, after, place)];
 };
