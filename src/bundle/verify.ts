@@ -17,7 +17,7 @@ import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
 
-/** In place of a policy: the bundle's. Its maker chose it, so it may only tighten; the verdict is at best `authentic`. */
+/** In place of a policy: the bundle's. Its maker chose it, so it only tightens; the verdict is `authentic` at best. */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
 export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
