@@ -1,7 +1,4 @@
-/**
- * What a page carries (`bootproof-page/1`; page/README.md, "The data"): the evidence as it was given, what it was held
- * against, and the report. Plain data: whoever reads it verifies it anew, and believes nothing of it.
- */
+/** The data of a page (`bootproof-page/1`; page/README.md, "The data"): evidence, options and report, never trusted. */
 import { equalBytes, fromUtf8, toBase64, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
@@ -14,39 +11,37 @@ import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { optionsData } from "./options-data.js";
 
 export const PAGE_FORMAT = "bootproof-page/1" as const;
-/** Of a whole page, in bytes: a bundle of 8 MiB, its report and the script have room in it. */
+/** Of a page, in bytes: enough for a bundle of 8 MiB, its report and the script. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
-/** Of a bundle, and of all the text of the pieces: as much as the command reads of a bundle, and a page of a file. */
+/** Of a bundle, and of all pieces together: the limit of the command for a bundle. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** A bundle's file, which stands for all that is in it. */
+/** A bundle's file. */
 export interface BundleBytes {
   readonly bundle: Uint8Array;
   readonly name: string;
 }
 
-/** Evidence, a bare attestation document, or a bundle. */
 export type PageEvidence = EvidenceInput | BundleBytes;
 
-/** What was judged, how, and what came of it. */
 export interface PageContent {
   readonly evidence: PageEvidence;
   readonly options: PlainOptions;
-  /** Of a page that was read: its maker's word, of any shape. */
+  /** Read from a page, it may have any shape, and is not trusted. */
   readonly report: Report | JsonObject;
 }
 
 type Path = readonly (string | number)[];
 
-/** Where a piece's value is: in its file, or beside it. */
+/** A piece's value: in its file, or beside it. */
 export type PieceValue =
-  /** The file's bytes; what base64 or hex they are; their text. */
+  /** The file's bytes; those decoded from base64 or hex; or its text. */
   | "bytes"
   | "decoded"
   | "text"
   /**
-   * A value of the file's JSON. `in`: inside an object of that one member. `appProofs`: those that the service listed
-   * of an activity whose file has none.
+   * A value of the file's JSON. `in`: wrapped in an object with that member. `appProofs`: those that the service listed
+   * for an activity whose file has none.
    */
   | { readonly at: Path; readonly in?: string; readonly appProofs?: JsonValue }
   | { readonly text: string }
@@ -54,14 +49,14 @@ export type PieceValue =
 
 export interface PieceData {
   readonly name: string | null;
-  /** Its place in `files`. */
+  /** Index in `files`. */
   readonly file?: number;
   readonly value: PieceValue;
   readonly ephemeralKey?: string;
   readonly latestOf?: string;
 }
 
-/** What {@link pageData} makes, and JSON writes. Byte strings are hex, files base64. */
+/** As JSON. Byte strings are hex, files base64. */
 export interface PageData {
   readonly page: typeof PAGE_FORMAT;
   readonly files: readonly string[];
@@ -75,7 +70,7 @@ export interface PageData {
 
 const CONTENT: Readonly<Record<keyof PageContent, true>> = { evidence: true, options: true, report: true };
 
-/** What a page is of, with copies of options and report. */
+/** Copies evidence, options and report. */
 export function ownContent(content: PageContent): PageContent {
   const { evidence, options, report } = ownOptions("content", content, CONTENT);
   return { evidence: ownPageEvidence(evidence), options: ownPlainOptions(options), report: copyPlain(report) };
@@ -88,8 +83,8 @@ function ownPageEvidence(evidence: PageEvidence): PageEvidence {
 }
 
 /**
- * The data of a page. Throws TypeError for a boot proof that is verified already, of which no JSON is left, and for a
- * piece whose value is not in the bytes that it names: the digest of those would stand for something else.
+ * The data of a page. Throws TypeError for a `VerifiedBootProof`, which has no JSON, and for a piece whose value is not
+ * in its bytes: their digest would identify something else.
  */
 export function pageData(content: PageContent): PageData {
   const { evidence, options, report } = ownContent(content);
@@ -106,11 +101,11 @@ export function pageData(content: PageContent): PageData {
 /** The files of the pieces, each once. */
 class Files {
   readonly list: Uint8Array[] = [];
-  /** By the bytes as they were given; filled before the first is asked for. */
+  /** By the original byte arrays. */
   readonly #indices = new Map<Uint8Array, number>();
   readonly #places: Map<string, Path>[] = [];
 
-  /** Sorted, equal contents are beside each other: comparing each with each other takes too long. */
+  /** Sorts to bring equal contents together: comparing every pair takes too long. */
   constructor(given: readonly Uint8Array[]) {
     const sorted = [...new Set(given)].map((bytes, order) => ({ bytes, order }));
     sorted.sort((a, b) => compareBytes(a.bytes, b.bytes) || a.order - b.order);
@@ -130,21 +125,21 @@ class Files {
     return this.#indices.get(bytes)!;
   }
 
-  /** Where the file's JSON has the value; undefined where it has not. */
+  /** The path of the value in the file's JSON, if it has it. */
   placeOf(file: number, value: JsonValue): Path | undefined {
     const places = (this.#places[file] ??= placesIn(attempt(() => parseJson(this.list[file]!)).value));
     return places.get(jsonKey(value));
   }
 }
 
-/** Any order in which equal ones are beside each other. */
+/** Any total order. */
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   if (a.length !== b.length) return a.length - b.length;
   for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return a[at]! - b[at]!;
   return 0;
 }
 
-/** Pieces are a list's items at the deepest, and lists are members of the outermost object. */
+/** The deepest pieces are items of a list that is a member of the outermost object. */
 const MAX_PLACE = 2;
 
 function placesIn(json: JsonValue | undefined): Map<string, Path> {
@@ -160,7 +155,6 @@ function placesIn(json: JsonValue | undefined): Map<string, Path> {
   return places;
 }
 
-/** The bytes that the pieces name, or are. */
 function filesOf(evidence: PageEvidence): Uint8Array[] {
   if (isBundleBytes(evidence)) return [evidence.bundle];
   if (evidence instanceof Uint8Array || isNamed(evidence)) return ownBytes(evidence);
@@ -186,7 +180,7 @@ function evidenceData(evidence: PageEvidence, files: Files): PageData["evidence"
   };
 }
 
-/** Whether it is a bundle's file, and neither its pieces nor a document. */
+/** Whether it is a bundle's file, not pieces or a document. */
 export function isBundleBytes(evidence: PageEvidence): evidence is BundleBytes {
   return Object.hasOwn(evidence, "bundle") && (evidence as BundleBytes).bundle instanceof Uint8Array;
 }
@@ -209,7 +203,7 @@ function pieceData(subject: string, input: unknown, files: Files): PieceData {
 
 const NAMED = ["name", "value", "bytes", "ephemeralKey", "latestOf"];
 
-/** Of this copy of the class, or of another: the command and what it loads later are bundles of their own. */
+/** Also of another copy of the class: the command loads this module from a bundle of its own. */
 function isNamed(input: unknown): input is NamedEvidence {
   if (input instanceof NamedEvidence) return true;
   if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
@@ -246,7 +240,7 @@ function valueInFile(value: unknown, file: number, files: Files): PieceValue | u
   return inside === undefined ? valueWithProofs(inner, member, bytes) : { at: inside, in: member };
 }
 
-/** The file's activity, with app proofs that it has not itself. */
+/** The file's activity, with app proofs that it lacks. */
 function valueWithProofs(value: JsonValue, member: string, bytes: Uint8Array): PieceValue | undefined {
   const { appProofs } = isJsonObject(value) ? value : {};
   const json = attempt(() => parseJson(bytes)).value;
@@ -261,7 +255,7 @@ function sameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Undefined for what is no activity, or has app proofs itself. */
+/** Undefined for anything but an activity without app proofs. */
 export function withProofs(activity: JsonValue | undefined, appProofs: JsonValue): JsonObject | undefined {
   if (!isJsonObject(activity)) return undefined;
   const own = activity["appProofs"] ?? [];

@@ -28,7 +28,7 @@ function inHex(measurements: NonNullable<PlainOptions["measurements"]>): object 
   return Object.fromEntries(Object.entries(measurements).map(([index, value]) => [index, toHex(value)]));
 }
 
-/** What else stands in the files of trust anchors stays there. */
+/** Without other content of the anchor files. */
 function policyData(policy: PlainOptions["policy"]): unknown {
   if (policy === null || policy === "bundle") return policy;
   const anchors = Object.entries(policy.anchors ?? {}).map(([name, pem]) => [name, plainPem(name, pem)]);
@@ -85,7 +85,7 @@ export function optionsOf(reader: MemberReader | undefined): PlainOptions | unde
   return now && policy !== undefined ? { policy, now, ...(Object.fromEntries(others) as object) } : undefined;
 }
 
-/** As `toISOString` writes it: one moment has one spelling. */
+/** Only as `toISOString` writes it. */
 function instant(reader: MemberReader, name: string): Date | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
@@ -101,7 +101,6 @@ function anchorOf(json: JsonValue, path: string, { faults }: MemberReader): { na
   return name === undefined || pem === undefined ? undefined : { name, pem };
 }
 
-/** Undefined at a fault. */
 function policyOf(reader: MemberReader): PlainOptions["policy"] | undefined {
   const json = reader.get("policy");
   if (json === undefined) return Object.hasOwn(reader.object, "policy") ? null : reader.fault("policy", "missing");
@@ -113,7 +112,6 @@ function policyOf(reader: MemberReader): PlainOptions["policy"] | undefined {
   return bytes && { bytes, ...(anchors && { anchors }) };
 }
 
-/** Undefined where there are none, or at a fault. */
 function anchorTexts(policy: MemberReader): Record<string, string> | undefined {
   if (policy.get("anchors") === undefined) return undefined;
   const anchors = policy.nested("anchors");

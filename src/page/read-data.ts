@@ -1,4 +1,4 @@
-/** Reads what a page carries. What evidence, policy and bundle say is for verification. */
+/** Reads the data of a page, within limits. */
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { fromBase64, fromUtf8 } from "../bytes.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
@@ -20,8 +20,8 @@ import {
 import { bytesMember, optionsOf } from "./options-data.js";
 
 /**
- * Reads the data of a page from JSON text. Throws {@link MalformedError} (`page`) with the path of every fault. What
- * the evidence, the policy and the bundle say is not looked into: verifying them tells.
+ * Reads the data of a page from JSON text. Throws {@link MalformedError} (`page`) with the path of every fault.
+ * Evidence, policy and bundle are checked later, by verification.
  */
 export function readPageData(text: string): PageContent {
   const faults = new FaultList();
@@ -31,14 +31,14 @@ export function readPageData(text: string): PageContent {
   return content;
 }
 
-/** Deeper than any report goes: as deep as a payload may be, and what is around it. */
+/** Deeper than any report: the limit of a payload, and its surroundings. */
 const MAX_DEPTH = 100;
-/** Of all the data, members and items: a report of as many boot proofs and app proofs as may be has half of it. */
+/** Members and items of all data: the largest report has half of it. */
 const MAX_PAGE_VALUES = 500_000;
-/** Of all pieces together: as many as one JSON text of evidence may have, such as a bundle. */
+/** Of all pieces together: the limit of one JSON text of evidence. */
 const MAX_PIECE_VALUES = 250_000;
 
-/** By the platform's parser: a report may be nested deeper, and have more values, than evidence may. */
+/** Uses the platform's parser: a report may be deeper and larger than evidence. */
 function jsonValue(text: string): unknown {
   if (text.length > MAX_PAGE_BYTES) throw pageFault("", `more than ${MAX_PAGE_BYTES} characters`);
   refuseShape(text);
@@ -55,7 +55,7 @@ function parsed(text: string): { readonly value: unknown } {
   }
 }
 
-/** Infinity to this parser, and null to whatever writes it again. */
+/** `JSON.parse` reads 1e999 as Infinity, and `JSON.stringify` writes that as null. */
 function refuseInfinite(json: unknown): void {
   const left = [json];
   while (left.length > 0) {
@@ -70,7 +70,7 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const OPENING: readonly number[] = [0x5b, 0x7b];
 const CLOSING: readonly number[] = [0x5d, 0x7d];
 
-/** Before anything is parsed: each value takes many times the memory of its text. Counts also what is no JSON. */
+/** Runs before parsing, since each value takes many times the memory of its text. Also counts invalid JSON. */
 function refuseShape(text: string): void {
   let [depth, values] = [0, 1];
   for (let at = 0; at < text.length; at++) {
@@ -84,7 +84,6 @@ function refuseShape(text: string): void {
   }
 }
 
-/** Where the string ends that begins there. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
@@ -95,12 +94,12 @@ function pageFault(path: string, message: string): MalformedError {
   return new MalformedError("page", [{ path, message }]);
 }
 
-/** What the pieces of a page may come to together: many may name one file, and each is verified and shown. */
+/** Limits all pieces together: many may name one file, and each is verified and shown. */
 class PieceBudget {
   #characters = MAX_FILE_BYTES;
   #values = MAX_PIECE_VALUES;
 
-  /** Throws {@link MalformedError} where it is more. */
+  /** Throws {@link MalformedError} above the limit. */
   take(value: unknown): void {
     this.#values -= 1;
     if (typeof value === "string" || value instanceof Uint8Array) this.#characters -= value.length;
@@ -117,7 +116,7 @@ const TOO_MUCH =
   `its pieces come to more than ${MAX_FILE_BYTES / 1024 / 1024} MiB or ${MAX_PIECE_VALUES} values, the most that a ` +
   "page holds; each counts as often as it is named";
 
-/** A file of a page. Many pieces may name it: it is parsed and decoded once. */
+/** A file of a page, parsed and decoded once for all its pieces. */
 class PageFile {
   readonly bytes: Uint8Array;
   #json: { readonly value: JsonValue | undefined } | undefined;
@@ -128,13 +127,13 @@ class PageFile {
     this.bytes = bytes;
   }
 
-  /** Undefined where it is not JSON. */
+  /** Undefined if it is not JSON. */
   get json(): JsonValue | undefined {
     this.#json ??= { value: attempt(() => parseJson(this.bytes)).value };
     return this.#json.value;
   }
 
-  /** Null where it is not UTF-8. */
+  /** Null if it is not UTF-8. */
   get text(): string | null {
     return (this.#text ??= fromUtf8(this.bytes));
   }
@@ -183,7 +182,7 @@ function evidenceOf(reader: MemberReader | undefined, files: readonly PageFile[]
   );
 }
 
-/** Each is verified and shown on its own. */
+/** Each is verified and shown separately. */
 function refuseMany(reader: MemberReader, name: string, most: number): void {
   const items = reader.get(name);
   if (Array.isArray(items) && items.length > most)
@@ -201,7 +200,6 @@ function bundleOf(reader: MemberReader, files: readonly PageFile[]): BundleBytes
   return name === undefined || !bytes ? undefined : { bundle: bytes.bytes, name };
 }
 
-/** Undefined where none is named, or at a fault. */
 function fileOf(reader: MemberReader, files: readonly PageFile[]): PageFile | undefined {
   const index = reader.get("file");
   const bytes = typeof index === "number" ? files[index] : undefined;
