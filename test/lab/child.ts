@@ -32,7 +32,7 @@ export class LabProcess {
 
   /** When it says that it listens. */
   async listening(): Promise<void> {
-    const until = Date.now() + 20_000;
+    const until = Date.now() + 120_000;
     while (!this.stdout.includes("Ctrl-C ends it.")) {
       if (Date.now() > until || this.child.exitCode !== null)
         throw new Error(`the lab does not listen: ${this.stderr}`);

@@ -135,7 +135,9 @@ describe("kill -9", () => {
       const workers = Array.from({ length: 4 }, (_, worker) =>
         submitUntilDeath(dataFolder, `life ${life}, worker ${worker}`, acknowledged),
       );
-      await new Promise((resolve) => setTimeout(resolve, life));
+      const enough = acknowledged.length + 7;
+      while (acknowledged.length < enough && lab.child.exitCode === null)
+        await new Promise((resolve) => setTimeout(resolve, life / 10));
       expect((await lab.end("SIGKILL")).signal).toBe("SIGKILL");
       await Promise.all(workers);
     }

@@ -73,7 +73,20 @@ describe("a changed log", () => {
     ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 stands in line 1, the first line/],
     ["several removed", [...texts.slice(0, 2), ...texts.slice(5)], 3, "removed", /^entries 3 to 5 were removed/],
     ["edited", texts.map((text, at) => (at === 4 ? edit(text) : text)), 5, "edited", /^line 5 was edited after/],
-    ["the first edited", texts.map((text, at) => (at === 0 ? edit(text) : text)), 1, "edited", /^line 1 was edited/],
+    [
+      "the first edited",
+      texts.map((text, at) => (at === 0 ? edit(text) : text)),
+      1,
+      "edited",
+      /^line 1 was edited after/,
+    ],
+    [
+      "the first of another log",
+      [texts[0]!.replace('"previous":"0', '"previous":"1'), ...texts.slice(1)],
+      1,
+      "edited",
+      /^line 1 was edited, or is not the first one: it follows another line/,
+    ],
     [
       "the hash in it edited",
       texts.map((text, at) => (at === 4 ? text.replace(lines[3]!.hash, "ab".repeat(32)) : text)),
@@ -260,6 +273,16 @@ describe("a line", () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  it("is of an application, or of a key", async () => {
+    const ephemeralKey = "04ab";
+    const { bytes } = await lineAfter({ entries: 0, head: NO_LINE }, await finding("", 1, { app: null, ephemeralKey }));
+    expect((await readLine(bytes)).entry).toMatchObject({ app: null, ephemeralKey });
+    for (const more of [{ app: null }, { ephemeralKey }, { app: null, ephemeralKey: "04A" }]) {
+      const line = await lineAfter({ entries: 0, head: NO_LINE }, await finding("signer", 1, more));
+      await expect(readLine(line.bytes)).rejects.toThrow(/malformed log/);
+    }
   });
 
   it("keeps a value that is too deep or no object as text", async () => {

@@ -266,7 +266,8 @@ describe("a watch", () => {
   it("treats a response that is too large as a failure", async () => {
     const { lines, messages } = await watched([() => ({ a: "x".repeat(3 * 1024 * 1024) })]);
     expect(lines).toEqual([]);
-    expect(messages).toMatchObject([{ event: "outage", kind: "answer" }]);
+    const message = expect.stringContaining("bytes as JSON text, at most 2097152 wanted") as string;
+    expect(messages).toMatchObject([{ event: "outage", kind: "answer", message }]);
   });
 
   it("records the verdict of the evidence in its line", async () => {
@@ -333,6 +334,12 @@ describe("a watch", () => {
     ]);
   });
 
+  it("reports why a refusal was not delivered, for any thrown value", async () => {
+    const onRefusal = (): Promise<never> => Promise.reject("no address" as unknown as Error);
+    const { messages } = await watched([() => ({ boot: 1 })], { once: true, onRefusal });
+    expect(messages.map((message) => "message" in message && message.message)).toEqual(["no address", "no address"]);
+  });
+
   it("ends if an entry cannot be written, and delivers no unrecorded refusal", async () => {
     const handedOn: number[] = [];
     const log = { ...memoryStore(), append: failing(new Error("no space left")) };
@@ -347,6 +354,7 @@ describe("a watch", () => {
     ["no key", { ephemeralKeys: ["04"] }, /260 hex digits/],
     ["no policy", { policy: undefined }, /options\.policy: wanted/],
     ["another option", { interval: 1 }, /options\.interval: unknown/],
+    ["a listener that is none", { onEntry: 7 }, /options\.onEntry: /],
     ["no interval", { intervalMs: 10 }, /1000 to 86400000 wanted/],
     ["more than a timer has", { intervalMs: 2 ** 31 }, /1000 to 86400000 wanted/],
   ])("refuses %s", async (_, more, message) => {
