@@ -2,21 +2,21 @@
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import { appraiseUnder } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
+import { copyInput } from "./decode/input.js";
 import {
-  type DecodedEvidence,
+  type CopiedEvidence,
   type Evidence,
   type NamedEvidence,
   type OptionsBesidePolicy,
   type VerifyOptions,
   type VerifySetting,
   copyDocument,
-  decodeEvidence,
+  copyEvidence,
   readOptions,
   readOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
 import { type VerdictAndReport, conclude } from "./report/conclude.js";
-import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
   type AppProofVerification,
@@ -25,7 +25,7 @@ import {
   type Verification,
   madeVerification,
 } from "./verification.js";
-import { type VerifiedActivity, checkActivity, usedFor } from "./verify/activity.js";
+import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
 import { checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
@@ -47,8 +47,8 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
 /** {@link verifyEvidence} in two steps: takes over evidence and options at once, and verifies when it is called. */
 export function preparedVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
   const setting = readOptions(options);
-  const decoded = decodeEvidence(evidence, setting);
-  return () => verifyDecoded(decoded, setting);
+  const copied = copyEvidence(evidence, setting);
+  return () => verifyCopied(copied, setting);
 }
 
 /** How evidence is verified under a policy that came with it: in a bundle, or in a page. */
@@ -80,11 +80,11 @@ export async function verifyAttestationUnder(
 }
 
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
-  return verifyDecoded(decodeEvidence(evidence, setting), setting);
+  return verifyCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function verifyDecoded(evidence: DecodedEvidence, setting: VerifySetting): Promise<Verification> {
-  const { report, bootProofs, appProofs, activity } = await judgeDecoded(evidence, setting);
+async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): Promise<Verification> {
+  const { report, bootProofs, appProofs, activity } = await judgeCopied(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
 }
 
@@ -96,28 +96,31 @@ export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "r
 
 /** {@link verifyEvidence} up to its verdict, under options that were taken over: the report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
-  return judgeDecoded(decodeEvidence(evidence, setting), setting);
+  return judgeCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function judgeDecoded(decoded: DecodedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
+async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
-  const boots = await checkBootProofs(decoded.bootProofs, context);
-  const apps = await checkAppProofs(decoded.appProofs, { boots: boots.checked, activity: decoded.activity }, context);
-  const activity = decoded.activity && checkActivity(decoded.activity, apps.verified, demandsOf(setting));
-  const appraisal = policy && appraiseUnder(boots.verified, apps.verified, policy, appraisalSetting(decoded, setting));
+  const decoded = copied.activity && (await decodeActivityInput(copied.activity));
+  const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
+  const boots = await checkBootProofs(copied.bootProofs, context);
+  const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
+  // Nothing may be awaited between the check of reuse in here and `recordUses` below: verifications run concurrently.
+  const activity = decoded && decoded.check(apps.verified, demandsOf(setting));
+  const appraisal =
+    policy && appraiseUnder(boots.verified, apps.verified, policy, appraisalSetting(copied, decoded, setting));
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
   const judgement = conclude({
     setting,
-    given: decoded.given,
-    checklists: [...boots.checklists, ...apps.checklists, ...(decoded.activity ? [decoded.activity.checklist] : [])],
-    pieces: piecesOf(verified, decoded),
+    given: copied.given,
+    checklists: [...boots.checklists, ...apps.checklists, ...(decoded ? [decoded.checklist] : [])],
+    pieces: piecesOf(verified, decoded !== null),
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
   });
-  // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
-  recordUses(judgement.verdict, activity, setting);
+  if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   return { ...judgement, ...verified, appraisal };
 }
 
@@ -220,13 +223,13 @@ function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): A
   return policyFrom === "caller" ? appraisal : null;
 }
 
-/** What an activity is held against. */
-function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof checkActivity>[2] {
+function demandsOf({ context, policy, uses }: VerifySetting): Parameters<DecodedActivity["check"]>[1] {
   return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
 function appraisalSetting(
-  { activity, given }: DecodedEvidence,
+  { given }: CopiedEvidence,
+  activity: DecodedActivity | null,
   { context, bootProofsOnly }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
@@ -239,16 +242,15 @@ function appraisalSetting(
   };
 }
 
-/** Every piece that has to be verified; without a boot proof nothing is. */
-function piecesOf(
-  { bootProofs, appProofs, activity }: Omit<Verification, "report">,
-  decoded: DecodedEvidence,
-): unknown[] {
-  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(decoded.activity ? [activity] : [])];
+function recordUses(
+  decoded: DecodedActivity | null,
+  activity: Verification["activity"],
+  { uses, context }: VerifySetting,
+): void {
+  if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
 }
 
-/** The app proofs of an activity that was not rejected stand for it from now on. */
-function recordUses(verdict: Verdict, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
-  if (verdict === "rejected" || activity === null) return;
-  uses?.record(activity.appProofs, usedFor(context.expectation, activity.activity));
+/** Every piece that must be verified; null, too, if there is no boot proof. */
+function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
+  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
 }

@@ -356,7 +356,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/report/claims.ts activityClaims": "a unit whose whole answer is compared",
   "src/verify/commitment.ts commitmentPcr": "its register is compared with vectors of other implementations",
   "src/verify/commitment.ts manifestCommitmentPcr": "its register is compared with the one that the lab computes",
-  "src/verify/expectation.ts sameAddress": "a unit with many cases",
+  "src/verify/contradictions.ts sameAddress": "a unit with many cases",
 };
 
 describe("exported names", () => {

@@ -6,7 +6,7 @@
  */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
-import { comparableAddress, isEmpty } from "./expectation.js";
+import { comparableAddress, isEmpty } from "./contradictions.js";
 
 /** One address of the result. */
 interface Place {
