@@ -26,7 +26,6 @@ import type { Expectation, Expected } from "./expectation.js";
 /** Types that make keys: addresses in their results are new, unless the caller sent them. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
-/** The members of a `VerifiedActivity`. */
 export interface ActivityFacts {
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
@@ -40,7 +39,6 @@ export interface ActivityFacts {
 
 type ReadActivity = Reading<Activity>["value"];
 
-/** A decoded activity, before its app proofs are verified. */
 export interface ActivityReading {
   readonly checklist: Checklist;
   readonly value: ReadActivity;
@@ -203,7 +201,6 @@ function walletOf({ intent, result }: ReadActivity): ActivityWallet {
   return { id: inIntent ?? inResult, inResult, contradictions };
 }
 
-/** The values of `walletId` and `wallet.walletId`. */
 function walletsIn(holder: JsonValue | undefined): string[] {
   const nested = isJsonObject(holder) ? holder["wallet"] : undefined;
   return [textMember(holder, "walletId"), textMember(nested, "walletId")].filter((id) => id !== null);
@@ -246,7 +243,6 @@ const NEW_ORGANIZATION = "its app proofs speak of a new sub-organization: no enc
 
 interface ComparedClaims {
   readonly contradictions: readonly string[];
-  /** Number of verified app proofs. */
   readonly proofs: number;
   readonly given: number;
   readonly subOrganizationId: string | null;

@@ -21,7 +21,6 @@ import { proofContradictions, requestTime, unansweredAddresses } from "./contrad
 import type { Expectation } from "./expectation.js";
 import { isQosPublicKey } from "./qos-key.js";
 
-/** The members of a `VerifiedAppProof`. */
 export interface AppProofFacts {
   readonly payload: AppProofPayload;
   readonly signature: Uint8Array;
@@ -34,7 +33,6 @@ interface BootProofCandidate {
   readonly verified: VerifiedBootProof | null;
 }
 
-/** The other evidence of the verification. */
 export interface AppProofCompany {
   readonly boots: readonly BootProofCandidate[];
   readonly activity: { readonly value: ActivityTimes } | null;
@@ -100,12 +98,10 @@ interface AppProofResults {
   readonly checklists: readonly Checklist[];
 }
 
-/** What a signature is verified with. */
 export interface SignedPayload {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
-  /** The verified boot proof of the key. */
   readonly bootProof: VerifiedBootProof | null;
 }
 
@@ -177,7 +173,6 @@ async function checkAppProof(
 }
 
 interface NamedBootProof {
-  /** The verified boot proof that attests the key. */
   readonly bootProof: VerifiedBootProof | null;
   /** The same, unless keys of its kind may not sign app proofs. */
   readonly signer: VerifiedBootProof | null;
@@ -239,9 +234,8 @@ async function checkSignature(
   return checklist.fail("app.signature", wrong);
 }
 
-/** Times in milliseconds since the epoch. */
+/** In milliseconds since the epoch. */
 interface TimeBounds {
-  /** The verified boot proof of its key. */
   readonly bootProof: VerifiedBootProof | null;
   /** Null: unknown. */
   readonly requestedAt: number | null;

@@ -1,7 +1,6 @@
-/** What a person does about measurements that differ: each PCR says something else (verify/README.md, "PCRs"). */
+/** Advice for PCRs that differ, by their meaning (verify/README.md, "PCRs"). */
 import { listed } from "../errors.js";
 
-/** PCRs that differ for one reason: the reason, and what to do where a policy pins another. */
 interface Meaning {
   readonly indices: readonly number[];
   readonly differs: string;
@@ -17,14 +16,14 @@ const MEANINGS: readonly Meaning[] = [
 ];
 const OTHER = { differs: "what runs inside measured something else", todo: "compare with what you expect of it" };
 
-/** What the PCRs were held against: that of a policy may be changed, that of a manifest may not. */
+/** A policy may be changed, a manifest may not. */
 const AGAINST = {
   policy: { than: "than the policy pins", same: "is as pinned", todo: null },
   image: { than: "than the one that was given", same: "is the one that was given", todo: null },
   manifest: { than: "than the manifest names", same: "is the one that it names", todo: "report it" },
 } as const;
 
-/** A sentence for each reason. `compared`: the PCRs that were held against something, those that differ among them. */
+/** `compared`: all PCRs that were compared. */
 export function adviceOnPcrs(
   differing: readonly number[],
   compared: readonly number[],
