@@ -344,6 +344,7 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "bin/schemas.ts SCHEMAS": "what the build writes, which no source imports: the shipped files are held against it",
   "src/cli/commands.ts COMMANDS": "a table of the documentation is held against the options of all commands",
+  "src/appraise/pin-writers.ts PIN_WRITERS": "which pins are written is compared with what is",
   "src/appraise/public-keys.ts PUBLIC_KEYS": "evidence is made with these very keys",
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/options.ts parseTime": "a unit with many cases",

@@ -1,8 +1,7 @@
 /**
  * The table of pins: one row for each thing that a deployment of the policy may pin (appraise/README.md, "Pins"). How
- * the file says it, how it is read, which check answers it, how it is compared and how `pin` writes it stand in the
- * row; reading, refusing unknown members, appraising and writing go through the table. Rows stand in the order of their
- * checks.
+ * the file says it, how it is read, which check reports it and how it is compared: reading, refusing unknown members
+ * and appraising go through the table, in the order of the checks. `pin-writers.ts` writes pins.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
@@ -41,7 +40,7 @@ export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 type OneOrMore<T> = T | readonly T[];
 
 /** PCR values in hex, by index. */
-type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
@@ -203,11 +202,6 @@ interface PinRow<K extends PinName> {
   readonly excludes?: readonly PinName[];
   /** Null where the pin asks nothing. */
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
-  /**
-   * What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else
-   * answers.
-   */
-  readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
 }
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
@@ -274,7 +268,6 @@ export function commonPcrs({ pcrs = [] }: Pins): number[] {
 
 const QOS = ["qos"] as const;
 const NITRO = ["nitro"] as const;
-const WRITTEN_PCRS = [0, 1, 2, 3];
 
 const pcrValues = record(
   "an object",
@@ -331,15 +324,6 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
 /** The first of the items with the smallest size. */
 export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
   return items.reduce((least, item) => (size(item) < size(least) ? item : least));
-}
-
-/** Zeros are left out: they fit everybody. */
-function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
-  const values = WRITTEN_PCRS.flatMap((index) => {
-    const value = pcrs.get(index);
-    return value?.length === ZERO_PCR.length && !isZeroPcr(value) ? [[String(index), value] as const] : [];
-  });
-  return values.length === 0 ? undefined : Object.fromEntries(values);
 }
 
 const OTHER_KIND =
@@ -418,11 +402,6 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
   );
 }
 
-/** A map that the file can say: the name `comment` is taken. */
-function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
-  return Object.hasOwn(values, COMMENT) ? undefined : Object.fromEntries(Object.entries(values));
-}
-
 const key = hex(QOS_PUBLIC_KEY_LENGTH);
 const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: arrayOf(key) }, [
   "threshold",
@@ -461,13 +440,6 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
   );
 }
 
-/** A set that the file can say; undefined for members of odd lengths and the like. */
-function writeSet({ threshold, members }: SetPin): SetFile | undefined {
-  const whole =
-    members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
-  return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
-}
-
 const LABELS: PolicyShapes<Required<LabelsPin>> = { enclaveApp: anyText, owner: anyText, deploymentLabel: anyText };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
@@ -502,21 +474,18 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     kinds: DEPLOYMENT_KINDS,
     shape: pcrsShape,
     compare: comparePcrs,
-    write: (_, document) => writePcrs(document),
   },
   manifestHash: {
     check: "policy.manifest-hash",
     kinds: QOS,
     shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
-    write: null,
   },
   pivotHash: {
     check: "policy.pivot",
     kinds: QOS,
     shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
-    write: ({ pivot }) => pivot?.hash,
   },
   workloads: {
     check: "policy.workloads",
@@ -524,12 +493,6 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     shape: workloadsShape,
     excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
     compare: ofBootProof(compareWorkloads),
-    write: ({ workloads }) => {
-      const said = workloads && sayable(workloads);
-      return said
-        ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value]))
-        : undefined;
-    },
   },
   pivotArgs: {
     check: "policy.args",
@@ -543,21 +506,18 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { unmet: "the arguments are others than pinned" },
       ),
     ),
-    write: ({ pivot }) => pivot?.args,
   },
   pivotEnv: {
     check: "policy.args",
     kinds: QOS,
     shape: record("an object", { name: () => null, nameSchema: {}, value: anyText }),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
-    write: ({ pivot }) => (pivot ? sayable(pivot.env) : undefined),
   },
   namespace: {
     check: "policy.namespace",
     kinds: QOS,
     shape: oneOrMore(nonEmptyText),
     compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
-    write: ({ namespace }) => namespace || undefined,
   },
   minNonce: {
     check: "policy.nonce",
@@ -572,42 +532,36 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `nonce ${nonce}, at least ${pin} wanted`, unmet: "the manifest is older than the policy allows" },
       ),
     ),
-    write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
   },
   quorumKey: {
     check: "policy.quorum-key",
     kinds: QOS,
     shape: oneOrMore(key),
     compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
-    write: ({ quorumKey }) => (quorumKey.length === 2 * QOS_PUBLIC_KEY_LENGTH ? quorumKey : undefined),
   },
   manifestSet: {
     check: "policy.manifest-set",
     kinds: QOS,
     shape: setShape,
     compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
-    write: ({ manifestSet }) => writeSet(manifestSet),
   },
   shareSet: {
     check: "policy.share-set",
     kinds: QOS,
     shape: setShape,
     compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
-    write: null,
   },
   userData: {
     check: "policy.user-data",
     kinds: NITRO,
     shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { userData }) => compareField(pin, userData),
-    write: null,
   },
   publicKey: {
     check: "policy.public-key",
     kinds: NITRO,
     shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { publicKey }) => compareField(pin, publicKey),
-    write: null,
   },
   commitment: {
     check: "policy.commitment",
@@ -622,14 +576,12 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `${commitment}, as wanted` },
       ),
     ),
-    write: ({ commitment }) => commitment,
   },
   labels: {
     check: "policy.labels",
     kinds: QOS,
     shape: object<LabelsPin>(LABELS as PolicyShapes<LabelsPin>),
     compare: ofBootProof(compareLabels),
-    write: null,
   },
 };
 
@@ -644,10 +596,4 @@ export const PIN_CHECKS: readonly PolicyCheckId[] = CHECK_IDS.filter((id): id is
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
   return pin === undefined ? null : PINS[name].compare(pin, facts);
-}
-
-/** The pins that `pin` writes of a boot proof. */
-export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsFile {
-  const written = PIN_NAMES.map((name) => [name, PINS[name].write?.(facts, document)] as const);
-  return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 }
