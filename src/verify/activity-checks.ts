@@ -126,18 +126,18 @@ function checkRequest(
   checklist: Checklist,
 ): boolean {
   if (expectation === null) {
-    checklist.skip("activity.request", "nobody said what was asked: whose activity it should be is open");
+    checklist.skip("activity.request", "there is no question, so the owner of the activity is not checked");
     return true;
   }
   const missing = unansweredAddresses(expectation, coverage.covered);
   const reasons = [
     ...activityContradictions(expectation, activity),
-    ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
+    ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was expected`]),
   ];
   return checklist.conclude(
     "activity.request",
     reasons,
-    `as asked: ${comparedMembers(expectation, activity).join(", ")}`,
+    `as expected: ${comparedMembers(expectation, activity).join(", ")}`,
   );
 }
 
@@ -161,7 +161,7 @@ function spokenOf(
   return {
     contradictions: foreign
       .filter((claimed) => claimed !== made)
-      .map((claimed) => `an app proof speaks of organization ${claimed}, the activity of ${organizationId}`),
+      .map((claimed) => `an app proof names organization ${claimed}, the activity names ${organizationId}`),
     subOrganizationId: foreign.length > 0 ? made : null,
   };
 }
@@ -211,13 +211,13 @@ function walletContradictions({ id, inResult }: ActivityWallet, proofs: readonly
   return named.flatMap((walletId) => {
     if (walletId === undefined)
       return inResult === null ? [] : [`an app proof names no wallet, the result names ${inResult}`];
-    return walletId === id ? [] : [`an app proof speaks of wallet ${walletId}, the activity of ${id ?? "none"}`];
+    return walletId === id ? [] : [`an app proof names wallet ${walletId}, the activity names ${id ?? "none"}`];
   });
 }
 
 function strayText(address: string, derivationPath: string | undefined): string {
   const path = derivationPath === undefined ? "without a path" : `at path ${derivationPath}`;
-  return `an app proof speaks of address ${address} ${path}, which is nowhere in the result`;
+  return `an app proof names address ${address} ${path}, which is not in the result`;
 }
 
 /** The last decisions of a completed activity must all allow it. */
@@ -228,18 +228,15 @@ function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: stri
   );
   return denied.map(
     ([organizationId, outcomes]) =>
-      `the enclave's last decision for ${organizationId} is ${outcomes.join(", ")}, and the activity is said to be ` +
-      `completed`,
+      `the enclave's last decision for ${organizationId} is ${outcomes.join(", ")}, but the activity is completed`,
   );
 }
 
 function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, uses: AppProofUses | null): string[] {
-  return uses?.areFree(proofs, use) === false
-    ? ["one of its app proofs came with the answer to something else before"]
-    : [];
+  return uses?.areFree(proofs, use) === false ? ["one of its app proofs was used for another activity before"] : [];
 }
 
-const NEW_ORGANIZATION = "its app proofs speak of a new sub-organization: no enclave signed that it is new, or yours";
+const NEW_ORGANIZATION = "its app proofs name a new sub-organization: no enclave signed that it is new, or yours";
 
 interface ComparedClaims {
   readonly contradictions: readonly string[];

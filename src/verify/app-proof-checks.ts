@@ -142,12 +142,8 @@ function missingProofs(expectation: Expectation | null): Checklist[] {
   if (expectation === null) return [];
   const checklist = new Checklist("app[0]");
   if (expectation.addresses !== null)
-    checklist.fail("app.request", "addresses were asked about, and no app proof was given");
-  else
-    checklist.skip(
-      "app.request",
-      "no app proof was given, and a boot proof is nobody's: it says nothing of the organization that was asked for",
-    );
+    checklist.fail("app.request", "addresses are expected, and there is no app proof");
+  else checklist.skip("app.request", "there is no app proof, and a boot proof names no organization");
   return [checklist];
 }
 
@@ -195,7 +191,7 @@ function checkKey(
   if (named.length > 0) checklist.skip("app.key", "the boot proof of this key was rejected");
   else if (candidates.some(({ statedKey }) => statedKey === null))
     checklist.skip("app.key", "no readable boot proof attests this key");
-  else checklist.fail("app.key", "no boot proof that was given attests this key");
+  else checklist.fail("app.key", "no boot proof attests this key");
   return NO_BOOT_PROOF;
 }
 
@@ -210,7 +206,7 @@ function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBoo
   const maySign = COMMITMENTS[bootProof.commitment].signsAppProofs;
   checklist.conclude(
     "app.key",
-    maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`],
+    maySign ? [] : [`the key is the enclave's ${bootProof.commitment} key, which signs no app proofs`],
     ATTESTED[bootProof.commitment],
     { advice: "The key is not the one that the enclave serves with: do not use the result." },
   );
@@ -289,12 +285,12 @@ function checkRequest(
     checklist.skip("app.request", reason);
     return true;
   };
-  if (withActivity) return skipped("an activity is given: that is held against the question");
-  if (expectation === null) return skipped("nobody said what was asked: whose proof it should be is open");
+  if (withActivity) return skipped("the activity is compared with the question instead");
+  if (expectation === null) return skipped("there is no question, so the owner of the proof is not checked");
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
-  const missing = unanswered.map((address) => `no app proof speaks of address ${address}, which was asked for`);
+  const missing = unanswered.map((address) => `no app proof names address ${address}, which was expected`);
   if (claim === undefined && missing.length === 0) {
-    return checklist.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
+    return checklist.warn("app.request", "payloads of its type name no organization, so that the owner is unknown");
   }
   return checklist.conclude("app.request", [
     ...(claim === undefined ? [] : proofContradictions(expectation, claim)),

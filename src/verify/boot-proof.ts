@@ -253,7 +253,7 @@ function checkDecoding(
     input.faults.length > 0 ? { value: {}, faults: input.faults, missing: [] } : readBootProof(input.value);
   const { value, faults, missing } = reading;
   if (faults.length === 0 && missing.length > 0) {
-    checklist.warn("boot.decode", `not there: ${missing.join(", ")} (the service's word, which nobody signs)`);
+    checklist.warn("boot.decode", `missing: ${missing.join(", ")} (unsigned claims of the service)`);
   } else {
     checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
   }

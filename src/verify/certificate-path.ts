@@ -119,8 +119,8 @@ function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: bo
   else
     checklist.warn(
       "chain.anchor",
-      `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's ` +
-        `word is`,
+      `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: trust it only as far as you ` +
+        `trust the owner of that root`,
     );
 }
 
@@ -143,7 +143,7 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
           : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
         ...(signed ? [] : [fault("is not signed by the certificate above it")]),
         // Otherwise a second copy of a self-signed root would be a valid link.
-        ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is the certificate above it once more")] : []),
+        ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is a copy of the certificate above it")] : []),
       ];
     }),
   );

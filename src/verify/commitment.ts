@@ -88,8 +88,7 @@ export async function checkCommitment(
   if ([...pcrs.keys()].every((index) => index < LEGACY_PCRS)) {
     checklist.warn(
       "bind.commitment",
-      "legacy: this enclave commits to manifest and key in no PCR, so that an application inside could have asked " +
-        "for this document itself",
+      "legacy: no PCR commits to manifest and key, so an application inside could have requested this document",
     );
     return { kind: "legacy", manifestCommitted: false };
   }

@@ -97,7 +97,7 @@ function differs(name: string, answered: string | undefined, wanted: string): st
 }
 
 function shown(value: string | undefined): string {
-  return value === undefined ? "not there" : value.slice(0, 100);
+  return value === undefined ? "missing" : value.slice(0, 100);
 }
 
 function typeFaults({ type }: Expectation, activity: ReadActivity): string[] {
@@ -240,12 +240,12 @@ export function proofContradictions(expectation: Expectation, { organizationId, 
     ...(organizationId === expectation.organizationId
       ? []
       : [
-          `the proof speaks of organization ${shown(organizationId)}, ` +
-            `${shown(expectation.organizationId)} was asked for`,
+          `the proof names organization ${shown(organizationId)}, ` +
+            `${shown(expectation.organizationId)} is expected`,
         ]),
     ...(address === undefined || asked === null || isAmong(address, asked)
       ? []
-      : [`the proof speaks of address ${shown(address)}, which was not asked for`]),
+      : [`the proof names address ${shown(address)}, which is not expected`]),
   ];
 }
 

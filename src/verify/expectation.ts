@@ -65,7 +65,7 @@ export function expectationOf(expected: Expected): Expectation {
 
 function nonEmptyText(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
-  throw new TypeError(`expected.${name}: a string that is not empty wanted`);
+  throw new TypeError(`expected.${name}: a non-empty string wanted`);
 }
 
 function parametersOf(value: unknown): JsonObject {
@@ -87,7 +87,6 @@ function numberOf(value: unknown): number {
 }
 
 function addressesOf(value: unknown): readonly string[] {
-  if (!Array.isArray(value) || value.length === 0)
-    throw new TypeError("expected.addresses: a list that is not empty wanted");
+  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.addresses: a non-empty list wanted");
   return value.map((address) => nonEmptyText("addresses[]", address));
 }

@@ -44,7 +44,7 @@ export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined
   if (differing.length === 0) return checklist.pass("bind.pcrs", undefined, pcrLines(pcrs, BOUND));
   return checklist.fail(
     "bind.pcrs",
-    `the document attests others than the manifest names: ${pcrNames(differing)}`,
+    `the document attests other values than the manifest: ${pcrNames(differing)}`,
     facts,
   );
 }
@@ -59,7 +59,11 @@ export function checkImage(
   if (pcrs === undefined) return checklist.skip("bind.image", "the PCRs could not be read");
   const { differing, facts } = comparePcrs(pcrs, [...wanted], "image");
   if (differing.length === 0) return checklist.pass("bind.image", undefined, pcrLines(pcrs, [...wanted.keys()]));
-  return checklist.fail("bind.image", `the document attests others than were given: ${pcrNames(differing)}`, facts);
+  return checklist.fail(
+    "bind.image",
+    `the document attests other values than the given ones: ${pcrNames(differing)}`,
+    facts,
+  );
 }
 
 export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
@@ -144,7 +148,7 @@ export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], 
 }
 
 const CLAIMED = "ephemeralPublicKeyHex";
-const NO_QOS_KEY = "No enclave of QuorumOS made this document: trust nothing of it.";
+const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
 const CLAIMED_ANOTHER = "The service names another key than its own document attests: report it.";
 
 /** Compares all, shows the first that differs. */
@@ -169,26 +173,27 @@ export function checkNonce(
   if (nonce === undefined) return checklist.skip("bind.nonce", "the nonce could not be read");
   const found = nonce === null || nonce.length === 0 ? null : nonce;
   if (wanted === null && found === null)
-    return checklist.pass("bind.nonce", "the document carries no nonce, and none was asked for");
+    return checklist.pass("bind.nonce", "the document carries no nonce, and none is expected");
   if (wanted === null)
     return checklist.fail(
       "bind.nonce",
-      `the document carries a nonce of ${found!.length} bytes, and none was asked for`,
+      `the document carries a nonce of ${found!.length} bytes, and none is expected`,
       {
-        advice: "The document answers a question: if it is yours, give its nonce with --nonce; if not, do not use it.",
+        advice:
+          "The document was requested with a nonce: pass it with --nonce if it is yours, or do not use the document.",
       },
     );
   if (found !== null && equalBytes(found, wanted))
-    return checklist.pass("bind.nonce", "the document carries the nonce that was asked for");
+    return checklist.pass("bind.nonce", "the document carries the expected nonce");
   const detail =
     found === null
-      ? "the document carries no nonce, and one was asked for"
-      : "the document carries another nonce than was asked for";
+      ? "the document carries no nonce, and one is expected"
+      : "the document carries another nonce than expected";
   return checklist.fail("bind.nonce", detail, {
     expected: toHex(wanted),
     actual: found === null ? "absent" : toHex(found),
     ...(found === null && {
-      advice: "The document answers nobody's question: ask for one over your nonce, or leave --nonce away.",
+      advice: "The document was requested without a nonce: request one with yours, or omit --nonce.",
     }),
   });
 }
@@ -223,7 +228,7 @@ export function checkDebugMode(
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
       checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`, {
-        advice: "The hardware attests all of them: ask for the document anew, and trust nothing of it meanwhile.",
+        advice: "The hardware attests all of them: request a new document, and do not trust this one.",
       });
       return null;
     }

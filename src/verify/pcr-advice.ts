@@ -10,9 +10,13 @@ interface Meaning {
 const CODE: readonly number[] = [0, 1, 2];
 const MEANINGS: readonly Meaning[] = [
   { indices: CODE, differs: "another enclave image runs", todo: "compare with the release you expect" },
-  { indices: [3], differs: "the instance has another role, or is of another AWS account,", todo: "ask who runs it" },
-  { indices: [4], differs: "it is another instance", todo: "ask whether it was replaced" },
-  { indices: [8], differs: "the image is signed with another certificate", todo: "ask who signed it" },
+  {
+    indices: [3],
+    differs: "the instance has another role, or is of another AWS account,",
+    todo: "find out who runs it",
+  },
+  { indices: [4], differs: "it is another instance", todo: "check whether it was replaced" },
+  { indices: [8], differs: "the image is signed with another certificate", todo: "find out who signed it" },
 ];
 const OTHER = { differs: "what runs inside measured something else", todo: "compare with what you expect of it" };
 
