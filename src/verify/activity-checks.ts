@@ -23,7 +23,7 @@ import {
 } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
 
-/** Types that make keys: addresses in their results are new, unless the caller sent them. */
+/** Addresses in their results are new. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
 export interface ActivityFacts {
@@ -192,7 +192,6 @@ interface ActivityWallet {
   readonly contradictions: readonly string[];
 }
 
-/** The wallet of the intent, or else of the result. They must not differ. */
 function walletOf({ intent, result }: ReadActivity): ActivityWallet {
   const [intended, answered] = [walletsIn(soleMember(intent)), walletsIn(soleMember(result))];
   const [inIntent = null, inResult = null] = [intended[0], answered[0]];
@@ -220,7 +219,6 @@ function strayText(address: string, derivationPath: string | undefined): string 
   return `an app proof names address ${address} ${path}, which is not in the result`;
 }
 
-/** The last decisions of a completed activity must all allow it. */
 function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: string | undefined): string[] {
   if (status !== COMPLETED) return [];
   const denied = [...lastDecisions(proofs)].filter(

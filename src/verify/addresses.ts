@@ -4,7 +4,6 @@ import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../de
 import { comparableAddress, isEmpty } from "./contradictions.js";
 
 interface Place {
-  /** Such as `addresses[1]`. */
   readonly path: string;
   /** Null if the value is not an address. */
   readonly address: string | null;
@@ -18,7 +17,6 @@ export interface Coverage {
   readonly covered: readonly string[];
   /** Addresses without a proof, or the path of a value that is not an address. */
   readonly uncovered: readonly string[];
-  /** Relative to the result. */
   readonly coveredPaths: readonly string[];
   /** Proofs that match no address of the result. */
   readonly stray: readonly AddressDerivationProof[];
@@ -59,7 +57,6 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
   };
 }
 
-/** Indexed by address: linear time for long lists. */
 class ProofIndex {
   readonly #paths = new Map<string | null, Set<string | null | undefined>>();
 

@@ -170,7 +170,6 @@ async function checkAppProof(
 
 interface NamedBootProof {
   readonly bootProof: VerifiedBootProof | null;
-  /** The same, unless keys of its kind may not sign app proofs. */
   readonly signer: VerifiedBootProof | null;
 }
 
@@ -195,7 +194,6 @@ function checkKey(
   return NO_BOOT_PROOF;
 }
 
-/** Detail of a passed `app.key`. */
 const ATTESTED: Readonly<Record<CommitmentKind, string>> = {
   live: "the key is the one that a live enclave attested",
   setup: "the key is the one that an enclave attested for its setup",
@@ -230,7 +228,6 @@ async function checkSignature(
   return checklist.fail("app.signature", wrong);
 }
 
-/** In milliseconds since the epoch. */
 interface TimeBounds {
   readonly bootProof: VerifiedBootProof | null;
   /** Null: unknown. */
@@ -274,7 +271,6 @@ function iso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** `app.request`: only for proofs without an activity. */
 function checkRequest(
   payload: ReadPayload,
   { withActivity, unanswered }: AppProofSetting,

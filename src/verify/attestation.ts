@@ -31,7 +31,6 @@ interface AttestationFacts {
 /** Unverified, except for `facts`. */
 export interface CheckedAttestation {
   readonly document: AttestationDocumentReading["value"];
-  /** Null if unreadable. */
   readonly validationTime: Date | null;
   /** Null unless every check passed. */
   readonly facts: AttestationFacts | null;
@@ -83,7 +82,6 @@ export async function checkAttestation(
 export interface CheckedDocument {
   readonly checklist: Checklist;
   readonly verified: VerifiedAttestation | null;
-  /** Runs in debug mode, which the caller allowed. */
   readonly debug: boolean;
   readonly validationTime: Date | null;
   /** PCRs that the caller pinned. */

@@ -67,7 +67,6 @@ export class VerifiedBootProof {
   readonly attestation: VerifiedAttestation;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
-  /** Members of the manifest set with a valid approval. */
   readonly approvers: readonly QuorumMember[];
   /** `legacy`: the enclave committed to no key. */
   readonly commitment: CommitmentKind;
@@ -99,7 +98,6 @@ export class VerifiedBootProof {
     Object.freeze(this);
   }
 
-  /** Verifies signatures of app proofs; imported once. */
   signingKey(): PublicKey {
     return this.#signingKey;
   }
@@ -129,7 +127,6 @@ export interface CheckedBootProof {
   readonly givenPcrs: readonly number[];
 }
 
-/** A copied boot proof, or a verified one, with the keys that it must attest. */
 export interface BootProofInput {
   readonly input: InputCopy | VerifiedBootProof;
   readonly wantedKeys: readonly WantedKey[];
@@ -144,7 +141,7 @@ interface CheckedBootProofs {
   readonly checklists: readonly Checklist[];
 }
 
-/** `manifests`: of earlier boot proofs. No option of callers, who could change what was decoded. */
+/** `manifests`: of earlier boot proofs; no option of callers. */
 export interface BootProofContext extends VerifyContext {
   readonly manifests?: ApprovedManifests<CheckedManifest>;
 }
@@ -279,7 +276,7 @@ interface ApprovedManifest extends HashedManifest {
   readonly approvers: readonly QuorumMember[];
 }
 
-/** Unverified, except for `facts`: null unless the manifest is the one that its set approved. */
+/** `facts`: null unless its set approved the manifest. */
 export interface CheckedManifest {
   readonly manifest: Manifest | undefined;
   readonly manifestHash: Uint8Array | undefined;
@@ -289,7 +286,7 @@ export interface CheckedManifest {
 /** The checks of {@link askManifest}. */
 const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest");
 
-/** None of these checks depends on the caller, so that earlier results are valid. */
+/** No result depends on the caller. */
 async function checkManifest(
   proof: ReadBootProof,
   { cache, manifests }: BootProofContext,
@@ -364,7 +361,6 @@ interface DecodedAs<T> {
   readonly isDeclared: boolean;
 }
 
-/** A field with a manifest, and the check of its decoding. */
 interface ManifestField<T> {
   readonly id: CheckId;
   /** Undefined if unreadable. */
@@ -373,7 +369,7 @@ interface ManifestField<T> {
   readonly manifestOf: (value: T) => Manifest;
 }
 
-/** Also returns a value of another version than declared, for the other checks. */
+/** Also returns a value of another version than declared. */
 function decodeAs<T>(
   { id, bytes, decode, manifestOf }: ManifestField<T>,
   declared: string | null | undefined,
@@ -417,7 +413,7 @@ function checkSameManifest(
   return isSame ? shown : null;
 }
 
-/** Checks the envelope alone. Returns the approvers, or null if too few approved. */
+/** Returns the approvers, or null if too few approved. */
 async function checkEnvelopeApprovals(
   approved: HashedEnvelope | undefined,
   cache: SignatureCache,
@@ -440,7 +436,7 @@ async function checkEnvelopeApprovals(
   return answers.every(Boolean) ? approvers : null;
 }
 
-/** QOS records an approval for every posted share and has no rule about repeats: they count once. */
+/** QOS records one for every posted share: repeated ones count once. */
 async function checkShares(
   { manifest, shareSetApprovals }: ManifestEnvelope,
   hash: Uint8Array,

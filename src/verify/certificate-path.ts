@@ -64,7 +64,7 @@ export async function checkCertificatePath(
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
-  // If the claimed root is no anchor, the path's other faults are reported all the same.
+  // Without an anchor the path's other faults are reported all the same.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
   if (anchor === null) reportNoAnchor(claimedRoot, trustAnchors, checklist);
@@ -125,7 +125,6 @@ function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: bo
 }
 
 interface BrokenLink {
-  /** Index of the lower certificate. */
   readonly below: number;
   readonly fault: string;
 }
@@ -142,7 +141,7 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
           ? []
           : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
         ...(signed ? [] : [fault("is not signed by the certificate above it")]),
-        // Otherwise a second copy of a self-signed root would be a valid link.
+        // Otherwise two copies of a self-signed root would be a link.
         ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is a copy of the certificate above it")] : []),
       ];
     }),
@@ -255,7 +254,7 @@ function keyUsageFaults(certificate: Certificate, isLeaf: boolean): string[] {
   if (!isLeaf) return keyCertSign ? [] : ["keyUsage does not allow keyCertSign"];
   return [
     ...(digitalSignature ? [] : ["keyUsage does not allow digitalSignature"]),
-    // RFC 5280 section 4.2.1.9: keyCertSign is for CAs only.
+    // RFC 5280 section 4.2.1.9.
     ...(keyCertSign ? ["keyUsage allows keyCertSign on a leaf"] : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** Commitments of an enclave's boot code (verify/README.md, "Commitments"). A kind that is not listed signs nothing. */
+/** Commitments of an enclave's boot code (verify/README.md, "Commitments"). */
 import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
@@ -8,20 +8,17 @@ import { sha384 } from "./digest.js";
 interface CommitmentRow {
   /** Null: in no register. */
   readonly register: { readonly pcr: number; readonly domain: string } | null;
-  /** Its key may sign app proofs. */
   readonly signsAppProofs: boolean;
   /** The enclave may attest its key at any time, not only when it boots. */
   readonly attestsAnyTime: boolean;
 }
 
 export const COMMITMENTS = {
-  /** The key of the running application. */
   live: {
     register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" },
     signsAppProofs: true,
     attestsAnyTime: true,
   },
-  /** The key that shares are encrypted to. */
   setup: {
     register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" },
     signsAppProofs: false,
@@ -68,7 +65,7 @@ export async function manifestCommitmentPcr(manifestHash: Uint8Array): Promise<U
 
 export interface Commitment {
   readonly kind: CommitmentKind;
-  /** PCR18 commits to this manifest. Released QOS leaves that register to applications. */
+  /** PCR18 commits to this manifest. */
   readonly manifestCommitted: boolean;
 }
 
@@ -103,7 +100,7 @@ export async function checkCommitment(
   return matchCommitment(pcrs, publicKey, manifestHash, checklist);
 }
 
-/** The register that matches the document's key decides. The other one commits to the enclave's other key. */
+/** The other register commits to the enclave's other key. */
 async function matchCommitment(
   pcrs: Pcrs,
   publicKey: Uint8Array,

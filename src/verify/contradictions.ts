@@ -19,7 +19,6 @@ export function comparedMembers(expectation: Expectation | null, activity: ReadA
   );
 }
 
-/** Prefix of every version of the type. */
 const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
 const SUB_ORGANIZATION_RULE: ActivityRule = {
   type: null,
@@ -34,7 +33,6 @@ const RULES: ReadonlyMap<string, ActivityRule> = new Map(
   Object.values(ACTIVITY_RULES).map((rule) => [withoutVersion(rule.type), rule]),
 );
 
-/** Newer variants end in a suffix such as `_V2` (client/README.md, "Operations"). */
 function withoutVersion(type: string): string {
   return type.replace(/_V[0-9]+$/, "");
 }
@@ -116,12 +114,10 @@ function fingerprintFaults({ parameters }: Expectation, activity: ReadActivity):
   return same ? [] : ["the activity's fingerprint is not the one that was voted on"];
 }
 
-/** Null counts as absent. */
 function membersOf(object: JsonObject | undefined): [string, JsonValue][] {
   return Object.entries(object ?? {}).filter(([, value]) => value !== null);
 }
 
-/** Undefined unless the object has exactly one member. */
 export function soleMember(object: JsonObject | undefined): JsonValue | undefined {
   const members = membersOf(object);
   return members.length === 1 ? members[0]![1] : undefined;
@@ -168,7 +164,7 @@ function asSent(
   return names.every((name) => asSent(sent[name], answered[name], `${place}.${name}`, filledIn));
 }
 
-/** Services omit empty values or fill them in, so absent, null, "", false and [] are equal. */
+/** Services omit empty values or fill them in. */
 export function isEmpty(value: JsonValue | undefined): boolean {
   return (
     value === undefined ||
@@ -249,7 +245,6 @@ export function proofContradictions(expectation: Expectation, { organizationId, 
   ];
 }
 
-/** Addresses of the question that are not among these. */
 export function unansweredAddresses(expectation: Expectation | null, addresses: readonly string[]): readonly string[] {
   return (expectation?.addresses ?? []).filter((asked) => !isAmong(asked, addresses));
 }

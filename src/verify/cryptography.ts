@@ -48,7 +48,6 @@ export interface Hasher {
   digest(): Uint8Array;
 }
 
-/** By noble: WebCrypto has no incremental hashes. */
 export async function incrementalHash(hash: Hash): Promise<() => Hasher> {
   const { sha256, sha384 } = await import("./noble.js");
   return hash === "SHA-256" ? () => sha256.create() : () => sha384.create();
@@ -87,7 +86,6 @@ function once<T>(make: () => Promise<T>): () => T | Promise<T> {
 
 type Offer<T> = () => T | undefined;
 
-/** The first candidate that passes, or noble. */
 async function choose<T>(
   offers: readonly Offer<T>[],
   isRight: (candidate: T) => Promise<boolean>,
@@ -104,7 +102,6 @@ async function choose<T>(
   return own();
 }
 
-/** In order of preference. */
 function offers<T>(
   ofNode: (node: NodeCrypto, isGenuine: boolean) => T,
   ofWeb: (subtle: SubtleCrypto) => T,
@@ -121,7 +118,6 @@ function offers<T>(
   return isNode ? [node, web] : [web, node];
 }
 
-/** Globals, any of which may be missing. */
 interface Runtime {
   /** Instead of an import, which bundlers would resolve. */
   readonly process?: { readonly getBuiltinModule?: (id: string) => unknown };
@@ -199,7 +195,6 @@ async function ed25519Right(candidate: Ed25519): Promise<boolean> {
   return right === true && (await candidate(key, Uint8Array.of(0x73), signature)) === false;
 }
 
-/** Declared here, since the package compiles without the types of Node. */
 interface NodeCrypto {
   createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
   createPublicKey(input: object): NodeKey;
@@ -253,7 +248,7 @@ function nodeKey(node: NodeCrypto, input: object): NodeKey | null {
   }
 }
 
-/** Node's WebCrypto imports points in a third of the time of `createPublicKey`. */
+/** Three times as fast as `createPublicKey`. */
 async function rawKey(node: NodeCrypto, curve: Curve, point: Uint8Array): Promise<NodeKey | null> {
   const key = await webKey(node.webcrypto.subtle, { name: "ECDSA", namedCurve: curve }, point, true);
   return key && node.KeyObject.from(key);
@@ -337,7 +332,6 @@ async function nobleEd25519(): Promise<Ed25519> {
     isTrue(() => noble.verify(signature, message, publicKey, { zip215: false }));
 }
 
-/** Noble throws for malformed signatures. */
 function isTrue(verify: () => boolean): boolean {
   try {
     return verify();

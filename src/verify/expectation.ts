@@ -81,7 +81,6 @@ function instantOf(value: unknown): number {
   throw new TypeError("expected.requestedAt: a valid Date wanted, or milliseconds since the epoch");
 }
 
-/** NaN for anything but a number or decimal text. */
 function numberOf(value: unknown): number {
   return typeof value === "number" || (typeof value === "string" && DECIMAL_TIME.test(value)) ? Number(value) : NaN;
 }

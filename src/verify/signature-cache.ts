@@ -37,7 +37,7 @@ export class PublicKey implements VerifyingKey {
 export class SignatureCache {
   readonly #limit: number;
   readonly #keys = new Map<string, PublicKey>();
-  /** By curve, so that app proofs do not displace certificates. */
+  /** Separate, so that app proofs do not displace certificates. */
   readonly #valid: Readonly<Record<Curve, Map<string, true>>> = { "P-256": new Map(), "P-384": new Map() };
 
   /**
