@@ -1,21 +1,21 @@
 /** The library's functions: verify, appraise, report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import type { Policy } from "./appraise/policy.js";
+import { copyInput } from "./decode/input.js";
 import {
-  type DecodedEvidence,
+  type CopiedEvidence,
   type Evidence,
   type NamedEvidence,
   type OptionsBesidePolicy,
   type VerifyOptions,
   type VerifySetting,
   copyDocument,
-  decodeEvidence,
+  copyEvidence,
   readOptions,
   readOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
 import { type VerdictAndReport, conclude } from "./report/conclude.js";
-import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
   type AppProofVerification,
@@ -24,7 +24,7 @@ import {
   type Verification,
   madeVerification,
 } from "./verification.js";
-import { type VerifiedActivity, checkActivity, usedFor } from "./verify/activity.js";
+import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
 import { checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
@@ -50,8 +50,8 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
 /** {@link verifyEvidence} in two steps: copies evidence and options now, and verifies when the result is called. */
 export function preparedVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
   const setting = readOptions(options);
-  const decoded = decodeEvidence(evidence, setting);
-  return () => verifyDecoded(decoded, setting);
+  const copied = copyEvidence(evidence, setting);
+  return () => verifyCopied(copied, setting);
 }
 
 /** A policy that came with the evidence, in a bundle or a page. */
@@ -82,11 +82,11 @@ export async function verifyAttestationUnder(
 }
 
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
-  return verifyDecoded(decodeEvidence(evidence, setting), setting);
+  return verifyCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function verifyDecoded(evidence: DecodedEvidence, setting: VerifySetting): Promise<Verification> {
-  const { report, bootProofs, appProofs, activity } = await judgeDecoded(evidence, setting);
+async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): Promise<Verification> {
+  const { report, bootProofs, appProofs, activity } = await judgeCopied(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
 }
 
@@ -98,28 +98,30 @@ export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "r
 
 /** {@link verifyEvidence} up to its verdict, under copied options: the report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
-  return judgeDecoded(decodeEvidence(evidence, setting), setting);
+  return judgeCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function judgeDecoded(decoded: DecodedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
+async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
-  const boots = await checkBootProofs(decoded.bootProofs, context);
-  const apps = await checkAppProofs(decoded.appProofs, { boots: boots.checked, activity: decoded.activity }, context);
-  const activity = decoded.activity && checkActivity(decoded.activity, apps.verified, demandsOf(setting));
-  const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(decoded, setting)) ?? null;
+  const decoded = copied.activity && (await decodeActivityInput(copied.activity));
+  const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
+  const boots = await checkBootProofs(copied.bootProofs, context);
+  const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
+  // No await from here to `recordUses`: of two concurrent verifications, the second must find the uses of the first.
+  const activity = decoded && decoded.check(apps.verified, demandsOf(setting));
+  const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
   const judgement = conclude({
     setting,
-    given: decoded.given,
-    checklists: [...boots.checklists, ...apps.checklists, ...(decoded.activity ? [decoded.activity.checklist] : [])],
-    pieces: piecesOf(verified, decoded),
+    given: copied.given,
+    checklists: [...boots.checklists, ...apps.checklists, ...(decoded ? [decoded.checklist] : [])],
+    pieces: piecesOf(verified, decoded !== null),
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
   });
-  // Before the next await: of two concurrent verifications, the second must find the uses of the first.
-  recordUses(judgement.verdict, activity, setting);
+  if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   return { ...judgement, ...verified, appraisal };
 }
 
@@ -221,12 +223,13 @@ function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): A
   return policyFrom === "caller" ? appraisal : null;
 }
 
-function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof checkActivity>[2] {
+function demandsOf({ context, policy, uses }: VerifySetting): Parameters<DecodedActivity["check"]>[1] {
   return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
 function appraisalSetting(
-  { activity, given }: DecodedEvidence,
+  { given }: CopiedEvidence,
+  activity: DecodedActivity | null,
   { context, bootProofsOnly }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
@@ -239,16 +242,15 @@ function appraisalSetting(
   };
 }
 
-/** Every piece that must be verified; null without a boot proof, which rejects everything. */
-function piecesOf(
-  { bootProofs, appProofs, activity }: Omit<Verification, "report">,
-  decoded: DecodedEvidence,
-): unknown[] {
-  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(decoded.activity ? [activity] : [])];
+function recordUses(
+  decoded: DecodedActivity | null,
+  activity: Verification["activity"],
+  { uses, context }: VerifySetting,
+): void {
+  if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
 }
 
-/** App proofs of an accepted activity are accepted for no other one. */
-function recordUses(verdict: Verdict, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
-  if (verdict === "rejected" || activity === null) return;
-  uses?.record(activity.appProofs, usedFor(context.expectation, activity.activity));
+/** Every piece that must be verified; null, too, if there is no boot proof. */
+function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
+  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
 }

@@ -2,12 +2,10 @@
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
-import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
+import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
-import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
-import { type DecodedAppProof, decodeAppProofInput } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
@@ -132,11 +130,12 @@ export interface InputPiece {
 /** Evidence; or a bare attestation document, with or without a name. */
 export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
 
-/** The evidence of one verification, copied and decoded. */
-export interface DecodedEvidence {
+/** The evidence of one verification, copied. */
+export interface CopiedEvidence {
   readonly bootProofs: readonly BootProofInput[];
-  readonly appProofs: readonly DecodedAppProof[];
-  readonly activity: DecodedActivity | null;
+  /** Without those inside the activity. */
+  readonly appProofs: readonly InputCopy[];
+  readonly activity: InputCopy | null;
   readonly given: readonly InputPiece[];
 }
 
@@ -331,10 +330,10 @@ function listOf(one: string, value: unknown): readonly unknown[] {
 }
 
 /**
- * Copies and decodes evidence. Throws TypeError for invalid evidence, or if pieces that the options need are missing;
- * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
+ * Copies evidence. Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError
+ * for more than {@link MAX_APP_PROOFS} app proofs.
  */
-export function decodeEvidence(evidence: Evidence, setting: VerifySetting): DecodedEvidence {
+export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity } = evidenceLists(own);
@@ -344,12 +343,10 @@ export function decodeEvidence(evidence: Evidence, setting: VerifySetting): Deco
     throw new TypeError("no evidence was given");
   if (activity === undefined) requireAnswerable(context.expectation, appProofs.length);
   const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
-  const decodedActivity = whole.map(({ piece }) => decodeActivityInput(copyInput(piece.value)))[0] ?? null;
-  const inputs = [...apps.map(({ piece }) => piece.value), ...(decodedActivity?.value.appProofs ?? [])];
   return {
     bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
-    appProofs: decodeAppProofs(inputs),
-    activity: decodedActivity,
+    appProofs: apps.map(({ piece }) => copyInput(piece.value)),
+    activity: whole.map(({ piece }) => copyInput(piece.value))[0] ?? null,
     given: [...boots, ...apps, ...whole],
   };
 }
@@ -392,11 +389,6 @@ function given(subject: CheckSubject, input: unknown): InputPiece {
 function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
   const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : copyInput(value);
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
-}
-
-function decodeAppProofs(inputs: readonly unknown[]): DecodedAppProof[] {
-  const budget = { left: MAX_PAYLOADS_VALUES };
-  return inputs.map((input, index) => decodeAppProofInput(copyInput(input), `app[${index}]`, budget));
 }
 
 /**

@@ -342,7 +342,7 @@ describe("measurements that are given", () => {
     const other = (await measured({ 0: pcr0, 1: pcr0, 20: pcr0 })).report;
     expect(other.checks.find(({ id }) => id === "bind.image")).toMatchObject({
       status: "fail",
-      detail: "the document attests others than were given: PCR1, PCR20",
+      detail: "the document attests other values than the given ones: PCR1, PCR20",
       expected: `PCR1 ${toHex(pcr0)}\nPCR20 ${toHex(pcr0)}`,
       actual: `PCR1 ${toHex(pcr1)}\nPCR20 ${"00".repeat(48)}`,
       advice: expect.stringMatching(

@@ -1,8 +1,7 @@
 /** Appraisal (RFC 9334 section 8): compares verified evidence with the policy, and reports every difference. */
 import { Checklist, type PolicyCheckId, subjectLabel } from "../checks.js";
 import { cut, listed, shownName } from "../errors.js";
-import { lastDecisions } from "../verify/activity.js";
-import type { VerifiedAppProof } from "../verify/app-proof.js";
+import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";

@@ -8,7 +8,7 @@ import { type Fault, FaultList, MalformedError, attempt, listed, shownName } fro
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { writePins } from "./pins.js";
+import { writePins } from "./pin-writers.js";
 import { type DocumentFacts, type SetFile, factsOf } from "./pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "./policy.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";

@@ -1,6 +1,6 @@
 /**
- * The table of pins (appraise/README.md, "Pins"): for each the shape in the file, the check, the comparison, and how
- * `pin` writes it. Rows are in the order of their checks.
+ * The table of pins (appraise/README.md, "Pins"): for each the shape in the file, the check and the comparison. Rows are
+ * in the order of their checks. `pin-writers.ts` writes pins.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
@@ -35,7 +35,8 @@ export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 
 type OneOrMore<T> = T | readonly T[];
 
-type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+/** PCR values in hex, by index. */
+export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
@@ -188,8 +189,6 @@ interface PinRow<K extends PinName> {
   readonly excludes?: readonly PinName[];
   /** Null if the pin compares nothing. */
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
-  /** What `pin` writes: undefined if no policy can pin it. Null: written by hand, or only if nothing else decides. */
-  readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
 }
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
@@ -253,7 +252,6 @@ export function commonPcrs({ pcrs = [] }: Pins): number[] {
 
 const QOS = ["qos"] as const;
 const NITRO = ["nitro"] as const;
-const WRITTEN_PCRS = [0, 1, 2, 3];
 
 const pcrValues = record(
   "an object",
@@ -309,14 +307,6 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
 
 export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
   return items.reduce((least, item) => (size(item) < size(least) ? item : least));
-}
-
-function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
-  const values = WRITTEN_PCRS.flatMap((index) => {
-    const value = pcrs.get(index);
-    return value?.length === ZERO_PCR.length && !isZeroPcr(value) ? [[String(index), value] as const] : [];
-  });
-  return values.length === 0 ? undefined : Object.fromEntries(values);
 }
 
 const OTHER_KIND =
@@ -395,11 +385,6 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
   );
 }
 
-/** A map that the file can hold: `comment` is reserved. */
-function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
-  return Object.hasOwn(values, COMMENT) ? undefined : Object.fromEntries(Object.entries(values));
-}
-
 const key = hex(QOS_PUBLIC_KEY_LENGTH);
 const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: arrayOf(key) }, [
   "threshold",
@@ -438,13 +423,6 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
   );
 }
 
-/** A set that the file can hold; undefined for example for keys of odd length. */
-function writeSet({ threshold, members }: SetPin): SetFile | undefined {
-  const whole =
-    members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
-  return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
-}
-
 const LABELS: PolicyShapes<Required<LabelsPin>> = { enclaveApp: anyText, owner: anyText, deploymentLabel: anyText };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
@@ -478,21 +456,18 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     kinds: DEPLOYMENT_KINDS,
     shape: pcrsShape,
     compare: comparePcrs,
-    write: (_, document) => writePcrs(document),
   },
   manifestHash: {
     check: "policy.manifest-hash",
     kinds: QOS,
     shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
-    write: null,
   },
   pivotHash: {
     check: "policy.pivot",
     kinds: QOS,
     shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
-    write: ({ pivot }) => pivot?.hash,
   },
   workloads: {
     check: "policy.workloads",
@@ -500,12 +475,6 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     shape: workloadsShape,
     excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
     compare: ofBootProof(compareWorkloads),
-    write: ({ workloads }) => {
-      const said = workloads && sayable(workloads);
-      return said
-        ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value]))
-        : undefined;
-    },
   },
   pivotArgs: {
     check: "policy.args",
@@ -519,21 +488,18 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { unmet: "the arguments are others than pinned" },
       ),
     ),
-    write: ({ pivot }) => pivot?.args,
   },
   pivotEnv: {
     check: "policy.args",
     kinds: QOS,
     shape: record("an object", { name: () => null, nameSchema: {}, value: anyText }),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
-    write: ({ pivot }) => (pivot ? sayable(pivot.env) : undefined),
   },
   namespace: {
     check: "policy.namespace",
     kinds: QOS,
     shape: oneOrMore(nonEmptyText),
     compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
-    write: ({ namespace }) => namespace || undefined,
   },
   minNonce: {
     check: "policy.nonce",
@@ -548,42 +514,36 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `nonce ${nonce}, at least ${pin} wanted`, unmet: "the manifest is older than the policy allows" },
       ),
     ),
-    write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
   },
   quorumKey: {
     check: "policy.quorum-key",
     kinds: QOS,
     shape: oneOrMore(key),
     compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
-    write: ({ quorumKey }) => (quorumKey.length === 2 * QOS_PUBLIC_KEY_LENGTH ? quorumKey : undefined),
   },
   manifestSet: {
     check: "policy.manifest-set",
     kinds: QOS,
     shape: setShape,
     compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
-    write: ({ manifestSet }) => writeSet(manifestSet),
   },
   shareSet: {
     check: "policy.share-set",
     kinds: QOS,
     shape: setShape,
     compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
-    write: null,
   },
   userData: {
     check: "policy.user-data",
     kinds: NITRO,
     shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { userData }) => compareField(pin, userData),
-    write: null,
   },
   publicKey: {
     check: "policy.public-key",
     kinds: NITRO,
     shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { publicKey }) => compareField(pin, publicKey),
-    write: null,
   },
   commitment: {
     check: "policy.commitment",
@@ -598,14 +558,12 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `${commitment}, as wanted` },
       ),
     ),
-    write: ({ commitment }) => commitment,
   },
   labels: {
     check: "policy.labels",
     kinds: QOS,
     shape: object<LabelsPin>(LABELS as PolicyShapes<LabelsPin>),
     compare: ofBootProof(compareLabels),
-    write: null,
   },
 };
 
@@ -619,9 +577,4 @@ export const PIN_CHECKS: readonly PolicyCheckId[] = CHECK_IDS.filter((id): id is
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
   return pin === undefined ? null : PINS[name].compare(pin, facts);
-}
-
-export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsFile {
-  const written = PIN_NAMES.map((name) => [name, PINS[name].write?.(facts, document)] as const);
-  return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 }

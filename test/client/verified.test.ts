@@ -411,7 +411,7 @@ const LIES: Record<string, Lie> = {
       activity: inside("result", "organizationId", child),
     },
     fails: ["activity.claims"],
-    says: `the activity of ${ORGANIZATION}`,
+    says: `the activity names ${ORGANIZATION}`,
   },
   "with a proof that the request was denied": {
     lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] },
@@ -680,7 +680,7 @@ describe("an activity", () => {
         service.clock += 1000;
         const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
         expect(error.failures).toMatchObject([
-          { id: "activity.claims", detail: "one of its app proofs came with the answer to something else before" },
+          { id: "activity.claims", detail: "one of its app proofs was used for another activity before" },
         ]);
       }
     },
