@@ -1,6 +1,6 @@
 /**
- * The table of pins (appraise/README.md, "Pins"): for each the shape in the file, the check and the comparison. Rows are
- * in the order of their checks. `pin-writers.ts` writes pins.
+ * The table of pins (appraise/README.md, "Pins"): for each the shape in the file, the check and the comparison. Rows
+ * are in the order of their checks. `pin-writers.ts` writes pins.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
