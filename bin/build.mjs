@@ -86,8 +86,8 @@ function notices(what, metafiles) {
 }
 
 /**
- * The module as a function with an import function, `bring`: code from a cache cannot import in Node 20. The parentheses
- * make V8 compile it at once, without parsing it twice.
+ * The module as a function with an import function, `bring`: code from a cache cannot import in Node 20. In
+ * parentheses, V8 compiles it at once, without parsing it twice.
  */
 function imported(text) {
   return `module.exports=(function(bring){${text.trimEnd().replace(/\bimport\("/g, 'bring("')}});\n`;
