@@ -174,7 +174,7 @@ describe("pin --image --binary", () => {
     const { policy, stderr } = await pinned("--image", image);
     expect(readJson(policy)).toMatchObject({ deployments: [{ open: ["application", "operator"] }] });
     expect(stderr).toContain("warning: policy.scope: leaves the application open");
-    expect(stderr).toContain("--binary FILE names the application");
+    expect(stderr).toContain("--binary FILE pins the application");
     const binaryAlone = await pinned("--binary", app, "--manifest-set", set, "--namespace", "lab/signer", ...anchored);
     expect(binaryAlone.stderr).toContain("only manifestSet pins the image");
     expect((await judged("--boot-proof", boot, "--policy", binaryAlone.policy)).code).toBe(0);

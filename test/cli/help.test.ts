@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.js";
 import { fitted, helpWidth } from "../../src/cli/help.js";
 import { bootproof } from "./support.js";
 
@@ -106,4 +108,9 @@ describe("the help of the program", () => {
     const { code, stdout } = await bootproof(argv);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
+});
+
+it.each(COMMANDS.map(([name]) => [name]))("docs/cli.md names the command %s", (name) => {
+  const text = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
+  expect(text).toMatch(new RegExp(`\\bbootproof ${name}\\b|\`${name}\``));
 });
