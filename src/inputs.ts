@@ -303,7 +303,9 @@ function isInstant(value: unknown): value is Date {
 const EVIDENCE_WANTED =
   "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
 
-type EvidenceLists = Evidence & { readonly appProofs: readonly unknown[] };
+/** Total: a member that is missing here would be dropped silently. */
+type EvidenceLists = Readonly<Record<keyof Evidence, unknown>> &
+  Readonly<Record<"bootProofs" | "appProofs", readonly unknown[]>>;
 
 /** The members of evidence, each read once. Throws TypeError for invalid evidence, with a suggestion. */
 export function evidenceMembers(evidence: Evidence): EvidenceLists {
