@@ -146,8 +146,7 @@ describe("proven", () => {
 
   it("says what the answer was held against", () => {
     expect(provenStatements(reportWith({})).slice(-2)).toEqual([
-      'Activity "a1" matches your request in organizationId, type, parameters, ' +
-        "requestedAt.",
+      'Activity "a1" matches your request in organizationId, type, parameters, ' + "requestedAt.",
       'In activity "a1", the address 0x1 is backed by an app proof.',
     ]);
     expect(provenStatements(reportWith({ asked: [], coveredAddresses: [] }))).toEqual(provenStatements(report({})));
@@ -247,11 +246,7 @@ describe("not proven", () => {
   });
 
   const images: [string, Partial<ImageClaims>, RegExp][] = [
-    [
-      "legacy",
-      { commitment: "legacy" },
-      /^Which application asked for the document: it is legacy/m,
-    ],
+    ["legacy", { commitment: "legacy" }, /^Which application asked for the document: it is legacy/m],
     ["setup", { commitment: "setup" }, /^That the enclave holds the quorum key/m],
     ["setup, of the key", { commitment: "setup" }, /it is a setup key/],
     ["a bare document", { manifest: null, commitment: null }, /a bare attestation document comes without a manifest/],
@@ -293,9 +288,7 @@ describe("not proven", () => {
 
   it("includes that pinned labels are the service's word", () => {
     const checks = [...PASSED, { ...PASSED[0]!, id: "policy.labels" as const, subject: "policy" as const }];
-    expect(open({}, { checks })).toContain(
-      "The policy pins labels, but that checks only the service's response.",
-    );
+    expect(open({}, { checks })).toContain("The policy pins labels, but that checks only the service's response.");
     expect(open({})).not.toContain("The policy pins labels");
   });
 
