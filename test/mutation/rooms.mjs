@@ -46,7 +46,7 @@ export const ROOMS = {
   audit: {
     sources: ["src/audit/"],
     tests: [
-      ...["answered", "entry", "run", "node-run", "node-source", "node-threads", "auditor"].map(
+      ...["answered", "entry", "run", "setting", "node-run", "node-source", "node-threads", "auditor"].map(
         (name) => `test/audit/${name}`,
       ),
       "test/own-options",
