@@ -311,6 +311,7 @@ describe("a state", () => {
       () => ({ setting: { ...setting, bootProofs: [] }, failFast: true, onlyFailures: true }),
       /--only-failures, --fail-fast are/,
     ],
+    ["failures alone", () => ({ onlyFailures: true }), /asked otherwise: --only-failures is not as then/],
     ["debug mode", () => ({ setting: { ...setting, allowDebug: true } }), /--allow-debug is not/],
     [
       "a present",
@@ -354,6 +355,18 @@ describe("a state", () => {
         if (["failures", "deployments", "verdicts"].includes(inner)) continue;
         await expect(audited(options)).rejects.toThrow(/damaged|is not as then/);
       }
+    }
+    const counts: object[] = [
+      { failures: { "no.check": 1 } },
+      { failures: { "boot.key": -1 } },
+      { failures: 7 },
+      { deployments: { one: "1" } },
+      { deployments: null },
+      { verdicts: { verified: 1, authentic: 0, rejected: 0 } },
+    ];
+    for (const damaged of counts) {
+      writeFileSync(options.state, JSON.stringify({ ...state, summary: { ...state["summary"], ...damaged } }));
+      await expect(audited(options)).rejects.toThrow(/damaged: a member is missing, or is not what it was/);
     }
     writeFileSync(options.state, JSON.stringify({ ...state, tool: "0.0.9" }));
     await expect(audited(options)).rejects.toThrow(/run of bootproof 0\.0\.9, and this is/);

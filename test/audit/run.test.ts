@@ -44,7 +44,7 @@ const resultOf = (n: number, entry: Uint8Array): AuditResult =>
         verdict: "verified",
         failed: [],
         deployments: ["one"],
-        documentTimes: [`2026-01-0${1 + (n % 9)}`, "2026-02"],
+        documentTimes: [`2026-01-0${1 + (n % 9)}`, `2026-02-0${1 + (n % 9)}`],
       };
 
 class FakeJudge implements Judge {
@@ -129,7 +129,7 @@ describe("an audit", () => {
       failures: {},
       deployments: { one: 4 },
       oldest: "2026-01-02",
-      newest: "2026-02",
+      newest: "2026-02-06",
     });
     const { summary, slowest } = await runAudit({
       source: slowly(batches([1, 1, 1, 1, 1], entryOf), () => ticks(0)),
@@ -225,9 +225,10 @@ describe("an audit", () => {
 
 describe("a batch in this process", () => {
   it("tries an entry again after an error, and reports a second error", async () => {
-    let failures = 0;
+    let [failures, attempts] = [0, 0];
     const auditor = {
       judge: (n: number, entry: Uint8Array): Promise<AuditResult> => {
+        if (text(entry) === "bad") attempts++;
         if (text(entry) === "bad" || (text(entry) === "2" && failures++ === 0)) throw new Error("no matter");
         return Promise.resolve(resultOf(n, entry));
       },
@@ -238,6 +239,17 @@ describe("a batch in this process", () => {
     expect(results.map(({ verdict }) => verdict)).toEqual(["verified", "verified", "malformed", "verified"]);
     expect(results[2]!.reason).toBe(UNJUDGED_REASON);
     expect(slowest).toEqual({ n: 1, milliseconds: 0 });
+    expect(attempts).toBe(2);
+  });
+
+  it("says how long the slowest entry took", async () => {
+    const [batch] = batches([1]);
+    let now = 1000;
+    const judge = (n: number, entry: Uint8Array): Promise<AuditResult> => {
+      now += 30;
+      return Promise.resolve(resultOf(n, entry));
+    };
+    expect((await judgeBatch({ judge }, batch!, () => now)).slowest).toEqual({ n: 1, milliseconds: 30 });
   });
 
   it("is judged by a setting", async () => {

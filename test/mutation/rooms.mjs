@@ -46,7 +46,9 @@ export const ROOMS = {
   audit: {
     sources: ["src/audit/"],
     tests: [
-      ...["entry", "run", "node-run", "node-source", "node-threads", "auditor"].map((name) => `test/audit/${name}`),
+      ...["answered", "entry", "run", "setting", "node-run", "node-source", "node-threads", "auditor"].map(
+        (name) => `test/audit/${name}`,
+      ),
       "test/own-options",
       "test/faults/files",
     ],
