@@ -142,8 +142,8 @@ function ownMade(made: MadePolicy): MadePolicy {
 }
 
 const LAST =
-  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept anything. To pin " +
-  "another one in its place, add that one first, or pin anew";
+  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept " +
+  "anything. To pin another one in its place, add that one first, or pin anew";
 
 function refused(path: string, message: string): MalformedError {
   return new MalformedError("policy", [{ path, message }]);
