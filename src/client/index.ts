@@ -3,8 +3,8 @@ export { createClient } from "./client.js";
 export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
 export * from "./operations.js";
-export { readShape } from "./shapes.js";
-export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "./shapes.js";
+export { readShape } from "../decode/shapes.js";
+export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "../decode/shapes.js";
 
 export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
 export type {

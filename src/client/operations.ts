@@ -25,7 +25,7 @@ import {
   refined,
   strict,
   text,
-} from "./shapes.js";
+} from "../decode/shapes.js";
 
 /** A known value, or one that a newer service has added. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);

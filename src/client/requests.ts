@@ -13,7 +13,7 @@ import {
 } from "./operations.js";
 import { type Kind, ownTypedOptions } from "./options.js";
 import type { Signal } from "./platform.js";
-import { type Shape, readShape } from "./shapes.js";
+import { type Shape, readShape } from "../decode/shapes.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {

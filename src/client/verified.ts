@@ -33,7 +33,7 @@ import {
 import { type Kind, ownTypedOptions } from "./options.js";
 import type { Signal } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, query, submit } from "./requests.js";
-import { readShape } from "./shapes.js";
+import { readShape } from "../decode/shapes.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {

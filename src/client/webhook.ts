@@ -15,7 +15,7 @@ import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
 import { type Kind, ownTypedOptions } from "./options.js";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./platform.js";
-import { readShape } from "./shapes.js";
+import { readShape } from "../decode/shapes.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 

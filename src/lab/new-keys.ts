@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";
-import { type ReadOf, list, matching, oneOf, optional, strict, text } from "../client/shapes.js";
+import { type ReadOf, list, matching, oneOf, optional, strict, text } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
 import { invalid } from "./refusal.js";

@@ -12,7 +12,7 @@ import {
   readShape,
   strict,
   text,
-} from "../client/shapes.js";
+} from "../decode/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";

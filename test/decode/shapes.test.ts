@@ -16,7 +16,7 @@ import {
   refined,
   strict,
   text,
-} from "../../src/client/shapes.js";
+} from "../../src/decode/shapes.js";
 
 const faultsOf = (shape: Shape<unknown>, value: unknown, path = ""): string[] =>
   readShape(shape, value, path).faults.map((fault) => `${fault.path}: ${fault.message}`);

@@ -4,7 +4,7 @@
  *
  * Making a shape has no side effects, and is marked so: bundlers drop unused shapes.
  */
-import { isJsonObject, jsonKind } from "../decode/json.js";
+import { isJsonObject, jsonKind } from "./json.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 
 /** Reads a value. The returned value is valid only where no fault was added. */
