@@ -8,7 +8,7 @@ import { appended, changed, type TextEdit, type JsonEntry, entriesAt, insertedBe
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
 import { type DeploymentFile, type ParsePolicyOptions, ownParseOptions, parsePolicy } from "./policy.js";
-import { nearest } from "./shapes.js";
+import { nearest } from "../decode/nearest.js";
 
 /** A policy file that was changed, and what a person has to know of the change: sentences. */
 export interface EditedPolicy {

@@ -1,7 +1,8 @@
 /** `bootproof watch`: hears of every new boot of applications, verifies it, and keeps a log of it. */
 import type { Command } from "commander";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
-import { PolicyPlace, duration } from "../appraise/shapes.js";
+import { duration } from "../appraise/shapes.js";
+import { readShape } from "../decode/shapes.js";
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Format } from "../report/report.js";
@@ -128,7 +129,7 @@ const DAY_MS = 86_400_000;
 /** As policies have durations. */
 function intervalOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("interval")) return undefined;
-  const milliseconds = duration.read(text, new PolicyPlace());
+  const milliseconds = readShape(duration, text).value;
   return milliseconds !== undefined && milliseconds <= DAY_MS
     ? milliseconds
     : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h wanted, of a day at most`);

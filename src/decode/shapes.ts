@@ -1,15 +1,19 @@
 /**
- * Shapes of requests and responses: they check a value, and report every fault with its path. Reading copies a value,
- * down to the members that its shape knows; faults never quote the value.
+ * One language for the members of JSON values (decode/README.md, "Shapes"). A shape reads a value, and reports every
+ * fault with its path. Reading copies a value, down to the members that its shape knows; faults never quote a text.
  *
  * Making a shape has no side effects, and is marked so: bundlers drop unused shapes.
  */
-import { isJsonObject, jsonKind } from "./json.js";
+import { fromHex, toHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
+import { type JsonObject, isJsonObject, jsonKind } from "./json.js";
+import { nearest } from "./nearest.js";
 
 /** Reads a value. The returned value is valid only where no fault was added. */
 export interface Shape<T> {
   read(value: unknown, place: Place): T;
+  /** What `schemaOf` needs for the JSON Schema; undefined: any value. */
+  readonly form?: Form | undefined;
 }
 
 /** The shape of an optional member. */
@@ -17,13 +21,31 @@ export interface OptionalShape<T> extends Shape<T | undefined> {
   readonly optional: true;
 }
 
+/** The facts of a shape, for `schemaOf` (json-schema.ts). */
+export type Form =
+  | { readonly type: "boolean" | "number" | "object" }
+  | { readonly type: "string"; readonly pattern?: RegExp; readonly least?: number; readonly most?: number }
+  | { readonly type: "integer"; readonly least: number; readonly most: number }
+  | { readonly values: readonly (string | number | boolean | null)[] }
+  | { readonly either: readonly Shape<unknown>[] }
+  | { readonly nullable: Shape<unknown> }
+  | { readonly items: Shape<unknown>; readonly least: number; readonly most: number }
+  | { readonly members: Members; readonly unknown: "refuse" | "keep" | "ignore"; readonly beside: Members }
+  | {
+      readonly each: Shape<unknown>;
+      readonly name: RegExp | undefined;
+      readonly least: number;
+      readonly beside: Members;
+    };
+
 /** The path of a value, and the list for its faults. */
 export interface Place {
-  at(step: string | number): Place;
-  /** Adds a fault. What the shape then returns is discarded. */
-  fault<T = undefined>(message: string): T;
+  readonly path: string;
   /** The number of all faults so far. */
   readonly faults: number;
+  at(step: string | number): Place;
+  /** Adds a fault. What the shape then returns is discarded. A function is called only for a fault that is kept. */
+  fault<T = undefined>(message: string | (() => string)): T;
 }
 
 /** Builds the path for faults only, since most values have none. */
@@ -42,8 +64,11 @@ class PlaceInValue implements Place {
     return new PlaceInValue(this.#faults, this, step);
   }
 
-  fault<T = undefined>(message: string): T {
-    this.#faults.push({ path: this.#path, message });
+  fault<T = undefined>(message: string | (() => string)): T {
+    // A full list only counts.
+    const isKept = this.#faults.total <= this.#faults.length;
+    const text = (): string => (typeof message === "string" ? message : message());
+    this.#faults.push(isKept ? { path: this.path, message: text() } : { path: "", message: "" });
     return undefined as T;
   }
 
@@ -51,8 +76,8 @@ class PlaceInValue implements Place {
     return this.#faults.total;
   }
 
-  get #path(): string {
-    const before = typeof this.#parent === "string" ? this.#parent : this.#parent.#path;
+  get path(): string {
+    const before = typeof this.#parent === "string" ? this.#parent : this.#parent.path;
     if (this.#step === null) return before;
     if (typeof this.#step === "number") return `${before}[${this.#step}]`;
     const name = shownName(this.#step);
@@ -74,136 +99,284 @@ export function readShape<T>(
 /** The type that a shape reads. */
 export type ReadOf<S> = S extends Shape<infer T> ? T : never;
 
-/* @__NO_SIDE_EFFECTS__ */
-function simple<T>(words: string, holds: (value: unknown) => value is T): Shape<T> {
-  return { read: (value, place) => (holds(value) ? value : place.fault(`${jsonKind(value)}, ${words} wanted`)) };
+/** Any value, kept as it is. */
+export const anything: Shape<unknown> = { read: (value) => value };
+
+function refused<T>(value: unknown, words: string, place: Place): T {
+  return place.fault(() => `${jsonKind(value)}, ${words} wanted`);
 }
 
-export const text = simple("a string", (value) => typeof value === "string");
-export const flag = simple("true or false", (value) => typeof value === "boolean");
-export const number = simple("a number", (value) => typeof value === "number");
-
-/** A text that passes the test. */
+/** A value that passes the test, kept as it is. */
 /* @__NO_SIDE_EFFECTS__ */
-export function matching(holds: (text: string) => boolean, fault: string): Shape<string> {
+export function simple<T>(words: string, holds: (value: unknown) => value is T, form?: Form): Shape<T> {
   return {
-    read: (value, place) => (typeof value === "string" && !holds(value) ? place.fault(fault) : text.read(value, place)),
+    form,
+    read: (value, place) => (holds(value) ? value : refused(value, words, place)),
   };
+}
+
+export const text = simple("a string", (value) => typeof value === "string", { type: "string" });
+export const flag = simple("true or false", (value) => typeof value === "boolean", { type: "boolean" });
+export const number = simple("a number", (value) => typeof value === "number", { type: "number" });
+/** Any object, kept as it is. */
+export const anyObject = simple("an object", isJsonObject, { type: "object" });
+
+/** A whole number of `least` to `most`. The fault shows the number. */
+/* @__NO_SIDE_EFFECTS__ */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shape<number> {
+  const words = `a whole number of ${least} or more`;
+  return {
+    form: { type: "integer", least, most },
+    read: (value, place) => {
+      if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
+      return place.fault(() => `${typeof value === "number" ? value : jsonKind(value)}, ${words} wanted`);
+    },
+  };
+}
+
+export const count = wholeNumber(0);
+
+/** A text that passes the test; `words` say what it is. With a pattern, the JSON Schema has it, too. */
+/* @__NO_SIDE_EFFECTS__ */
+export function matching(test: RegExp | ((text: string) => boolean), words: string): Shape<string> {
+  const holds = test instanceof RegExp ? (value: string): boolean => test.test(value) : test;
+  return {
+    form: { type: "string", ...(test instanceof RegExp && { pattern: test }) },
+    read: (value, place) => {
+      if (typeof value !== "string") return refused(value, words, place);
+      return holds(value) ? value : place.fault(`${words} wanted`);
+    },
+  };
+}
+
+/** A text of `least` to `most` characters, as JSON Schema counts them: an emoji is one. */
+/* @__NO_SIDE_EFFECTS__ */
+export function sizedText(least: number, most = Number.POSITIVE_INFINITY): Shape<string> {
+  return {
+    form: { type: "string", least, most },
+    read: (value, place) => {
+      if (typeof value !== "string") return text.read(value, place);
+      if (value.length > most && [...value].length > most) return place.fault(`longer than ${most} characters`);
+      return value.length < least ? place.fault("empty") : value;
+    },
+  };
+}
+
+export const nonEmptyText = sizedText(1);
+
+/** Hex in either case of `least` to `most` bytes; lower case once read, so that equal bytes are equal texts. */
+/* @__NO_SIDE_EFFECTS__ */
+export function hex(least: number, most = least): Shape<string> & { readonly words: string } {
+  const digits = least === most ? `${2 * least}` : `${2 * least} to ${2 * most}`;
+  const words = `hex of ${digits} digits`;
+  const read = (value: unknown, place: Place): string => {
+    if (typeof value !== "string") return refused(value, words, place);
+    const length = value.length / 2;
+    const bytes = length >= least && length <= most ? fromHex(value) : null;
+    if (bytes !== null) return toHex(bytes);
+    if (!/^[0-9a-fA-F]*$/.test(value)) return place.fault(`not hex, ${digits} digits wanted`);
+    return place.fault(`${value.length} hex digits, ${digits} wanted`);
+  };
+  return { words, read, form: { type: "string", pattern: new RegExp(`^[0-9a-fA-F]{${2 * least},${2 * most}}$`) } };
 }
 
 /** One of these values. */
 /* @__NO_SIDE_EFFECTS__ */
-export function oneOf<const T extends string | number>(...values: readonly T[]): Shape<T> {
+export function oneOf<const V extends readonly (string | number | boolean | null)[]>(...values: V): Shape<V[number]> {
+  const found = (): string => values.map((one) => JSON.stringify(one)).join(", ");
+  const words = (): string => found().replace(/, ([^,]*)$/, " or $1");
   return {
-    read: (value, place) => values.find((one) => one === value) ?? place.fault(`${values.join(" or ")} wanted`),
+    form: { values },
+    read: (value, place) => {
+      if (values.includes(value as V[number])) return value as V[number];
+      return place.fault(() => `${typeof value === "string" ? "" : `${jsonKind(value)}, `}${words()} wanted`);
+    },
   };
+}
+
+/** A moment as `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, so that it has one spelling. */
+export const instant = simple("a time such as 2026-03-04T05:06:07.000Z", isInstant, {
+  type: "string",
+  pattern: /^[+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/,
+});
+
+function isInstant(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  const time = new Date(value);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === value;
 }
 
 /** A value of the first of two shapes that fits. */
 /* @__NO_SIDE_EFFECTS__ */
 export function either<A, B>(first: Shape<A>, second: Shape<B>, words: string): Shape<A | B> {
   return {
+    form: { either: [first, second] },
     read: (value, place) => {
       for (const shape of [first, second]) {
         const read = readShape<A | B>(shape, value);
         if (read.value !== undefined) return read.value;
       }
-      return place.fault(`${jsonKind(value)}, ${words} wanted`);
+      return refused(value, words, place);
     },
+  };
+}
+
+/* @__NO_SIDE_EFFECTS__ */
+export function nullable<T>(shape: Shape<T>): Shape<T | null> {
+  return {
+    form: { nullable: shape },
+    read: (value, place) => (value === null ? null : shape.read(value, place)),
   };
 }
 
 /* @__NO_SIDE_EFFECTS__ */
 export function optional<T>(shape: Shape<T>): OptionalShape<T> {
-  return { optional: true, read: (value, place) => (value === undefined ? undefined : shape.read(value, place)) };
+  return {
+    optional: true,
+    form: shape.form,
+    read: (value, place) => (value === undefined ? undefined : shape.read(value, place)),
+  };
 }
 
 /** An optional member that may also be null. */
 /* @__NO_SIDE_EFFECTS__ */
 export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
-  return optional({ read: (value, place) => (value === null ? null : shape.read(value, place)) });
+  return optional(nullable(shape));
 }
 
-const MAX_FAULTY_ITEMS = 10;
-
-/**
- * An array. Only the first ten faulty items are reported: the sender decides how many there are, and the faults of an
- * item are a hundred times its size.
- */
+/** An array; undefined if an item is. */
 /* @__NO_SIDE_EFFECTS__ */
 export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<T[]> {
   return {
+    form: { items: item, least, most },
     read: (value, place) => {
-      if (!Array.isArray(value)) return place.fault(`${jsonKind(value)}, an array wanted`);
-      if (value.length < least) place.fault("empty");
-      if (value.length > most) return place.fault(`${value.length} items, at most ${most} wanted`);
-      const items: T[] = [];
-      let faulty = 0;
-      for (const [index, one] of value.entries()) {
-        const before = place.faults;
-        items.push(item.read(one, place.at(index)));
-        if (place.faults > before && ++faulty === MAX_FAULTY_ITEMS) break;
-      }
-      return items;
+      if (!Array.isArray(value)) return refused(value, "an array", place);
+      if (value.length < least) return place.fault("empty: at least one wanted");
+      if (value.length > most) return place.fault(`${value.length} entries, at most ${most} allowed`);
+      const items = Array.from(value, (one: unknown, index) => item.read(one, place.at(index)));
+      return items.includes(undefined as T) ? (undefined as never) : items;
     },
   };
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
+
+/** The members of an object of type T; the compiler holds them total. */
+export type MembersOf<T> = {
+  readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K>
+    ? OptionalShape<Exclude<T[K], undefined>>
+    : Shape<T[K]>;
+};
+
 type OptionalNames<M> = { [K in keyof M]: M[K] extends { readonly optional: true } ? K : never }[keyof M];
 type Flat<T> = { [K in keyof T]: T[K] };
 type ObjectOf<M> = Flat<
   { [K in Exclude<keyof M, OptionalNames<M>>]: ReadOf<M[K]> } & { [K in OptionalNames<M>]?: ReadOf<M[K]> }
 >;
-type LooseObjectOf<M> = Flat<ObjectOf<M> & { [name: string]: unknown }>;
+type OpenObjectOf<M> = Flat<ObjectOf<M> & { [name: string]: unknown }>;
 
 /** An object with the shapes of its members, from which a shape with more members can be made. */
 export interface ObjectShape<T> extends Shape<T> {
   readonly members: Members;
 }
 
-/** An object with these members and no others. */
+interface ObjectSettings {
+  /** Default: `refuse`. */
+  readonly unknown?: "refuse" | "ignore";
+  /** Members that are read and not part of the result. */
+  readonly beside?: Members;
+}
+
+/** An object with these members. Once read it has no prototype, like parsed JSON; members with faults are undefined. */
 /* @__NO_SIDE_EFFECTS__ */
-export function strict<M extends Members>(members: M): ObjectShape<ObjectOf<M>> {
-  const read = (value: unknown, place: Place): ObjectOf<M> => {
-    if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
-    const unknown = Object.keys(value).filter((name) => !Object.hasOwn(members, name));
-    if (unknown.length > 0) place.fault(`unknown: ${unknown.slice(0, MAX_FAULTY_ITEMS).map(nameText).join(", ")}`);
-    return readMembers(value, members, place) as ObjectOf<M>;
+export function object<M extends Members>(
+  members: M,
+  { unknown = "refuse", beside = {} }: ObjectSettings = {},
+): ObjectShape<ObjectOf<M>> {
+  return {
+    members,
+    form: { members, unknown, beside },
+    read: (value, place) => {
+      if (!isJsonObject(value)) return refused(value, "an object", place);
+      const read = readMembers(value, members, place);
+      readMembers(value, beside, place);
+      if (unknown === "refuse") refuseUnknown(value, members, beside, place);
+      return Object.assign(Object.create(null), read) as ObjectOf<M>;
+    },
   };
-  return { members, read };
 }
 
-/** An object with these members; others are kept unchanged. */
+/** {@link object} of a declared type: the compiler holds the members total. */
 /* @__NO_SIDE_EFFECTS__ */
-export function loose<M extends Members>(members: M): ObjectShape<LooseObjectOf<M>> {
-  const read = (value: unknown, place: Place): LooseObjectOf<M> => {
-    if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
-    return { ...value, ...readMembers(value, members, place) } as LooseObjectOf<M>;
+export function objectOf<T extends object>(members: MembersOf<T>, settings?: ObjectSettings): ObjectShape<T> {
+  return object(members as Members, settings) as ObjectShape<unknown> as ObjectShape<T>;
+}
+
+/** An object with these members that keeps all others unread. Once read it is an ordinary object, for callers. */
+/* @__NO_SIDE_EFFECTS__ */
+export function openObject<M extends Members>(members: M): ObjectShape<OpenObjectOf<M>> {
+  return {
+    members,
+    form: { members, unknown: "keep", beside: {} },
+    read: (value, place) => {
+      if (!isJsonObject(value)) return refused(value, "an object", place);
+      return { ...value, ...readMembers(value, members, place) } as OpenObjectOf<M>;
+    },
   };
-  return { members, read };
 }
 
-function nameText(name: string): string {
-  return JSON.stringify(shownName(name));
-}
-
-function readMembers(
-  value: Readonly<Record<string, unknown>>,
-  members: Members,
-  place: Place,
-): Record<string, unknown> {
+/** In the order of the shapes. Inherited members are missing. */
+function readMembers(value: JsonObject, members: Members, place: Place): Record<string, unknown> {
   const read = Object.entries(members).map(([name, shape]) => {
-    const member = Object.hasOwn(value, name) ? value[name] : undefined;
-    return [name, shape.read(member, place.at(name))] as const;
+    const isOwn = Object.hasOwn(value, name);
+    return { name, isOwn, read: shape.read(isOwn ? value[name] : undefined, place.at(name)) };
   });
-  return Object.fromEntries(read.filter(([name]) => Object.hasOwn(value, name)));
+  return Object.fromEntries(read.filter(({ isOwn }) => isOwn).map((member) => [member.name, member.read]));
+}
+
+function refuseUnknown(value: JsonObject, members: Members, beside: Members, place: Place): void {
+  for (const name of Object.keys(value))
+    if (!Object.hasOwn(members, name) && !Object.hasOwn(beside, name))
+      place.at(name).fault(() => `unknown member${nearest(name, Object.keys(members))}`);
+}
+
+interface RecordSettings {
+  /** Default: any name. */
+  readonly name?: RegExp;
+  /** The fault of another name. */
+  readonly fault?: string;
+  readonly least?: number;
+  /** As of objects. */
+  readonly beside?: Members;
+}
+
+/** An object whose names are data; it has no prototype, and is undefined if a member is. */
+/* @__NO_SIDE_EFFECTS__ */
+export function record<T>(each: Shape<T>, settings: RecordSettings = {}): Shape<Record<string, T>> {
+  const { name: pattern, fault = "unknown member", least = 0, beside = {} } = settings;
+  return {
+    form: { each, name: pattern, least, beside },
+    read: (value, place) => {
+      if (!isJsonObject(value)) return refused(value, "an object", place);
+      const before = place.faults;
+      const entries = Object.entries(value).map(([name, member]) => {
+        const shape = Object.hasOwn(beside, name) ? beside[name]! : each;
+        if (shape === each && pattern?.test(name) === false) place.at(name).fault(fault);
+        return [name, shape.read(member, place.at(name)) as T] as const;
+      });
+      const named = entries.filter(([name]) => !Object.hasOwn(beside, name));
+      if (named.length < least) return place.fault("empty: at least one wanted");
+      if (place.faults > before) return undefined as never;
+      return Object.assign(Object.create(null), Object.fromEntries(named)) as Record<string, T>;
+    },
+  };
 }
 
 /** Converts or checks the value that a shape has read. */
 /* @__NO_SIDE_EFFECTS__ */
 export function refined<T, U>(shape: Shape<T>, next: (read: T, place: Place) => U): Shape<U> {
   return {
+    form: shape.form,
     read: (value, place) => {
       const before = place.faults;
       const read = shape.read(value, place);

@@ -2,7 +2,7 @@
  * What each check is for, in words for whoever has to decide about a failure: what it proves, what usually makes it
  * fail, and where its rule stands. Nothing of this is loaded by verification.
  */
-import { editDistance } from "../appraise/shapes.js";
+import { editDistance } from "../decode/nearest.js";
 import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus, isCheckId } from "../checks.js";
 import { CHECK_ROWS } from "./check-rows.js";
 import { GLOSSARY } from "./glossary.js";

@@ -1,6 +1,7 @@
 /** Every operation over HTTP: what it answers, in the shapes that the client knows, and what it changes. */
 import { afterAll, describe, expect, it } from "vitest";
-import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName, activitySchema } from "../../src/client/operations.js";
+import { activitySchema } from "../../src/client/activity-shapes.js";
+import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import { type Shape, readShape } from "../../src/decode/shapes.js";
 import { FAULTS, generateApiKey, startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { sha256 } from "../../src/lab/qos.js";
