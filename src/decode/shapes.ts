@@ -194,6 +194,12 @@ export function oneOf<const V extends readonly (string | number | boolean | null
   };
 }
 
+/** One of the names of a table, which the compiler holds total. */
+/* @__NO_SIDE_EFFECTS__ */
+export function keyOf<T extends string>(table: Readonly<Record<T, unknown>>): Shape<T> {
+  return oneOf(...(Object.keys(table) as T[]));
+}
+
 /** A moment as `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, so that it has one spelling. */
 export const instant = simple("a time such as 2026-03-04T05:06:07.000Z", isInstant, {
   type: "string",

@@ -14,6 +14,7 @@ import {
   count,
   flag,
   instant,
+  keyOf,
   list,
   matching,
   nullable,
@@ -41,10 +42,6 @@ import {
 const hex = matching(/^(?:[0-9a-f]{2})*$/, "hex");
 const sha256 = matching(/^[0-9a-f]{64}$/, "64 hex digits");
 const subject = matching(/^(?:activity|policy|(?:boot|app)\[(?:0|[1-9][0-9]*)\])$/, "a subject") as Shape<CheckSubject>;
-
-function keyOf<T extends string>(values: Readonly<Record<T, true>>): Shape<T> {
-  return oneOf(...(Object.keys(values) as T[]));
-}
 
 const verdict = keyOf<Verdict>({ verified: true, authentic: true, rejected: true });
 const status = keyOf<CheckStatus>({ pass: true, fail: true, warn: true, skip: true });
