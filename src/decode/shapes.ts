@@ -24,7 +24,7 @@ export interface OptionalShape<T> extends Shape<T | undefined> {
 /** The facts of a shape, for `schemaOf` (json-schema.ts). */
 export type Form =
   | { readonly type: "boolean" | "number" | "object" }
-  | { readonly type: "string"; readonly pattern?: RegExp; readonly least?: number; readonly most?: number }
+  | { readonly type: "string"; readonly pattern?: RegExp | undefined; readonly least?: number; readonly most?: number }
   | { readonly type: "integer"; readonly least: number; readonly most: number }
   | { readonly values: readonly (string | number | boolean | null)[] }
   | { readonly either: readonly Shape<unknown>[] }
@@ -136,15 +136,19 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shap
 
 export const count = wholeNumber(0);
 
-/** A text that passes the test; `words` say what it is. With a pattern, the JSON Schema has it, too. */
+/** A text that passes the test; `words` say what it is. The JSON Schema has only the pattern. */
 /* @__NO_SIDE_EFFECTS__ */
-export function matching(test: RegExp | ((text: string) => boolean), words: string): Shape<string> {
-  const holds = test instanceof RegExp ? (value: string): boolean => test.test(value) : test;
+export function matching(
+  test: RegExp | ((text: string) => boolean),
+  words: string,
+  pattern = test instanceof RegExp ? test : undefined,
+): Shape<string> {
   return {
-    form: { type: "string", ...(test instanceof RegExp && { pattern: test }) },
+    form: { type: "string", pattern },
     read: (value, place) => {
       if (typeof value !== "string") return refused(value, words, place);
-      return holds(value) ? value : place.fault(`${words} wanted`);
+      const holds = test instanceof RegExp ? test.test(value) : test(value);
+      return holds ? value : place.fault(`${words} wanted`);
     },
   };
 }
@@ -201,13 +205,13 @@ export function keyOf<T extends string>(table: Readonly<Record<T, unknown>>): Sh
 }
 
 /** A moment as `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, so that it has one spelling. */
-export const instant = simple("a time such as 2026-03-04T05:06:07.000Z", isInstant, {
-  type: "string",
-  pattern: /^[+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/,
-});
+export const instant = matching(
+  isInstant,
+  "a time such as 2026-03-04T05:06:07.000Z",
+  /^[+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/,
+);
 
-function isInstant(value: unknown): value is string {
-  if (typeof value !== "string") return false;
+function isInstant(value: string): boolean {
   const time = new Date(value);
   return !Number.isNaN(time.getTime()) && time.toISOString() === value;
 }

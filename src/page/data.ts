@@ -10,7 +10,7 @@ import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { copyJson, isJsonObject, jsonKey, jsonKind, parseJson } from "../decode/json.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
-import { MemberReader, base64Member, hexMember } from "../decode/json-members.js";
+import { MemberReader, base64Member, hexMember, instantMember } from "../decode/json-members.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt, faultText } from "../errors.js";
@@ -584,7 +584,7 @@ const OPTION_READERS: {
 } = {
   at: (reader, name) => {
     const at = reader.get(name);
-    return at === "document" || at === "now" ? at : instant(reader, name);
+    return at === "document" || at === "now" ? at : instantMember(reader, name);
   },
   trustAnchors: (reader, name) => reader.array(name, (value, path) => anchorOf(value, path, reader)),
   measurements: measurementsOf,
@@ -608,20 +608,11 @@ function optionsOf(reader: MemberReader | undefined): PlainOptions | undefined {
   const names = Object.keys(OPTION_READERS) as (keyof typeof OPTION_READERS)[];
   reader.refuseUnknown(["policy", "now", ...names]);
   const policy = policyOf(reader);
-  const now = instant(reader, "now");
+  const now = instantMember(reader, "now");
   const others = names
     .filter((name) => reader.get(name) !== undefined)
     .map((name) => [name, OPTION_READERS[name](reader, name as never)]);
   return now && policy !== undefined ? { policy, now, ...(Object.fromEntries(others) as object) } : undefined;
-}
-
-/** As `toISOString` writes it: one moment has one spelling. */
-function instant(reader: MemberReader, name: string): Date | undefined {
-  const text = reader.string(name);
-  if (text === undefined) return undefined;
-  const time = new Date(text);
-  const isTime = !Number.isNaN(time.getTime()) && time.toISOString() === text;
-  return isTime ? time : reader.fault(name, "not a time such as 2026-03-04T05:06:07.000Z");
 }
 
 function anchorOf(json: JsonValue, path: string, { faults }: MemberReader): { name: string; pem: string } | undefined {

@@ -128,7 +128,7 @@ const ROWS: readonly Row[] = [
     instant,
     ["2026-03-04T05:06:07.000Z", "+012026-03-04T05:06:07.123Z"],
     ["2026-03-04", "2026-03-04T05:06:07Z", "2026-03-04T06:06:07.000+01:00", "2026-02-30T05:06:07.000Z", "x", 0].map(
-      (value) => [value, `: a ${typeof value}, a time such as 2026-03-04T05:06:07.000Z wanted`],
+      (value) => [value, `: ${value === 0 ? "a number, " : ""}a time such as 2026-03-04T05:06:07.000Z wanted`],
     ),
   ],
   [
