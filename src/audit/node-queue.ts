@@ -1,6 +1,6 @@
 /**
- * The producer's side of a queue: batches go to workers on other machines, and what they answer is checked. A batch is
- * held here until its answer came, so that a server which forgets everything loses nothing.
+ * The producer's side of a queue: sends batches to workers on other machines, and checks their answers. It holds each
+ * batch until its answer arrives, so that a server without its data loses nothing.
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
@@ -31,13 +31,13 @@ import type { AuditResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions {
-  /** Shared with the workers: what goes through the server is sealed by it. */
+  /** Shared with the workers: seals jobs and answers. */
   readonly secret?: string;
-  /** Told what whoever waits should know: outages, workers that are missing, answers that are refused. */
+  /** Called with notes for the operator: outages, missing workers, refused answers. */
   readonly onNote?: (text: string) => void;
-  /** How many batches are on their way at once, and as many wait. Default: 16. */
+  /** Number of batches on the queue at once; as many wait. Default: 16. */
   readonly concurrency?: number;
-  /** What judges entries whose jobs fail three times, in this process, in place of threads. */
+  /** Judges, in this process, entries whose jobs failed three times. Default: a thread. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -52,22 +52,22 @@ const MAX_SAID = 100;
 /** Bytes of the entries of one job; a longer entry is a job by itself. */
 const MAX_JOB_BYTES = 1024 * 1024;
 const TICK_MS = 1000;
-/** How often a job may be found missing until it is put there again: its answer may be on its way. */
+/** How often a job is found missing before it is sent again: its answer may be on its way. */
 const MISSING = 2;
-/** Ticks without a worker until that is told. */
+/** Ticks without a worker before a note reports it. */
 const PATIENCE = 5;
-/** Parts of what ended a worker: few of them, since each may end another worker. */
+/** Parts of a job that ended a worker. Each may end another worker, so there are few. */
 const PARTS = 16;
-/** How many jobs of an entry fail until this process judges it. */
+/** After so many failed jobs of an entry, this process judges it. */
 const TRIES = 3;
-/** How long the end waits for what is taken away from the server. */
+/** How long the end waits while this run's data is removed from the server. */
 const CLEANUP_MS = 2000;
 const KEPT_EVENTS = 100;
 
 /**
- * A judge whose batches are judged by workers at the same queue ({@link runWorker}), under this setting. Throws
- * {@link QueueError} where the server cannot be reached within ten seconds, or the packages for it are missing. From
- * then on it goes on through whatever a network or a server does.
+ * A judge whose batches go to workers at the same queue ({@link runWorker}), under this setting. Throws
+ * {@link QueueError} where the server cannot be reached within ten seconds, or its packages are missing. Later failures
+ * of network and server only delay it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
   const own = ownOptions("options", options, QUEUE_OPTIONS);
@@ -87,18 +87,18 @@ interface Run extends Member {
   readonly judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-/** Entries that follow one another, on their way as one job. */
+/** Consecutive entries that are one job. */
 interface Part {
   readonly first: number;
   readonly entries: readonly Uint8Array[];
 }
 
-/** A part that is waited for. */
+/** A part without its answer yet. */
 interface Task extends Part {
   readonly id: string;
   readonly digest: string;
   readonly settle: (judged: JudgedPart | null) => void;
-  /** Whether the server was asked to take it, and has not answered. */
+  /** Whether it was sent to the server, which has not confirmed it. */
   isOnItsWay: boolean;
   missing: number;
 }
@@ -116,7 +116,7 @@ class QueueJudge implements Judge {
   #isTicking = false;
   #lonelyTicks = 0;
   #attempts = 0;
-  /** What judges here, once it is needed. */
+  /** Judges in this process; made on demand. */
   #own: Promise<Judge> | null = null;
 
   constructor(run: Run, concurrency: number) {
@@ -164,8 +164,8 @@ class QueueJudge implements Judge {
   }
 
   /**
-   * A job that failed is cut into parts, so that the others of its entries are judged elsewhere. That it failed may be
-   * unsealed, and so decides nothing but who judges its entries next: after so many failures, this process.
+   * Cuts a failed job into parts, so that its other entries are judged elsewhere. The failure may be unsealed, so it
+   * decides only who judges the entries next: after some failures, this process.
    */
   async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
     if (failures === TRIES) return this.#judgeHere(part);
@@ -175,7 +175,7 @@ class QueueJudge implements Judge {
     return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
   }
 
-  /** In a thread: an entry that ends it does not end the audit. */
+  /** Uses a thread, so that an entry which ends it does not end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#run.notes.once(
       `${TRIES} jobs of an entry failed, one after the other: such entries are judged here. Workers end over it, or ` +
@@ -189,7 +189,7 @@ class QueueJudge implements Judge {
     return { results, ...(slowest && { slowest }) };
   }
 
-  /** The list is for people: a server that does not take it changes no result. */
+  /** The list is for people: no result depends on it. */
   async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
     const { peer, onNote } = this.#run;
     const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entry), reason: UNJUDGED_REASON };
@@ -197,7 +197,7 @@ class QueueJudge implements Judge {
     await addDeadLetter(this.#connection.client, letter).catch((error: unknown) => this.#sayError(error));
   }
 
-  /** Null where the job failed, as the server has it, or as a worker says under its seal. */
+  /** Null where the job failed, as reported by the server, or by a worker under its seal. */
   async #ask(part: Part): Promise<JudgedPart | null> {
     const { peer, digest: setting } = this.#run;
     const id = `${peer.id}-${part.first}-${part.entries.length}-${this.#attempts++}`;
@@ -209,7 +209,7 @@ class QueueJudge implements Judge {
       const digest = jobDigest(setting, part.first, part.entries);
       const task: Task = { ...part, id, digest, settle, isOnItsWay: false, missing: 0 };
       this.#tasks.set(id, task);
-      // Where it could not be put there, it is found missing, and put there again.
+      // A job that could not be added is found missing, and added again.
       this.#enqueue(task).catch((error: unknown) => {
         if (!this.#connection.isClosed && isPassing(error)) this.#sayError(error);
         else reject(error);
@@ -217,7 +217,7 @@ class QueueJudge implements Judge {
     });
   }
 
-  /** What is there already stays as it is. */
+  /** Keeps existing data. */
   async #enqueue(task: Task): Promise<void> {
     const { peer, digest: setting, seal } = this.#run;
     const job = { ...task, run: peer.id, setting };
@@ -234,7 +234,7 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** Reads answers as they come. What was read is taken away before more is asked for: nothing is read past. */
+  /** Reads answers as they arrive. Removes each before it reads on, so that none is skipped. */
   async #read(): Promise<void> {
     const stream = keys.answers(this.#run.peer.id);
     while (!this.#connection.isClosed) {
@@ -256,7 +256,7 @@ class QueueJudge implements Judge {
     const answer = readAnswer(text!);
     if (answer === null) return this.#refuse(FORM);
     const task = this.#tasks.get(answer.job);
-    // Of a job that another worker has answered.
+    // Another worker has answered this job.
     if (task === undefined) return;
     if (answer.run !== this.#run.peer.id || answer.digest !== task.digest) return this.#refuse(FOREIGN);
     if (answer.results === null) return task.settle(null);
@@ -267,7 +267,7 @@ class QueueJudge implements Judge {
     const results = readResults(written, task.first, task.entries.length);
     if (results === null) return this.#refuse(FORM);
     this.#lonelyTicks = 0;
-    // A worker whose threads end says so of each entry: that it is the entry's fault has to be found here.
+    // A worker whose threads end gives this reason for each entry. Only this process finds the entry at fault.
     if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle(null);
     task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
   }
@@ -276,7 +276,7 @@ class QueueJudge implements Judge {
     this.#run.notes.once(`an answer is refused: ${why}`);
   }
 
-  /** Makes itself known, and looks for what is missing. */
+  /** Announces this producer, and looks for missing jobs and workers. */
   async #tick(): Promise<void> {
     if (this.#isTicking) return;
     this.#isTicking = true;
@@ -294,7 +294,7 @@ class QueueJudge implements Judge {
   async #announce(): Promise<void> {
     const { peer, setting } = this.#run;
     const { now, at, allowDebug, bootProofs } = setting;
-    // Policy and trust anchors are each worker's own, which come to the same digest.
+    // Each worker has its own policy and trust anchors, with the same digest.
     await keepSetting(this.#connection.client, peer.id, JSON.stringify({ now, at, allowDebug, bootProofs }));
     await announce(this.#connection.client, "producers", peer);
   }
@@ -322,7 +322,7 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** Outages are told by the connection. */
+  /** The connection reports outages. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
     this.#run.notes.once(this.#connection.messageOf(error));

@@ -1,4 +1,4 @@
-/** The worker's side of a queue: takes batches of its own policy, judges them, and answers. */
+/** The worker's side of a queue: judges batches of its own policy, and sends the results. */
 import { availableParallelism } from "node:os";
 import type { Job as QueuedJob, Worker } from "bullmq";
 import { ownOptions } from "../decode/input.js";
@@ -30,20 +30,20 @@ import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions {
-  /** How many threads judge. As many as there are cores for this process, unless said otherwise. */
+  /** Number of threads. Default: the cores that this process may use. */
   readonly workers?: number;
-  /** Shared with the producers: see `QueueJudgeOptions`. */
+  /** Shared with the producers (`QueueJudgeOptions`). */
   readonly secret?: string;
-  /** Told what whoever runs it should know: runs that it takes or leaves, outages, what is refused. */
+  /** Called with notes for the operator: accepted and ignored runs, outages, refused jobs. */
   readonly onNote?: (text: string) => void;
-  /** Aborted: it takes nothing more, finishes what it has, and ends. */
+  /** Once aborted, the worker fetches no more batches, finishes its own, and ends. */
   readonly signal?: AuditSignal;
   /**
-   * A worker that is not heard of for so long is dead, and its batches are for others; it is heard of in half of that.
-   * Default: 5,000. The event loop has to be free meanwhile, as threads leave it.
+   * After this silence, in milliseconds, a worker counts as dead, and others get its batches. Default: 5,000. A worker
+   * reports twice in that time, for which its event loop must be free.
    */
   readonly lockMs?: number;
-  /** What judges the batches of a setting, in place of threads. */
+  /** Judges the batches of a setting. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -62,20 +62,20 @@ const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
 };
 const LOCK_MS = 5000;
 const TICK_MS = 2000;
-/** How long what is judged at the end is waited for. */
+/** How long the end waits for current batches. */
 const FINISH_MS = 20_000;
 const LOOK_MS = 100;
 const IDLE_LOOKS = 3;
 const CLOSE_MS = 1000;
-/** A setting that nobody asked for in so long is let go of. */
+/** The judge of a setting is closed after this time without a batch. */
 const IDLE_MS = 30_000;
 const MAX_SAID = 1000;
 
 /**
- * Judges batches of producers that hold the same policy and trust anchors, are of the same version of this package, and
- * share the secret; of all others it tells, and takes nothing. Resolves when the signal was aborted and what it had is
- * finished. Rejects with {@link QueueError} where the server cannot be reached within ten seconds or the packages for
- * it are missing, and where a judge rejects: then nothing more can be judged here.
+ * Judges batches of producers with the same policy, trust anchors, secret and version of this package; reports and
+ * ignores all others. Resolves when the signal was aborted and the current batches are finished. Rejects with
+ * {@link QueueError} where the server cannot be reached within ten seconds, its packages are missing, or a judge
+ * rejects.
  */
 export async function runWorker(
   url: string,
@@ -92,7 +92,7 @@ interface Standing extends Member {
   readonly held: Pick<AuditSetting, "policy" | "trustAnchors">;
 }
 
-/** What judges by one setting. */
+/** The judge of one setting. */
 interface Seat {
   readonly judge: Promise<Judge>;
   active: number;
@@ -157,11 +157,11 @@ class QueueWorker {
         connection: this.#connection.client,
         prefix: PREFIX,
         skipVersionCheck: true,
-        // One is judged while the next one is on its way.
+        // Fetches a batch while another is judged.
         concurrency: 2 * this.#threads,
         lockDuration: this.#lockMs,
         stalledInterval: this.#lockMs / 4,
-        // Its producer is told at once, which cuts it into parts: one of them may have been the reason.
+        // The producer gets this at once and cuts the batch into parts, since an entry may be the reason.
         maxStalledCount: 0,
       },
     );
@@ -170,8 +170,7 @@ class QueueWorker {
   }
 
   /**
-   * What is not finished by then is for others, when its lock has run out. Not by BullMQ's own waiting, which has no
-   * end where a connection is away.
+   * Unfinished batches go to others when their locks run out. BullMQ's own waiting never ends without a connection.
    */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
     const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
@@ -183,7 +182,7 @@ class QueueWorker {
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
-  /** Until there is nothing to do for a moment, in which the last answer is confirmed; or the server is away. */
+  /** Waits until there is no work for a moment, in which the last answer is confirmed, or the server is away. */
   async #idle(milliseconds: number): Promise<void> {
     let looks = 0;
     for (let left = milliseconds; left >= 0 && looks < IDLE_LOOKS; left -= LOOK_MS) {
@@ -192,7 +191,7 @@ class QueueWorker {
     }
   }
 
-  /** Resolves where nothing is answered, too: the producer finds that its job is gone, and puts it there again. */
+  /** Also resolves without an answer: the producer notices the missing job and puts it on the queue again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
     const { seal } = this.#standing;
     const job = readJob(queued.id!, queued.data, seal);
@@ -224,7 +223,7 @@ class QueueWorker {
     }
   }
 
-  /** One that the server does not take now is left: the producer misses it, and asks again. */
+  /** Drops an answer that the server refuses: the producer notices that it is missing, and sends the job again. */
   async #answer(answer: Answer): Promise<void> {
     try {
       await putAnswer(this.#connection.client, answer, this.#standing.seal);
@@ -234,7 +233,7 @@ class QueueWorker {
     }
   }
 
-  /** A seat that is taken; null, and said, where the job is of a setting that nobody here may judge by. */
+  /** Reserves a seat. Returns null, with a note, for a job whose setting is not allowed here. */
   async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
     const known = this.#seats.get(digest);
     if (known !== undefined) return taken(known);
@@ -248,8 +247,7 @@ class QueueWorker {
   }
 
   /**
-   * A judge that has shown that it judges: one that fails at whatever it is given would have its producer look for the
-   * fault in the entries.
+   * Tries a new judge with an empty entry. Otherwise the producer would look for the fault of a judge in the entries.
    */
   async #seated(setting: AuditSetting): Promise<Judge> {
     const judge = await this.#judgeOf(setting);
@@ -259,7 +257,7 @@ class QueueWorker {
     return judge;
   }
 
-  /** Of the producer what is its own, of this worker the policy: what both come to has to have the digest. */
+  /** Joins the producer's part of the setting with this worker's policy; the whole must have the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
     const told = readTold(await this.#connection.client.get(keys.setting(run)));
     if (told === null) return null;
@@ -306,7 +304,7 @@ class QueueWorker {
     }
   }
 
-  /** Outages are told by the connection; a lock that is lost in one costs the work of a batch, and nothing else. */
+  /** The connection reports outages. A lock that is lost in one costs only the work of a batch. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
     const message = this.#connection.messageOf(error);
@@ -319,7 +317,7 @@ function judgeFailure(error: unknown): QueueError {
   return new QueueError("judge", `nothing more can be judged here: ${message}`, { cause: error });
 }
 
-/** What a producer tells of its setting; null where it is not there, or no such thing. */
+/** The producer's part of its setting; null where it is missing or malformed. */
 function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnchors"> | null {
   const told = text === null ? null : jsonOf(text);
   if (!isJsonObject(told)) return null;
