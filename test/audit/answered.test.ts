@@ -44,6 +44,7 @@ describe("results are refused", () => {
     ["one too few", []],
     ["one too many", [VERIFIED, { ...VERIFIED, n: 8 }]],
     ["null", [null]],
+    ["inherited members", [Object.create(VERIFIED)]],
     ["a list in place of a result", [[7]]],
     ["another number", [{ ...VERIFIED, n: 8 }]],
     ["no number", [{ verdict: "verified", failed: [] }]],

@@ -335,7 +335,7 @@ describe("a state", () => {
     ["", /damaged, or no state/],
     ["{", /damaged, or no state/],
     ['{"state": "bootproof-audit-state/2"}', /no state of an audit, or one that another version/],
-    ['{"state": "bootproof-audit-state/1"}', /damaged: a member is missing/],
+    ['{"state": "bootproof-audit-state/1"}', /damaged: tool: missing, a string wanted; now: missing/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });

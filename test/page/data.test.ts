@@ -287,7 +287,7 @@ describe("malformed data", () => {
     [
       "a time in another spelling",
       options({ now: "2026-03-04T05:16:07Z" }),
-      "options.now: not a time such as 2026-03-04T05:06:07.000Z",
+      "options.now: a time such as 2026-03-04T05:06:07.000Z wanted",
     ],
     ["a cache", options({ cache: {} }), "options.cache: unknown member"],
   ])("%s", (_, data, fault) => {
