@@ -32,7 +32,7 @@ describe("results are taken", () => {
 
   it("in their order", () => {
     const results = [VERIFIED, { ...REJECTED, n: 8 }];
-    expect(readResults(results, 7, 2)).toBe(results);
+    expect(readResults(results, 7, 2)).toEqual(results);
     expect(readResults([...results].reverse(), 7, 2)).toBe(null);
     expect(readResults([], 7, 0)).toEqual([]);
   });
