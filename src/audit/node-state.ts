@@ -1,7 +1,4 @@
-/**
- * The state file of a run: its progress and its question, so that a later process goes on and comes to the same
- * results. One process at a time holds it.
- */
+/** The state file of a run: its progress and its question, so that a later process comes to the same results. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { CHECK_IDS } from "../checks.js";
@@ -30,13 +27,13 @@ import type { AuditSetting } from "./setting.js";
 
 const STATE_FORMAT = "bootproof-audit-state/1";
 
-/** Everything that decides the results: only a run with the same question may go on. */
+/** Everything that decides the results. */
 interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** Whether the caller chose the present. */
+  /** Whether the caller chose `now`. */
   readonly isNowGiven: boolean;
 }
 
@@ -56,9 +53,8 @@ interface StateFile extends AuditProgress {
   readonly asked: Readonly<Record<string, unknown>>;
 }
 
-/** A state that this process holds until it is closed. */
 export interface OpenedState {
-  /** The present of the run: that of its first process. */
+  /** Of the first process. */
   readonly now: string;
   /** Where to go on; null: the first process. */
   readonly before: AuditProgress | null;
@@ -67,8 +63,8 @@ export interface OpenedState {
 }
 
 /**
- * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, where another
- * process holds it, where the file is no state, and where it belongs to another question.
+ * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
+ * holds it, or it is no state or that of another question.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -167,7 +163,7 @@ const STATE = objectOf<StateFile>(
   IGNORE,
 );
 
-/** The question by option, each as one word or a digest. */
+/** Each option as one word or a digest. */
 function askedIn({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
   return {
@@ -186,7 +182,6 @@ function digestOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** All results of a run must come from the same question. */
 function refuseOther(path: string, before: StateFile, question: AuditQuestion): void {
   const asked = askedIn(question);
   const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
