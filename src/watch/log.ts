@@ -1,11 +1,11 @@
-/** Verifies the chain of a log (watch/README.md, "The log") in one pass with constant memory, up to the first fault. */
+/** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
 import { concatBytes, toHex } from "../bytes.js";
 import { type LogLine, MAX_LINE_BYTES, NO_LINE, lineAt, readLine } from "./entry.js";
 import { ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
-/** The bytes of a log in order, in chunks of any size. */
+/** In order, in chunks of any size. */
 export type LogStream = AsyncIterable<Uint8Array>;
 
 /** `message` names every line concerned. */
@@ -25,15 +25,15 @@ export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
   /** No line is missing or changed, as far as a chain can show: see `open`. */
   readonly intact: boolean;
-  /** Lines before the first doubtful one: one that may be the edited or inserted line. */
+  /** Lines before the first that may be edited or inserted. */
   readonly entries: number;
-  /** RFC 3339, of the first and last of these lines; null if there are none. */
+  /** RFC 3339, of the first and last of these lines, or null. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
   /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
   readonly head: string;
   readonly fault: LogFault | null;
-  /** What was not checked: one sentence each. */
+  /** What was not checked, in sentences. */
   readonly open: readonly string[];
 }
 
@@ -41,8 +41,8 @@ export interface VerifyLogOptions {
   /** The hash of the last line, in hex, as kept elsewhere. */
   readonly head?: string;
   /**
-   * Called with each line that follows its predecessor, and its offset in the stream. Later lines can still show that
-   * it was edited: use nothing before the verification has resolved.
+   * Called with each line that follows its predecessor, and its offset. Later lines can still show that it was edited:
+   * use nothing before the verification has resolved.
    */
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
@@ -56,7 +56,7 @@ const NO_HEAD =
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
 /**
- * Verifies a log. Faults are returned, never thrown; a stream that rejects makes it reject.
+ * Verifies a log. Faults are returned, never thrown; rejects only with the stream.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
@@ -175,8 +175,8 @@ class Chain {
   }
 
   /**
-   * The fault if the last line's hash is not the kept head. Certain are the lines up to that head; if no line has it,
-   * all but the last.
+   * For a last line whose hash is not the kept head. Certain are the lines up to that head; if no line has it, all but
+   * the last.
    */
   headFault(): Found | null {
     const { n, hash } = this.newest;
