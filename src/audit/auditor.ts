@@ -54,6 +54,7 @@ export class Auditor {
 
   /**
    * Judges one entry. Its faults are in the result, and never thrown.
+   *
    * @example
    * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
    * console.log(resultLine(await auditor.judge(1, line)));

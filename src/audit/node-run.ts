@@ -72,6 +72,7 @@ const SAVE_EVERY_MS = 500;
 /**
  * Audits files. Rejects with `AuditInputError` for an input that cannot be read or was changed, with `AuditFileError`
  * for results or a state that cannot be written or resumed, and with `MalformedError` for a malformed setting.
+ *
  * @example
  * const { end, summary } = await auditFiles({ inputs: ["proofs.ndjson"], setting, out: "results.ndjson" });
  */
