@@ -27,7 +27,6 @@ type Standing = unknown;
 
 export class Auditor {
   readonly #setting: VerifySetting;
-  /** By key in hex. */
   readonly #standing: ReadonlyMap<string, Standing>;
   /** By the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
@@ -95,7 +94,6 @@ export class Auditor {
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** The setting's boot proofs for the keys of the app proofs. */
   #bootProofsFor(evidence: Evidence): Standing[] {
     const { appProofs, activity } = evidenceMembers(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
@@ -116,7 +114,6 @@ export class Auditor {
   }
 }
 
-/** The key as an index; the verification reads the app proof again. */
 function keyTextOf(appProof: unknown): string {
   const text = isJsonObject(appProof) && Object.hasOwn(appProof, "publicKey") && appProof["publicKey"];
   return typeof text === "string" ? text.toLowerCase() : "";

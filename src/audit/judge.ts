@@ -1,4 +1,3 @@
-/** A judge in this process, and the judging of one batch, which all judges share. */
 import { inTurns } from "../verify/in-turns.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
@@ -35,7 +34,6 @@ export async function judgeBatch(
   return { index, results, ...(entries.length > 0 && { slowest }) };
 }
 
-/** Joins parts of a batch, in their order. */
 export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<JudgedBatch, "index"> {
   const slowest = parts.flatMap((part) => part.slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds)[0];
   return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
@@ -55,7 +53,7 @@ async function judgeEntry(auditor: Pick<Auditor, "judge">, n: number, entry: Uin
   return unjudgedResult(n);
 }
 
-/** A judge without threads. Throws as `Auditor.of` does. */
+/** Throws as `Auditor.of` does. */
 export async function localJudge(setting: AuditSetting, clock?: () => number): Promise<Judge> {
   const auditor = await Auditor.of(setting);
   let before: Promise<unknown> = Promise.resolve();

@@ -106,7 +106,7 @@ export interface Answer {
   readonly slowest: { readonly n: number; readonly milliseconds: number } | null;
 }
 
-/** Null if malformed. The caller checks the seal. */
+/** The caller checks the seal. */
 export function readAnswer(text: string): Answer | null {
   const answer = jsonOf(text);
   if (!isJsonObject(answer)) return null;
@@ -213,7 +213,6 @@ export interface DeadLetter {
 const MAX_DEAD_LETTERS = 1000;
 const DEAD_LETTER_SECONDS = 30 * 86_400;
 
-/** The newest first. */
 export async function addDeadLetter(client: Redis, letter: DeadLetter): Promise<void> {
   await client.lpush(keys.deadLetters, JSON.stringify(letter));
   await client.ltrim(keys.deadLetters, 0, MAX_DEAD_LETTERS - 1);

@@ -21,7 +21,6 @@ export class AuditInputError extends Error {
 }
 
 export interface AuditPosition {
-  /** Entries and bytes of all inputs. */
   readonly entries: number;
   readonly bytes: number;
   /** The current input, from 0; how much of it was read, in bytes, or in files of a folder; and its entries. */
@@ -44,7 +43,7 @@ export interface InputOptions {
   readonly from?: AuditPosition | null;
   /** Whether positions have a digest, which going on requires. */
   readonly digest?: boolean;
-  /** Most entries in a batch. Default: 512. */
+  /** Default: 512. */
   readonly batchEntries?: number;
 }
 
@@ -153,7 +152,6 @@ class InputReader {
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
   }
 
-  /** Infinity: the whole input. */
   #doneOf(input: number): number {
     if (this.#from === null || input > this.#from.input) return 0;
     return input < this.#from.input ? Infinity : this.#from.offset;

@@ -27,7 +27,6 @@ import type { AuditSetting } from "./setting.js";
 
 const STATE_FORMAT = "bootproof-audit-state/1";
 
-/** Everything that decides the results. */
 interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
@@ -42,7 +41,6 @@ export interface AuditProgress {
   readonly position: AuditPosition | null;
   readonly results: ResultsMark;
   readonly summary: AuditSummary;
-  /** Null: not ended. */
   readonly end: "done" | "failed" | null;
 }
 
@@ -54,7 +52,6 @@ interface StateFile extends AuditProgress {
 }
 
 export interface OpenedState {
-  /** Of the first process. */
   readonly now: string;
   /** Where to go on; null: the first process. */
   readonly before: AuditProgress | null;

@@ -14,7 +14,7 @@ export interface AuditResult {
   readonly verdict: Verdict | "malformed";
   /** Each once, in the order of their table. */
   readonly failed: readonly CheckId[];
-  /** Rejected only because of its age. */
+  /** Only because of its age. */
   readonly stale?: true;
   /** Why an entry is malformed, or has no boot proof. */
   readonly reason?: string;

@@ -1,4 +1,3 @@
-/** Runs an audit: reads batches, judges several at once, and writes results in input order. */
 import { copyPlain, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
@@ -57,7 +56,6 @@ export interface AuditRun<B extends Batch> {
   readonly onlyFailures?: boolean;
   /** Ends after the first entry that was not accepted. */
   readonly failFast?: boolean;
-  /** Of earlier entries, where the run goes on. */
   readonly summary?: AuditSummary;
   /** On abort, pending batches are dropped; written results stay. */
   readonly signal?: AuditSignal;
@@ -152,7 +150,6 @@ class Pipeline<B extends Batch> {
     this.#judge = judge;
   }
 
-  /** Null at the end. Reads and judges others meanwhile. */
   async next(): Promise<{ readonly batch: B; readonly judged: JudgedBatch } | null> {
     for (;;) {
       if (this.#hasRoom) this.#reading ??= this.#source.next();
@@ -206,7 +203,6 @@ class Results<B extends Batch> {
   readonly #run: AuditRun<B>;
   #summary: AuditSummary;
   #slowest: Slowest | null = null;
-  /** In this process or before. */
   hasFailed = false;
 
   constructor(run: AuditRun<B>) {

@@ -26,7 +26,6 @@ export class BootProofCache {
   readonly #signatures: SignatureCache;
   readonly #limit: number;
   readonly #maxAgeMs: number;
-  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(

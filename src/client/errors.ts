@@ -41,7 +41,6 @@ export interface ClientErrorFacts {
    * for a second submit would be a second activity.
    */
   readonly effect?: "none" | "unknown";
-  /** By path. */
   readonly faults?: readonly Fault[];
   /** Unverified. */
   readonly activityId?: string | null;
@@ -165,8 +164,8 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
 }
 
 /**
- * An activity whose evidence was rejected. The service may have executed it all the same: `activityId` and
- * `activityStatus` are unverified, and only for investigating.
+ * The service may have executed the activity all the same: `activityId` and `activityStatus` are unverified, and only
+ * for investigating. The rest of the response is withheld.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";

@@ -15,13 +15,11 @@ import { inTurns } from "../verify/in-turns.js";
 
 /** An honest service names fewer keys. Keys beyond the limit count as missing. */
 export const MAX_BOOT_PROOFS = 16;
-/** Each response may be large. */
 const AT_ONCE = 4;
 
 /** Sends a query: name, and parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
-/** With the requested key in lower-case hex. */
 export interface KeyedBootProof<T> {
   readonly key: string;
   readonly bootProof: T;
@@ -30,7 +28,7 @@ export interface KeyedBootProof<T> {
 export interface ActivityEvidence<T> {
   readonly activity: JsonValue;
   readonly bootProofs: readonly KeyedBootProof<T>[];
-  /** Keys of app proofs without a boot proof. */
+  /** Keys without a boot proof. */
   readonly missing: readonly string[];
 }
 

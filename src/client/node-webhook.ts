@@ -5,7 +5,6 @@
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
 
-/** The used members of http.IncomingMessage. */
 export interface NodeRequest {
   readonly method?: string | undefined;
   /** Names and values alternate. */
@@ -21,7 +20,6 @@ export interface NodeRequest {
   resume(): unknown;
 }
 
-/** The used members of http.ServerResponse. */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;

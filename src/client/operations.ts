@@ -173,7 +173,6 @@ export const CAIP2_CHAINS = [
   "eip155:421614",
 ] as const;
 
-/** The parameters with documented values. */
 export const DOCUMENTED_VALUES = {
   caip2: CAIP2_CHAINS,
   provider: EARN_PROVIDERS,

@@ -41,7 +41,6 @@ export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array 
   }
 }
 
-/** The private key cannot be exported. */
 export async function importSigningPair(privateKey: Uint8Array, point: Uint8Array): Promise<WebKeyPair> {
   const subtle = subtleCrypto();
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };

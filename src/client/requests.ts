@@ -34,7 +34,6 @@ export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit 
   return typedOptions("operation", operation, OPERATION);
 }
 
-/** client/README.md, "Activities". */
 interface ActivityRequest {
   readonly type: string;
   readonly timestampMs: string;

@@ -9,7 +9,6 @@ import { uncompressed } from "./p256.js";
 import type { Signal } from "./platform.js";
 import type { AnyStamper, StampHeader } from "./stamp.js";
 
-/** With a test whether the value verifiably covers the body. */
 const HEADERS = {
   "X-Stamp": isKeyStampOf,
   "X-Stamp-WebAuthn": isPasskeyStampOf,
@@ -33,7 +32,7 @@ type ShapeName = keyof typeof SHAPES;
 /** Visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** They get the body as text. */
+/** Published stampers, which get the body as text. */
 const published = new WeakSet<object>();
 
 /**
@@ -57,7 +56,7 @@ export async function stampBy(
   return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
 }
 
-/** Converts to its text, as TextEncoder's does not: that gives a list of numbers. */
+/** UTF-8 bytes that convert to their text; other bytes would become a list of numbers. */
 class TextBytes extends Uint8Array {
   override toString(): string {
     return fromUtf8(this) ?? super.toString();

@@ -34,7 +34,6 @@ export interface AnyStamper {
   stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
 }
 
-/** An API key in hex. */
 export interface ApiKey {
   /** The point: 33 bytes compressed, or 65 uncompressed. */
   readonly publicKey: string;
@@ -80,7 +79,7 @@ function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
   return typeof key.privateKey === "object";
 }
 
-/** The message must not quote the key. */
+/** Must not quote the key. */
 function keyError(message: string): ClientError {
   return new ClientError("key", message);
 }

@@ -18,7 +18,6 @@ import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
 
-/** Everything that requests need from their environment. */
 export interface Transport {
   /** Without a trailing slash. */
   readonly baseUrl: string;
@@ -28,7 +27,6 @@ export interface Transport {
   readonly now: () => Date;
   /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** A number in [0, 1). */
   readonly random: () => number;
   /** For one attempt, including its whole response. */
   readonly timeoutMs: number;
@@ -50,7 +48,6 @@ const MAX_RETRY_AFTER_MS = 30_000;
 /** For long lists: 24 bytes for each value of 8 MiB, where an account of a wallet has 30. */
 const MAX_ANSWER_VALUES = 350_000;
 
-/** Once, however often it is sent. */
 interface StampedRequest {
   readonly target: Target;
   readonly bytes: Uint8Array;

@@ -46,7 +46,6 @@ export interface FailedCheck {
   readonly detail: string;
 }
 
-/** An entry without its place in the log. */
 export interface Finding {
   /** RFC 3339: the `now` of the verification. */
   readonly at: string;

@@ -5,7 +5,6 @@ import { ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
-/** In order, in chunks of any size. */
 export type LogStream = AsyncIterable<Uint8Array>;
 
 /** `message` names every line concerned. */
@@ -125,7 +124,6 @@ interface Break {
   predecessor: number | null;
 }
 
-/** `n` is 0 before the first line. */
 interface CountedLine {
   readonly n: number;
   readonly at: string | null;
@@ -143,7 +141,6 @@ class Chain {
   newest = NOTHING;
   firstAt: string | null = null;
   readonly #onLine: VerifyLogOptions["onLine"];
-  /** The head that was kept elsewhere. */
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
   readonly #lines = new Map<string, CountedLine>();

@@ -13,7 +13,6 @@ import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
 import { LogState, type LogStore, isRefusal } from "./store.js";
 
-/** A log that cannot be read, written or continued. */
 export class LogError extends Error {
   override readonly name = "LogError";
   /** Null if the chain is not at fault. */
@@ -35,7 +34,6 @@ export interface OpenLogOptions {
   readonly onNote?: (text: string) => void;
 }
 
-/** Held by this process until closed. */
 export interface OpenedLog extends LogStore {
   close(): Promise<void>;
 }

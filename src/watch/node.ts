@@ -1,4 +1,3 @@
-/** The parts of a watch that need Node. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Signal } from "../client/platform.js";
 

@@ -63,7 +63,7 @@ export type WatchMessage =
     }
   | { readonly event: "handed-on"; readonly at: Date; readonly n: number; readonly attempts: number };
 
-/** The `newest` of a watch that uses a client of the service. */
+/** The `newest` of a watch with a client of the service. */
 export function askService(
   client: Pick<Client, "query">,
 ): (watched: Watched, signal: Signal) => Promise<JsonValue | null> {

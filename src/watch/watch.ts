@@ -64,7 +64,6 @@ export interface WatchSummary {
   readonly polls: number;
   /** Those whose newest verdict is a refusal, also from before this watch. */
   readonly refused: readonly Watched[];
-  /** The outages at the last poll. */
   readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
   /** Whether undelivered refusals remain. */
   readonly waiting: boolean;
