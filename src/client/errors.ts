@@ -104,7 +104,7 @@ const MAX_MESSAGE = 500;
 function serviceText({ status, serviceMessage, category }: ServiceFacts): string {
   const said = serviceMessage === null ? "" : `: ${serviceMessage.slice(0, MAX_MESSAGE)}`;
   return (
-    `the service answered HTTP ${status}${category === null ? "" : ` ${category}`}${said}. ` +
+    `the service responded with HTTP ${status}${category === null ? "" : ` ${category}`}${said}. ` +
     `${adviceFor(status, category)}`
   );
 }
@@ -124,7 +124,7 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
   404: "Check the ids, the organization and the base address.",
   408: "Try again.",
   413: "Send less at once.",
-  429: "Wait, and ask less often.",
+  429: "Wait, and send fewer requests.",
 };
 
 function adviceFor(status: number, category: string | null): string {

@@ -92,7 +92,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 
 /** Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a result of parsePolicy wanted");
   const options = typedOptions("options", given, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
     throw new TypeError("options.cache: a SignatureCache wanted");

@@ -210,7 +210,7 @@ function keyOf(given: unknown, keyId: string): Uint8Array {
   const bytes = isGood && typeof x === "string" ? fromBase64Url(x) : null;
   if (bytes?.length !== 32) throw new WebhookError("key", `the key ${keyId} is not an Ed25519 key for signatures`);
   if (d !== undefined)
-    throw new WebhookError("key", `the private half of the key ${keyId} is published: whoever has it can sign`);
+    throw new WebhookError("key", `the private half of the key ${keyId} is published: anyone can sign with it`);
   return bytes;
 }
 
