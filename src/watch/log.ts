@@ -50,8 +50,8 @@ export interface VerifyLogOptions {
 const REMEMBERED = 4096;
 
 const NO_HEAD =
-  "lines cut off the end, a change of the last line, and a log written anew as a whole by whoever holds the file: " +
-  "keep the head in another place, and give it with --head";
+  "lines cut off the end, a changed last line, and a log rewritten as a whole by anyone who can write the file: " +
+  "keep the head in another place, and pass it with --head";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
 /**
@@ -272,13 +272,10 @@ function outOfOrder({
 }: Omit<Break, "next"> & { successor: number }): [LogFault["kind"], string] {
   const { n } = found.entry;
   if (predecessor !== null) {
-    const places = `entry ${n} stands in line ${line}, and entry ${line} in line ${successor}`;
+    const places = `entry ${n} is in line ${line}, and entry ${line} in line ${successor}`;
     return ["moved", `lines are not in their order: ${places}`];
   }
-  return [
-    "inserted",
-    `line ${line} was put in: entry ${line} stands in line ${successor}, and follows line ${line - 1}`,
-  ];
+  return ["inserted", `line ${line} was put in: entry ${line} is in line ${successor}, and follows line ${line - 1}`];
 }
 
 function insertedAfter(before: number, line: number): string {
@@ -291,7 +288,7 @@ function insertedAfter(before: number, line: number): string {
 function removed(line: number, n: number): string {
   const which = n === line + 1 ? `entry ${line} was` : `entries ${line} to ${n - 1} were`;
   const after = line === 1 ? "the first line" : `the line behind entry ${line - 1}`;
-  return `${which} removed: entry ${n} stands in line ${line}, ${after}`;
+  return `${which} removed: entry ${n} is in line ${line}, ${after}`;
 }
 
 function messageOf(error: unknown): string {

@@ -65,5 +65,5 @@ async function send({ fetch, url, host, signal }: Sending, { bytes }: LogLine): 
     .catch(() => {});
   if (response.status >= 200 && response.status < 300) return;
   // Some runtimes report status 0 for a redirect that was not followed.
-  throw new Error(`${host} answered HTTP ${response.status}`);
+  throw new Error(`${host} responded with HTTP ${response.status}`);
 }
