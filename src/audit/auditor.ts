@@ -123,7 +123,7 @@ function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAtte
   return bootProofs.map((bootProof) => bootProof && bootProof.attestation);
 }
 
-const NO_BOOT_PROOF = "no boot proof was given with it, and none of its key beside it";
+const NO_BOOT_PROOF = "neither the entry nor the setting has a boot proof of its key";
 
 /** The cache key of a boot proof: covers all of its JSON. Null: too long to cache. */
 async function nameOf(bootProof: unknown): Promise<string | null> {

@@ -17,7 +17,7 @@ interface MemberOptions {
 }
 
 const TRUSTED =
-  "without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted: they could make up results";
+  "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
 
 /** Connects, as `connect` does. `most` limits the different notes. */
 export async function joinQueue(

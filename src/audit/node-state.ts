@@ -76,7 +76,7 @@ export async function openState(path: string, question: AuditQuestion): Promise<
     const before = text === null ? null : stateOf(path, text);
     if (before !== null) refuseOther(path, before, question);
     const now = before?.now ?? question.setting.now;
-    const asked = askedIn(question);
+    const asked = optionsOf(question);
     return {
       now,
       before,
@@ -161,7 +161,7 @@ const STATE = objectOf<StateFile>(
 );
 
 /** Each option as one word or a digest. */
-function askedIn({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
+function optionsOf({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
   return {
     INPUT: [...inputs],
@@ -180,19 +180,19 @@ function digestOf(parts: unknown): string {
 }
 
 function refuseOther(path: string, before: StateFile, question: AuditQuestion): void {
-  const asked = askedIn(question);
+  const asked = optionsOf(question);
   const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
   if (question.isNowGiven && question.setting.now !== before.now) other.push(`--now (it was ${before.now})`);
   if (other.length > 0)
     throw new AuditFileError(
       path,
-      `the state of a run that was asked otherwise: ${other.join(", ")} ${other.length > 1 ? "are" : "is"} not as ` +
-        `then. Ask as then, or start anew with another state and another file for the results`,
+      `the state of a run with other options: ${other.join(", ")}. Use the options of that run, or start anew with ` +
+        `another state and another file for the results`,
     );
   if (before.tool !== TOOL.version)
     throw new AuditFileError(
       path,
-      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge otherwise: end ` +
-        `the run with that one, or start anew with another state and another file for the results`,
+      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge differently: end ` +
+        `the run with that version, or start anew with another state and another file for the results`,
     );
 }
