@@ -242,7 +242,7 @@ function readUses(uses: unknown): AppProofUses | null {
 }
 
 function wantedKey(key: Uint8Array): WantedKey {
-  return { what: "the key that was asked for", key };
+  return { what: "the requested key", key };
 }
 
 /** Decoded again from a copy, so that later changes have no effect. */
