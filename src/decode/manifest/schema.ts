@@ -1,4 +1,4 @@
-/** A row of the table of manifest versions. Each version's file defines its own. */
+/** A row of the table of manifest versions. */
 import { BorshWriter, type BorshReader } from "../borsh.js";
 import type { MemberReader } from "../json-members.js";
 import type { ManifestByVersion, ManifestVersion } from "./model.js";
@@ -10,10 +10,7 @@ export interface BorshCodec<M> {
 
 export interface ManifestSchema<V extends ManifestVersion> {
   readonly version: V;
-  /**
-   * How its JSON is recognised: by a member `version` that names it or, without that member, by its shape. Shapes
-   * exclude each other.
-   */
+  /** By a member `version` that names it or, without that member, by its shape. Shapes exclude each other. */
   readonly recognised: "by name" | ((json: MemberReader) => boolean);
   readonly readJson: (json: MemberReader) => ManifestByVersion[V];
   /** Null if the version exists only as JSON. */

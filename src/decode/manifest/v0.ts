@@ -41,7 +41,7 @@ export function hasNewerPivot(json: MemberReader): boolean {
   return isJsonObject(pivot) && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
 }
 
-/** The layout that v0 and v1 share, around their different pivots. */
+/** Around their different pivots. */
 export function readLayout(
   reader: BorshReader,
   version: "v0" | "v1",
@@ -105,5 +105,5 @@ export function readJson(reader: MemberReader): PivotManifest {
   };
 }
 
-/** Replaces a missing pivot. The fault is reported, so the manifest is never used. */
+/** Its fault is reported, so the manifest is never used. */
 export const NO_PIVOT: Pivot = { hash: new Uint8Array(), restart: "Never", args: [] };
