@@ -96,7 +96,7 @@ export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "r
   readonly appraisal: Appraisal | null;
 }
 
-/** {@link verifyEvidence} up to its verdict, under copied options: the report is made on demand. */
+/** Decides the verdict of {@link verifyEvidence} under copied options; the report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   return judgeCopied(copyEvidence(evidence, setting), setting);
 }
@@ -187,7 +187,7 @@ interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification
   readonly appraisal: Appraisal | null;
 }
 
-/** {@link verifyAttestation} up to its verdict, as {@link judgeEvidence} is. */
+/** Decides the verdict of {@link verifyAttestation} under copied options; the report is made on demand. */
 export async function judgeDocument(
   document: Uint8Array | NamedEvidence,
   setting: VerifySetting,

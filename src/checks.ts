@@ -130,7 +130,7 @@ export interface Check {
   readonly status: CheckStatus;
   readonly detail: string;
   readonly expected?: string;
-  /** Also of a check that passed: the value that is right. */
+  /** A passed check has it too: the right value. */
   readonly actual?: string;
   /** Of a failed check: what to do. Before there is a report, the id of a check takes the place of its usual advice. */
   readonly advice?: string;
@@ -162,7 +162,7 @@ function failureText(checks: readonly Check[]): string {
   );
 }
 
-/** The rejection in one line, stale apart from wrong. */
+/** The rejection in one line; stale evidence has a sentence of its own. */
 export function rejectedText({
   checks,
   stale,

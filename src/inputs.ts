@@ -24,7 +24,7 @@ export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody")
 export interface VerifyOptions {
   /** From `parsePolicy`; or, explicitly, {@link NO_POLICY_ANY_ENCLAVE}. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  /** The present, for ages and for documents from the future. */
+  /** The current time, for ages and for documents from the future. */
   readonly now: Date;
   /** The time at which certificates must be valid. Default: `document`, the document's signed time. */
   readonly at?: "document" | "now" | Date;

@@ -58,7 +58,7 @@ export function appraise(
 }
 
 /**
- * When each rule is applied that app proofs can miss. Total: a rule that is not here could pass without being applied.
+ * When each rule that app proofs can break is applied. Total: a missing rule could pass without being applied.
  * Without app proofs, `types` and `maxAge` always pass.
  */
 const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
@@ -121,7 +121,7 @@ function appraiseDeployment(
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-/** If the nearest has one difference, the advice is about that. */
+/** Reports the nearest deployment. If it has one difference, the advice is about that. */
 function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
   const [first, second] = differing;
   if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
@@ -206,7 +206,7 @@ interface SignedAppProof {
   readonly signer: DeploymentPins | null;
 }
 
-/** Applies the policy's rules to the app proofs, and to each those of its enclave's deployment. */
+/** Applies the policy's rules to all app proofs, and a deployment's rules to the app proofs of its enclave. */
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
@@ -298,7 +298,7 @@ function appProofFaults(signed: SignedAppProof, rules: AppProofRules, now: Date)
   ];
 }
 
-/** Whether the organization's last decision is there, and allows; of any organization if none is named. */
+/** Whether the organization (null: every organization with a decision) has a last decision, and it allows. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
   const decisions = [...lastDecisions(verified)].filter(
     ([decided]) => organizationId === null || decided === organizationId,

@@ -23,7 +23,7 @@ export interface EditedPolicy {
 
 export interface AlreadyThere {
   readonly name: string;
-  /** The name of the one that accepts the same. */
+  /** The name of the existing deployment that accepts the same. */
   readonly as: string;
 }
 
@@ -119,7 +119,7 @@ function apartFrom(
   return { missing, alreadyThere };
 }
 
-/** Those that accept all of it first. */
+/** Deployments that accept all of its evidence come first. */
 function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]): StillAccepting[] {
   const accepting = rest.flatMap((other) => {
     const too = acceptedToo(dropped, other);
@@ -135,7 +135,7 @@ function acceptingText(dropped: string, other: string, { extent, narrower }: Acc
   return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
-/** With a copy of its policy, so that every part of the change uses the same values. */
+/** Copies the policy, so that every part of the change uses the same values. */
 function ownMade(made: MadePolicy): MadePolicy {
   const { policy, notes } = ownMembers(made, { policy: true, notes: true });
   return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes };

@@ -58,7 +58,7 @@ export function makePolicy(
   );
 }
 
-/** `allowDebug` is for the whole policy: one debug enclave would allow it for deployments that do not need it. */
+/** `allowDebug` is for the whole policy: one debug enclave would allow it for all other deployments. */
 function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
   if (debug === 0 || debug === bootProofs.length) return;
@@ -126,7 +126,7 @@ function pinsText(deployment: DeploymentFile): string {
   return JSON.stringify({ ...deployment, name: "" });
 }
 
-/** The deployment under a name that is not in use, which it adds to those in use. */
+/** Gives the deployment an unused name, and adds that name to `taken`. */
 export function namedApart<D extends DeploymentFile>(deployment: D, taken: Set<string>): D & { readonly name: string } {
   const name = deployment.name ?? "";
   let free = name;

@@ -87,7 +87,7 @@ const ANCHOR_WORDS = `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}
 /** An anchor, from which each reader of the policy gets a copy. */
 type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
 
-/** As it was when this module was loaded. */
+/** Copied when this module is loaded: later changes by callers have no effect. */
 const AWS_ROOT: AnchorSource = { name: AWS_NITRO_ROOT_G1.name, der: AWS_NITRO_ROOT_G1.certificate.der.slice() };
 
 interface PolicyMembers {
@@ -264,7 +264,7 @@ function refuseTogether(pins: Pins, place: Place): void {
   }
 }
 
-/** Names must be unique; and under a policy with types, deployments of different applications need their own. */
+/** Names must be unique. If the policy names types, deployments of different applications must name their own. */
 function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {

@@ -55,7 +55,7 @@ const KINDS: Readonly<
       /** The pivot's hash, or the workloads, are those that ran. */
       readonly program: boolean;
       readonly quorumKey: boolean;
-      /** The manifest is the one that was booted; otherwise only if its PCR3 names a role. */
+      /** The manifest is the booted one. If false, it is so only where PCR3 names a role. */
       readonly manifest: boolean;
     }
   >
@@ -180,7 +180,7 @@ function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
 export interface Scope {
   readonly answers: Answers;
   readonly unanswered: readonly AnyQuestion[];
-  /** The declared ones. */
+  /** The questions that the deployment declares open. */
   readonly open: readonly Question[];
   /** A sentence for each open or weakly pinned question, with what an attacker could do. */
   readonly reasons: readonly string[];

@@ -32,7 +32,7 @@ export interface BundleVerification extends Verification {
 }
 
 interface PackedReport {
-  /** RFC 3339: its present. */
+  /** RFC 3339: the current time of that verification. */
   readonly now: string;
   /** The verdict on the evidence by the bundle's policy and time. */
   readonly verdict: Report["verdict"];

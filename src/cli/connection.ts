@@ -137,7 +137,8 @@ function timeoutOf(args: ArgumentReader, text: string | undefined): number | und
 }
 
 /**
- * Why requests are not sent there; null if they are. Without TLS, requests could be read on the way and sent again
+ * Why requests are not sent to this address; null if they are. Without TLS, requests could be read on the way and sent
+ * again
  * while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same purpose. Other parts of
  * an address may be secret, so they are not quoted.
  */

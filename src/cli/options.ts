@@ -102,7 +102,7 @@ export function choosesPolicy(args: ArgumentReader): boolean {
   return given.length > 0;
 }
 
-/** Without its value, which may be a key. */
+/** The name of an option without its value: the value may be a key. */
 export function optionName(word: string): string {
   return /^--[A-Za-z0-9][A-Za-z0-9-]*/.exec(word)?.[0] ?? word.slice(0, 2);
 }

@@ -73,7 +73,7 @@ type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
-/** The options that do not go with every source. */
+/** The options that only some sources allow. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
   ["app", ["release"]],
   ["role-arn", ["build"]],

@@ -193,7 +193,9 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   return isAffirmed ? "affirming" : "warning";
 }
 
-/** Without the BUT of another root: a caller whose policy names one relies on it. `hardware` is not affirmed then. */
+/**
+ * Ignores the BUT of another root: a caller whose policy names that root relies on it. `hardware` is not affirmed then.
+ */
 function hasButs({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
@@ -266,7 +268,7 @@ function valuesAgainst(
   });
 }
 
-/** Only the claims that the policy says it leaves open; all of them where `policy.scope` has other reasons too. */
+/** Selects the claims that the policy declares open; all claims if `policy.scope` has other reasons too. */
 function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean {
   const open = boot?.open ?? [];
   if (open.length === 0 || boot?.scope.length !== open.length) return () => true;

@@ -23,7 +23,7 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 
 export interface ImageSection {
   readonly type: ImageSectionType;
-  /** Of the section's header. */
+  /** Where the section's header begins. */
   readonly offset: number;
   /** Of data. */
   readonly size: number;

@@ -42,11 +42,11 @@ type ActivityTimes = Parameters<typeof requestTime>[1];
 
 interface AppProofSetting {
   readonly candidates: readonly BootProofCandidate[];
-  /** The question is then compared with the activity. */
+  /** The expectation is then compared with the activity. */
   readonly withActivity: boolean;
   /** Earliest time, in milliseconds since the epoch, apart from skew. Null: unknown. */
   readonly requestedAt: number | null;
-  /** Addresses of the question that no proof derives: faults of the first proof. */
+  /** Expected addresses that no proof derives: reported as faults of the first proof. */
   readonly unanswered: readonly string[];
   readonly verifies: (signed: SignedPayload) => Promise<boolean>;
 }
@@ -137,7 +137,7 @@ export async function runAppProofChecks(
   };
 }
 
-/** `app.request` of a question without app proofs and activity. */
+/** `app.request` if something is expected and there are neither app proofs nor an activity. */
 function missingProofs(expectation: Expectation | null): Checklist[] {
   if (expectation === null) return [];
   const checklist = new Checklist("app[0]");

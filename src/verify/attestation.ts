@@ -28,7 +28,7 @@ interface AttestationFacts {
   readonly validationTime: Date;
 }
 
-/** Unverified, except for `facts`. */
+/** A document after its checks. Only `facts` is verified. */
 export interface CheckedAttestation {
   readonly document: AttestationDocumentReading["value"];
   readonly validationTime: Date | null;

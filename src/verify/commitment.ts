@@ -38,7 +38,7 @@ type RegisteredKind = {
 
 const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
 
-/** Of the manifest alone (a change of QOS in review, 2026). */
+/** Commits to the manifest alone (a change of QOS in review, 2026). */
 const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
 
 const LEGACY_PCRS = 16;

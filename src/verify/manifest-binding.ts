@@ -101,7 +101,7 @@ function pcrNames(indexes: readonly number[]): string {
   return indexes.map((index) => `PCR${index}`).join(", ");
 }
 
-/** `what`: a phrase for messages. */
+/** A key that the document must attest. `what`: its name in messages. */
 export interface WantedKey {
   readonly what: string;
   readonly key: Uint8Array;
