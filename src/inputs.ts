@@ -211,7 +211,7 @@ const ONLY_CALLER = "the policy came with the evidence, and only the caller can 
 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   if (ParsedPolicy.is(options))
-    throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
+    throw new TypeError("options: { policy, now: new Date() } wanted, not the policy alone");
   return ownOptions("options", options, OPTION_NAMES);
 }
 
@@ -256,7 +256,7 @@ function readUses(uses: unknown): AppProofUses | null {
 }
 
 function wantedKey(key: Uint8Array): WantedKey {
-  return { what: "the key that was asked for", key };
+  return { what: "the requested key", key };
 }
 
 /** Decoded again from a copy, so that later changes have no effect. */

@@ -63,9 +63,9 @@ function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
   if (debug === 0 || debug === bootProofs.length) return;
   const says =
-    `debug mode is allowed for a whole policy or not at all, and ${debug} of these ${bootProofs.length} boot proofs ` +
-    `${debug === 1 ? "is" : "are"} of debug mode: with them in it, a debug enclave could stand for the others too. ` +
-    "Pin them apart";
+    `debug mode is allowed for a whole policy or not at all, and ${debug} of these ` +
+    `${bootProofs.length} boot proofs ${debug === 1 ? "is" : "are"} of debug mode: in one policy, a ` +
+    "debug enclave could pass as one of the others. Pin them in separate policies";
   throw new MalformedError("policy", [{ path: "allowDebug", message: says }]);
 }
 
@@ -140,7 +140,7 @@ interface Finished extends MadePolicy {
   readonly faults: readonly Fault[];
 }
 
-const HASH_NOTE = "manifestHash is pinned: this manifest passes, and no successor of it";
+const HASH_NOTE = "manifestHash is pinned: only this manifest passes, and no later one";
 
 /** Declares the open questions in the one deployment, and notes what the policy leaves open. */
 function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {

@@ -120,9 +120,7 @@ const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundl
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = copyPlain(ownOptions("options", options, EAR_OPTIONS));
   if (own.key !== undefined && !isMadeReport(report))
-    throw new TypeError(
-      "report: only a report that a verification made in this process is signed, not one that was read",
-    );
+    throw new TypeError("report: only a report of a verification in this process can be signed");
   return earToken(report, own);
 }
 
@@ -173,7 +171,7 @@ function earClaims(report: Report, bundle: BundleFacts | null): EarClaims {
 
 function secondsOf(time: string): number {
   const milliseconds = Date.parse(time);
-  if (Number.isNaN(milliseconds)) throw new TypeError("verifiedAt: no time");
+  if (Number.isNaN(milliseconds)) throw new TypeError("verifiedAt: not a time");
   return Math.floor(milliseconds / 1000);
 }
 

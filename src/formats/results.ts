@@ -62,8 +62,7 @@ export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: 
 
 /** Why the evidence does not pass a policy, even under a good verdict; null if it passes. */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
-  if (bundle?.policyFrom === "bundle")
-    return "the policy came out of the bundle itself: the maker of the bundle chose it";
+  if (bundle?.policyFrom === "bundle") return "the policy came with the bundle: the bundle's maker chose it";
   if (report.verdict === "authentic") return "no policy was given";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
     return "debug mode was found and allowed: nothing about the code is proven";

@@ -296,7 +296,7 @@ function alteredManifest(
   alterWorkloads?: Alter<WorkloadManifest>,
 ): Manifest {
   const other = manifest.pivot === undefined ? alter : alterWorkloads;
-  if (other !== undefined) throw new TypeError(`an alteration of another manifest than ${manifest.version}`);
+  if (other !== undefined) throw new TypeError(`an alteration that a manifest ${manifest.version} cannot have`);
   return manifest.pivot === undefined ? altered(manifest, alterWorkloads) : altered(manifest, alter);
 }
 

@@ -126,7 +126,7 @@ function checkRequest(
   checklist: Checklist,
 ): boolean {
   if (expectation === null) {
-    checklist.skip("activity.request", "there is no question, so the owner of the activity is not checked");
+    checklist.skip("activity.request", "nothing is expected, so the owner of the activity is not checked");
     return true;
   }
   const missing = unansweredAddresses(expectation, coverage.covered);

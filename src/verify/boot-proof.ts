@@ -408,7 +408,7 @@ function checkSameManifest(
       : [`the envelope's manifest is ${version}, the manifest is ${shown.manifest.version}`]),
     ...(equalBytes(approved.hash, shown.manifestHash)
       ? []
-      : ["the envelope's manifest has another hash than the manifest"]),
+      : ["the manifest inside the envelope and the one beside it have different hashes"]),
   ]);
   return isSame ? shown : null;
 }

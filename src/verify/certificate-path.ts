@@ -233,7 +233,7 @@ function basicConstraintsFaults(certificate: Certificate, isLeaf: boolean, casBe
   const { ca, pathLen } = decoded.value;
   if (isLeaf)
     return [
-      ...(ca ? ["is a CA, where the leaf must not be one"] : []),
+      ...(ca ? ["is a CA, but the leaf must not be one"] : []),
       ...(pathLen === null ? [] : ["has a pathLenConstraint on a leaf"]),
     ];
   return [

@@ -81,7 +81,7 @@ describe("pin --out", () => {
     const args = ["pin", "--boot-proof", BOOT_1, "--out"];
     expect(await bootproof([...args, folder()])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("not written: a directory, where a file is to be written") as string,
+      stderr: expect.stringContaining("not written: a directory, not a file") as string,
     });
     const own = fileOf(readJson(BOOT_1));
     expect(await bootproof(["pin", "--boot-proof", own, "--out", own])).toMatchObject({
@@ -281,7 +281,7 @@ describe("policy drop", () => {
 
   it.each([
     ["a name that is not there", "preprod/signer nonce 2025090", `did you mean ${FIRST}?; there is "${FIRST}"`],
-    ["the last one", FIRST, "is the last one: a policy without deployments is malformed"],
+    ["the last one", FIRST, "is the last one: a policy needs at least one deployment"],
   ])("refuses %s", async (_, name, says) => {
     const path = await pinned();
     const before = readFileSync(path);

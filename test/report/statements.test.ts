@@ -246,7 +246,7 @@ describe("not proven", () => {
   });
 
   const images: [string, Partial<ImageClaims>, RegExp][] = [
-    ["legacy", { commitment: "legacy" }, /^Which application asked for the document: it is legacy/m],
+    ["legacy", { commitment: "legacy" }, /^Which application requested the document: it is legacy/m],
     ["setup", { commitment: "setup" }, /^That the enclave holds the quorum key/m],
     ["setup, of the key", { commitment: "setup" }, /it is a setup key/],
     ["a bare document", { manifest: null, commitment: null }, /a bare attestation document comes without a manifest/],
@@ -283,7 +283,7 @@ describe("not proven", () => {
     expect(open({ open: ["application", "operator"] })).toMatch(
       /^Which application runs in the enclave: the policy leaves it open\.\nWhose deployment/,
     );
-    expect(open({ open: ["else" as "operator"] })).toContain('What the policy leaves open of the enclave: "else".');
+    expect(open({ open: ["else" as "operator"] })).toContain('What the policy leaves open: "else".');
   });
 
   it("includes that pinned labels are the service's word", () => {
@@ -425,7 +425,7 @@ it("names the boot proof where there are several", () => {
   };
   const checks = [...PASSED, { ...PASSED[0]!, subject: "boot[1]" as const }];
   expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(
-    /^boot\[1\]: Which application asked for the document:/,
+    /^boot\[1\]: Which application requested the document:/,
   );
   expect(
     provenStatements(report({ claims, checks })).filter((text) => /^boot\[0\] … boot\[1\]: /.test(text)),
