@@ -320,8 +320,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     sources: ['src/decode/README.md, "App proofs"'],
   },
   "app.signature": {
-    proves:
-      "The key that the proof names signed exactly these bytes of the payload. The check app.key shows whose key it is.",
+    proves: "The key that the proof names signed exactly these bytes of the payload. app.key checks whose key it is.",
     genuine:
       "A program decoded the payload and wrote it again: a space, an escape or the order of members is enough. The " +
       "payload has to stay the exact text that was signed.",

@@ -76,8 +76,8 @@ describe("bundle", () => {
     const rejected = await bootproof(["verify", fileOf(stdout), OWN], YEARS_LATER);
     expect(rejected.code).toBe(1);
     expect(rejected.stdout.replace(/\s+/g, " ")).toContain(
-      "As of 2025-09-16T22:00:00.000Z the verdict is verified: only the time has changed. --now 2025-09-16T22:00:00.000Z " +
-        "counts ages as of then.",
+      "As of 2025-09-16T22:00:00.000Z the verdict is verified: only the time has changed. " +
+        "--now 2025-09-16T22:00:00.000Z counts ages as of then.",
     );
     expect(
       (await bootproof(["verify", fileOf(stdout), OWN, "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code,
