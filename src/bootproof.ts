@@ -134,7 +134,7 @@ export async function verifyBootProof(bootProof: unknown, options: VerifyOptions
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
-/** Verifies one app proof under a boot proof, which may be verified already, as {@link verifyEvidence} does. */
+/** Verifies one app proof as {@link verifyEvidence} does. Its boot proof may be verified already. */
 export async function verifyAppProof(
   appProof: unknown,
   bootProof: unknown,
@@ -144,7 +144,7 @@ export async function verifyAppProof(
   return madeVerification({ report, appProof: appProofs[0]! });
 }
 
-/** Verifies app proofs, each under the boot proof whose key it names, as {@link verifyEvidence} does. */
+/** Verifies app proofs as {@link verifyEvidence} does, each with the boot proof whose key it names. */
 export async function verifyAppProofs(
   appProofs: readonly unknown[],
   bootProofs: readonly unknown[],

@@ -4,7 +4,7 @@ import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
 import type { OptionName } from "./option-table.js";
 
-/** `option`, `value`: such as `--policy`. */
+/** `option` and `value` are words such as `--policy`. */
 export function tookOption(option: string, value: string): string {
   return `${option}: took ${value}, an option, as its value: a shell variable may be unset`;
 }
