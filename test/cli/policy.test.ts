@@ -237,7 +237,7 @@ describe("pin --add-to", () => {
     [["--add-to", "missing.json"], "missing.json: no such"],
     [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: missing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
-    [["--add-to", fileOf("{}"), "--name", "x"], "--name sets the name of a new policy"],
+    [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
     [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
