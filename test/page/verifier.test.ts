@@ -95,7 +95,7 @@ describe("a verification", () => {
     ["a bundle", [bundle, anchor], { policyNone: true }, "authentic"],
     ["another nonce", [boot, anchor], { policyNone: true, nonce: "00ff" }, "rejected"],
     [
-      "the requested key",
+      "the key that was asked for",
       [boot, anchor],
       { policyNone: true, ephemeralKey: forged.bootProof["ephemeralPublicKeyHex"] as string },
       "authentic",
