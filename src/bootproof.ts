@@ -96,7 +96,7 @@ export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "r
   readonly appraisal: Appraisal | null;
 }
 
-/** {@link verifyEvidence} up to its verdict, under copied options: the report is made on demand. */
+/** Decides the verdict of {@link verifyEvidence} under copied options; the report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   return judgeCopied(copyEvidence(evidence, setting), setting);
 }
@@ -134,7 +134,7 @@ export async function verifyBootProof(bootProof: unknown, options: VerifyOptions
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
-/** Verifies one app proof under a boot proof, which may be verified already, as {@link verifyEvidence} does. */
+/** Verifies one app proof as {@link verifyEvidence} does. Its boot proof may be verified already. */
 export async function verifyAppProof(
   appProof: unknown,
   bootProof: unknown,
@@ -144,7 +144,7 @@ export async function verifyAppProof(
   return madeVerification({ report, appProof: appProofs[0]! });
 }
 
-/** Verifies app proofs, each under the boot proof whose key it names, as {@link verifyEvidence} does. */
+/** Verifies app proofs as {@link verifyEvidence} does, each with the boot proof whose key it names. */
 export async function verifyAppProofs(
   appProofs: readonly unknown[],
   bootProofs: readonly unknown[],
@@ -187,7 +187,7 @@ interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification
   readonly appraisal: Appraisal | null;
 }
 
-/** {@link verifyAttestation} up to its verdict, as {@link judgeEvidence} is. */
+/** Decides the verdict of {@link verifyAttestation} under copied options; the report is made on demand. */
 export async function judgeDocument(
   document: Uint8Array | NamedEvidence,
   setting: VerifySetting,

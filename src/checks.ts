@@ -130,9 +130,9 @@ export interface Check {
   readonly status: CheckStatus;
   readonly detail: string;
   readonly expected?: string;
-  /** Also of a check that passed: the value that is right. */
+  /** A passed check has it too: the right value. */
   readonly actual?: string;
-  /** Of a failed check: what to do. Before there is a report, the id of a check takes the place of its usual advice. */
+  /** What to do after a failed check. Before the report is made, the check's id stands for its usual advice. */
   readonly advice?: string;
   /** Of a failed check: it failed only because the evidence is older than the policy allows. */
   readonly stale?: true;
@@ -162,7 +162,7 @@ function failureText(checks: readonly Check[]): string {
   );
 }
 
-/** The rejection in one line, stale apart from wrong. */
+/** The rejection in one line; stale evidence has a sentence of its own. */
 export function rejectedText({
   checks,
   stale,
@@ -200,7 +200,7 @@ export class Checklist {
     return true;
   }
 
-  /** Without advice of its own, the usual advice of the check. */
+  /** Without `advice` in `facts`, the check's usual advice is used. */
   fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
     this.#set(id, "fail", detail, { ...facts, advice: facts.advice ?? id });
     return false;

@@ -21,7 +21,7 @@ export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody")
 export interface VerifyOptions {
   /** From `parsePolicy`; or, explicitly, {@link NO_POLICY_ANY_ENCLAVE}. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  /** The present, for ages and for documents from the future. */
+  /** The current time, for ages and for documents from the future. */
   readonly now: Date;
   /** When certificates must be valid. Default: `document`, the document's signed time. */
   readonly at?: "document" | "now" | Date;
@@ -197,7 +197,7 @@ const ONLY_CALLER = "the policy came with the evidence, and only the caller can 
 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   if (ParsedPolicy.is(options))
-    throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
+    throw new TypeError("options: { policy, now: new Date() } wanted, not the policy alone");
   return ownOptions("options", options, OPTION_NAMES);
 }
 

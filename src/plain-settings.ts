@@ -38,7 +38,7 @@ export interface PolicyText extends Omit<PlainPolicy, "bytes"> {
 
 export function policyText(policy: PlainPolicy): PolicyText {
   const { bytes, anchors } = ownMembers(policy, POLICY_NAMES);
-  // UTF-8, since it was parsed as JSON.
+  // The bytes are UTF-8: they were parsed as JSON.
   return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
 }
 

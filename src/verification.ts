@@ -56,7 +56,7 @@ export type Verified<V extends AnyVerification> = Accepted<V, "verified">;
 /** The result of {@link requireAuthentic}. */
 export type Authentic<V extends AnyVerification> = Accepted<V, "verified" | "authentic">;
 
-/** An object of these members with a mark that no copy, proxy or heir of it has. Otherwise it is a plain object. */
+/** A plain object with these members and a private mark, which no copy, proxy or derived object has. */
 class MadeVerification {
   readonly #made = true;
 

@@ -1,2 +1,2 @@
-/** Which tool wrote a report. The core reads no file in a browser: a test holds this against package.json. */
+/** Which tool wrote a report. The core reads no file in a browser: a test compares this with package.json. */
 export const TOOL = Object.freeze({ name: "bootproof", version: "0.1.0" });

@@ -113,7 +113,7 @@ describe("a call that asks for what nobody can answer", () => {
   it.each([
     [undefined, "options: an object wanted, with policy, now, at, "],
     ["policy.json", "options: an object wanted, with policy, now, at, "],
-    [options.policy, "options: { policy, now: new Date() } wanted, and this is the policy alone"],
+    [options.policy, "options: { policy, now: new Date() } wanted, not the policy alone"],
     [{ now: NOW }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY_ANY_ENCLAVE"],
     [{ ...options, policy: "{}" }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY"],
     [{ policy: options.policy }, "now: a valid Date wanted"],
@@ -342,12 +342,10 @@ describe("measurements that are given", () => {
     const other = (await measured({ 0: pcr0, 1: pcr0, 20: pcr0 })).report;
     expect(other.checks.find(({ id }) => id === "bind.image")).toMatchObject({
       status: "fail",
-      detail: "the document attests other values than the given ones: PCR1, PCR20",
+      detail: "the document does not attest the given values: PCR1, PCR20",
       expected: `PCR1 ${toHex(pcr0)}\nPCR20 ${toHex(pcr0)}`,
       actual: `PCR1 ${toHex(pcr1)}\nPCR20 ${"00".repeat(48)}`,
-      advice: expect.stringMatching(
-        /^PCR1: another enclave image runs than the one that was given; compare with/,
-      ) as string,
+      advice: expect.stringMatching(/^PCR1: the enclave image differs from the given one; compare with/) as string,
     });
   });
 

@@ -58,7 +58,7 @@ const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) 
   );
 };
 
-/** The same members, and a threshold at least as high. */
+/** Accepts the same members, and a threshold at least as high. */
 const acceptsSets: Accepts<SetPin> = (before, after) => {
   if (acceptsList(before.members, after.members) !== null) return "changed";
   return turnOf(after.threshold <= before.threshold, after.threshold >= before.threshold);
@@ -141,13 +141,13 @@ export const ACCEPTED: { readonly [K in PinName]: AcceptedRow<PinTypes[K]["pin"]
 /** How much of one deployment's evidence another one accepts. */
 export interface AcceptedToo {
   readonly extent: "all" | "part";
-  /** The pins that are narrower in the other one. Empty if it accepts all of the evidence. */
+  /** Pins that are narrower in the other deployment. Empty if that accepts all of the evidence. */
   readonly narrower: readonly NarrowerThing[];
 }
 
 export type NarrowerThing = PinName | "appProofs" | "open";
 
-/** How much of the evidence of `one` the other accepts; null if no evidence meets both. */
+/** The part of the evidence for `one` that `other` accepts too; null if no evidence meets both. */
 export function acceptedToo(one: DeploymentPins, other: DeploymentPins): AcceptedToo | null {
   if (one.kind !== other.kind || PIN_NAMES.some((name) => isExcluded(name, one, other))) return null;
   const narrower: NarrowerThing[] = [
@@ -174,7 +174,7 @@ function isExcluded<K extends PinName>(name: K, one: DeploymentPins, other: Depl
   return pins[0] !== pins[1] && excludes.some((each) => against[each] !== undefined);
 }
 
-/** Whether evidence that meets this pin of the one also meets the other's. */
+/** Whether evidence that meets this pin of `one` also meets that of `other`. */
 function isCovered<K extends PinName>(name: K, one: DeploymentPins, other: DeploymentPins): boolean {
   const { accepts, any }: AcceptedRow<PinTypes[K]["pin"]> = ACCEPTED[name];
   const wide: PinTypes[K]["pin"] | undefined = other[name];
@@ -182,7 +182,7 @@ function isCovered<K extends PinName>(name: K, one: DeploymentPins, other: Deplo
   return wide === undefined || (pin !== undefined && isAsWide(accepts(pin, wide)));
 }
 
-/** A legacy document without a role leaves questions open that the deployment may not leave open. */
+/** For a legacy document without a role, fewer pins decide the three questions. */
 const ROLELESS: DocumentFacts = {
   pcrs: new Map([[3, ZERO_PCR]]),
   userData: null,

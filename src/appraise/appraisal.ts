@@ -30,9 +30,9 @@ export interface Appraisal {
 
 export interface AppraisalSetting {
   readonly now: Date;
-  /** The organization whose decision a policy demands, of the activity or the request; null: any. */
+  /** The organization (of the activity or the request) whose decision the policy demands; null: any. */
   readonly organizationId: string | null;
-  /** If only a part was requested, for example `boot proofs were`: the rules about app proofs are not applied. */
+  /** A phrase such as `boot proofs were` if only that part was requested: rules about app proofs are not applied. */
   readonly onlyAsked: string | null;
   readonly hasActivity: boolean;
   /** The caller's names of the pieces, null or absent for pieces without one. */

@@ -37,13 +37,13 @@ export function appraise(
     if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, checklists[index]!);
     checklists[index]!.skipRest(
       DEPLOYMENT_CHECKS,
-      `boot[${index}] was rejected before it could be held against the policy`,
+      `boot[${index}] was rejected before it could be compared with the policy`,
     );
     return null;
   });
   const appChecks = new Checklist("policy");
   if (bootProofs.length === 0)
-    appChecks.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
+    appChecks.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to compare with the policy");
   const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
   const held = appProofs.map((proof, index) => {
     const label = subjectLabel(`app[${index}]`, setting.names.get(`app[${index}]`));
@@ -58,7 +58,7 @@ export function appraise(
 }
 
 /**
- * When each rule is applied that app proofs can miss. Total: a rule that is not here could pass without being applied.
+ * When each rule that app proofs can break is applied. Total: a missing rule could pass without being applied.
  * Without app proofs, `types` and `maxAge` always pass.
  */
 const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
@@ -107,7 +107,7 @@ function appraiseDeployment(
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
-    checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`, {
+    checklist.fail("policy.deployment", `only a deployment of kind ${kind} matches ${what}, and the policy has none`, {
       advice: `Use a policy with a deployment of kind ${kind}.`,
     });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
@@ -121,7 +121,7 @@ function appraiseDeployment(
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-/** If the nearest has one difference, the advice is about that. */
+/** Reports the nearest deployment. If it has one difference, the advice is about that. */
 function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
   const [first, second] = differing;
   if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
@@ -188,7 +188,7 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
-    return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`, {
+    return checklist.fail("policy.age", `the boot proof was made at ${made}, later than now (${now.toISOString()})`, {
       advice: "Check this machine's clock (or --now); if it is right, do not trust the boot proof.",
     });
   if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
@@ -206,7 +206,7 @@ interface SignedAppProof {
   readonly signer: DeploymentPins | null;
 }
 
-/** Applies the policy's rules to the app proofs, and to each those of its enclave's deployment. */
+/** Applies the policy's rules to all app proofs, and a deployment's rules to the app proofs of its enclave. */
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
@@ -250,7 +250,7 @@ const NOT_ALLOWED: AppProofFault = {
   advice: "Give the app proof of the decision; if that denies, do not use the result.",
   isStale: false,
 };
-const OTHER_TYPE = "Give app proofs of the types that the policy allows; any other is not to be used.";
+const OTHER_TYPE = "Give app proofs of the types that the policy allows; do not use any other.";
 const TOO_OLD = "Get newer app proofs, or allow a greater maxAge of appProofs.";
 
 function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): boolean {
@@ -298,7 +298,7 @@ function appProofFaults(signed: SignedAppProof, rules: AppProofRules, now: Date)
   ];
 }
 
-/** Whether the organization's last decision is there, and allows; of any organization if none is named. */
+/** Whether the organization (null: every organization with a decision) has a last decision, and it allows. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
   const decisions = [...lastDecisions(verified)].filter(
     ([decided]) => organizationId === null || decided === organizationId,

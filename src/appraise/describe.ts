@@ -21,9 +21,9 @@ export interface PolicyDescription {
 
 export interface DescribedAnchor {
   readonly name: string;
-  /** The holder of any other root's key can make evidence that passes. */
+  /** False: the holder of this root's key can make evidence that passes. */
   readonly awsNitroRoot: boolean;
-  /** RFC 3339. Not compared with the present. */
+  /** RFC 3339. Not compared with the current time. */
   readonly notAfter: string;
 }
 
@@ -93,12 +93,15 @@ function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
 
 export interface PolicyCheck extends Partial<Omit<PolicyDescription, "deployments">> {
   readonly format: "bootproof-policy-check/1";
-  /** Empty for a well-formed policy; otherwise the first 100, and of the description only `deployments`. */
+  /** The first 100 faults. If there are any, `deployments` is the only member of the description. */
   readonly faults: readonly Fault[];
   readonly deployments: readonly DescribedDeployment[];
 }
 
-/** Reads a policy as `parsePolicy` does; returns its faults or its {@link describePolicy}. Never throws for faults. */
+/**
+ * Reads a policy as `parsePolicy` does. Returns its faults, or the result of {@link describePolicy}; never throws for
+ * faults.
+ */
 export function checkPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): PolicyCheck {
   const format = "bootproof-policy-check/1";
   try {

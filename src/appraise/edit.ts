@@ -23,7 +23,7 @@ export interface EditedPolicy {
 
 export interface AlreadyThere {
   readonly name: string;
-  /** The name of the one that accepts the same. */
+  /** The name of the existing deployment that accepts the same. */
   readonly as: string;
 }
 
@@ -119,7 +119,7 @@ function apartFrom(
   return { missing, alreadyThere };
 }
 
-/** Those that accept all of it first. */
+/** Deployments that accept all of its evidence come first. */
 function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]): StillAccepting[] {
   const accepting = rest.flatMap((other) => {
     const too = acceptedToo(dropped, other);
@@ -130,20 +130,18 @@ function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]
 
 function acceptingText(dropped: string, other: string, { extent, narrower }: AcceptedToo): string {
   if (extent === "all")
-    return `${shown(other)} still accepts all that ${shown(dropped)} accepted: it has not stopped passing`;
+    return `${shown(other)} still accepts all that ${shown(dropped)} accepted: the same evidence still passes`;
   const part = `what meets its ${narrower.join(", ")} too`;
   return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
-/** With a copy of its policy, so that every part of the change uses the same values. */
+/** Copies the policy, so that every part of the change uses the same values. */
 function ownMade(made: MadePolicy): MadePolicy {
   const { policy, notes } = ownMembers(made, { policy: true, notes: true });
   return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes };
 }
 
-const LAST =
-  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept " +
-  "anything. To pin another one in its place, add that one first, or pin anew";
+const LAST = "a policy needs at least one deployment. To replace it, add the new one first, or make a new policy";
 
 function refused(path: string, message: string): MalformedError {
   return new MalformedError("policy", [{ path, message }]);
@@ -213,16 +211,16 @@ const RULES = ["maxAge", "appProofs"] as const;
 
 function refuseRules(policy: MadePolicy["policy"]): void {
   const rule = RULES.find((name) => policy[name] !== undefined);
-  if (rule !== undefined)
-    throw refused(rule, "a rule for a whole policy, which a deployment that is added does not bring along");
+  if (rule !== undefined) throw refused(rule, "a rule of the whole policy, which adding its deployments would drop");
 }
 
 function refuseDebug(before: Policy, adding: Policy): void {
   if (!adding.allowDebug || before.allowDebug) return;
   throw refused(
     "allowDebug",
-    "a debug deployment, and the policy does not allow debug mode. That is for the whole policy: with it, nothing is " +
-      "proven about the code of its other deployments either. Pin the debug deployment in a policy of its own",
+    "a debug deployment, and the policy does not allow debug mode. If it did, nothing would be " +
+      "proven about the code of its other deployments either. Pin the debug deployment in a policy of " +
+      "its own",
   );
 }
 
@@ -238,8 +236,8 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
     return wider === undefined
       ? []
       : [
-          `${shown(wider.name)}, which is before ${shown(one.name)} in the file, accepts its boot proofs already, ` +
-            "and counts first, its types of app proof too",
+          `${shown(wider.name)} is before ${shown(one.name)} in the file and accepts the same boot proofs. ` +
+            "So it matches first, and its types of app proof apply",
         ];
   });
   const trusted = anchors.map(
@@ -252,11 +250,11 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
     ...trusted,
     ...(isRelease && !after.trustAnchors.some(isAwsNitroRoot)
       ? [
-          `a release or a build names no trust anchor, and the policy has not ${AWS_NITRO_ROOT_G1_NAME}: add it for ` +
-            "AWS hardware",
+          "a release or a build names no trust anchor, and the policy does not have " +
+            `${AWS_NITRO_ROOT_G1_NAME}: add it for AWS hardware`,
         ]
       : []),
-    ...(before.allowDebug ? ["the policy allows debug mode, of its new deployment too"] : []),
+    ...(before.allowDebug ? ["the policy allows debug mode, for the new deployment too"] : []),
   ];
 }
 

@@ -43,7 +43,7 @@ const UNSIGNED = "00".repeat(PCR_LENGTH);
 
 /** Throws TypeError for anything but a policy from `parsePolicy`, and without measurements. */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a policy from parsePolicy wanted");
   measured = ownMembers(measured, { pcrs: true, pivotHash: true });
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
   if (found.has(0) && !found.has(8)) found.set(8, UNSIGNED);

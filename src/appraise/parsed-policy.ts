@@ -63,7 +63,7 @@ export class ParsedPolicy implements Policy {
   /** @internal */
   constructor(members: Policy, source: PolicySource, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a policy is made by parsePolicy only");
-    // With its getter of trust anchors.
+    // Keeps `trustAnchors` a getter.
     Object.defineProperties(this, Object.getOwnPropertyDescriptors(members));
     this.#source = source;
     Object.freeze(this);

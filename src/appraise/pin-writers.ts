@@ -45,7 +45,7 @@ export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsF
 
 const WRITTEN_PCRS = [0, 1, 2, 3];
 
-/** Omits zeros, which fit everybody. */
+/** Omits zeros, which identify no enclave. */
 function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
   const values = WRITTEN_PCRS.flatMap((index) => {
     const value = pcrs.get(index);

@@ -58,14 +58,14 @@ export function makePolicy(
   );
 }
 
-/** `allowDebug` is for the whole policy: one debug enclave would allow it for deployments that do not need it. */
+/** `allowDebug` is for the whole policy: one debug enclave would allow it for all other deployments. */
 function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
   if (debug === 0 || debug === bootProofs.length) return;
   const says =
-    `debug mode is allowed for a whole policy or not at all, and ${debug} of these ${bootProofs.length} boot proofs ` +
-    `${debug === 1 ? "is" : "are"} of debug mode: with them in it, a debug enclave could stand for the others too. ` +
-    "Pin them apart";
+    `debug mode is allowed for a whole policy or not at all, and ${debug} of these ` +
+    `${bootProofs.length} boot proofs ${debug === 1 ? "is" : "are"} of debug mode: in one policy, a ` +
+    "debug enclave could pass as one of the others. Pin them in separate policies";
   throw new MalformedError("policy", [{ path: "allowDebug", message: says }]);
 }
 
@@ -126,7 +126,7 @@ function pinsText(deployment: DeploymentFile): string {
   return JSON.stringify({ ...deployment, name: "" });
 }
 
-/** The deployment under a name that is not in use, which it adds to those in use. */
+/** Gives the deployment an unused name, and adds that name to `taken`. */
 export function namedApart<D extends DeploymentFile>(deployment: D, taken: Set<string>): D & { readonly name: string } {
   const name = deployment.name ?? "";
   let free = name;
@@ -140,7 +140,7 @@ interface Finished extends MadePolicy {
   readonly faults: readonly Fault[];
 }
 
-const HASH_NOTE = "manifestHash is pinned: this manifest passes, and no successor of it";
+const HASH_NOTE = "manifestHash is pinned: only this manifest passes, and no later one";
 
 /** Declares the open questions in the one deployment, and notes what the policy leaves open. */
 function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {

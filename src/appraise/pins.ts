@@ -195,7 +195,7 @@ type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
 function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return (pin, { bootProof }) =>
     bootProof === null
-      ? unmet("pinned, and a bare document has none", "Give the boot proof in place of its document alone.")
+      ? unmet("pinned, but a bare document has none", "Give the boot proof in place of its document alone.")
       : compare(pin, bootProof);
 }
 
@@ -216,7 +216,7 @@ function answer(met: boolean, expected: () => string, actual: () => string, word
       met
         ? { detail: words.met ?? "as pinned", compared: { actual: actual() } }
         : {
-            detail: words.unmet ?? "is another than pinned",
+            detail: words.unmet ?? "is not the pinned one",
             compared: { expected: expected(), actual: actual() },
             ...(words.advice !== undefined && { advice: words.advice }),
           },
@@ -277,7 +277,7 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
   return {
     met: false,
     explain: () => ({
-      detail: `other than pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
+      detail: `not as pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
       compared: {
         expected: differing.map(({ index, accepted }) => `PCR${index} ${listed(accepted, " or ")}`).join("\n"),
         actual: attested(differing),
@@ -295,9 +295,8 @@ export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
   return items.reduce((least, item) => (size(item) < size(least) ? item : least));
 }
 
-const OTHER_KIND =
-  "The enclave runs another kind of application than is pinned: review its manifest before you pin it.";
-const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot", OTHER_KIND);
+const OTHER_KIND = "The enclave runs a kind of application that is not pinned: review its manifest before you pin it.";
+const NO_PIVOT = unmet("pinned, but the manifest has workloads and no pivot", OTHER_KIND);
 
 /** A comparison with the one pivot of manifests up to v2. */
 function ofPivot<P>(
@@ -332,7 +331,7 @@ const workloadsShape = refined(workloadsRecord, (read, place) => {
 });
 
 const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
-  if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads", OTHER_KIND);
+  if (workloads === null) return unmet("pinned, but the manifest has a pivot and no workloads", OTHER_KIND);
   const names = Object.keys(pin);
   const met =
     names.length === Object.keys(workloads).length &&
@@ -344,7 +343,7 @@ const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { work
       Object.entries(workloads)
         .map(([name, value]) => `${name} ${value}`)
         .join("\n"),
-    { unmet: "are others than pinned" },
+    { unmet: "are not the pinned ones" },
   );
 };
 
@@ -360,7 +359,7 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
     met,
     () => show(pin),
     () => show(env),
-    { unmet: "the environment is another than pinned" },
+    { unmet: "the environment is not the pinned one" },
   );
 }
 
@@ -372,8 +371,7 @@ const setShape = refined(setMembers, ({ threshold, members }, place): SetPin => 
   if (threshold > members.length) return place.at("threshold").fault(`${threshold}, with ${members.length} members`);
   const sorted = [...members].sort();
   const twice = sorted.find((member, index) => member === sorted[index - 1]);
-  if (twice !== undefined)
-    return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
+  if (twice !== undefined) return place.at("members").at(members.lastIndexOf(twice)).fault("a repeated key");
   return Object.freeze({ threshold, members: Object.freeze(sorted) });
 });
 
@@ -388,8 +386,10 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
     () => show(set),
     {
       met: `${set.threshold} of ${set.members.length} members, as pinned`,
-      unmet: sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned",
-      ...(sameMembers && { advice: "The same people are named, and fewer of them suffice than the policy expects." }),
+      unmet: sameMembers ? "the threshold is lower than pinned" : "the members are not the pinned ones",
+      ...(sameMembers && {
+        advice: "The set names the same people, but fewer of them are enough than the policy demands.",
+      }),
     },
   );
 }
@@ -411,8 +411,8 @@ const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
     () => show({ ...pin }),
     () => show(labels),
     {
-      met: "as pinned: the service's word, which nothing in the evidence vouches for",
-      unmet: "the service's labels are others than pinned",
+      met: "as pinned: only the service states them, and nothing in the evidence proves them",
+      unmet: "the service's labels are not the pinned ones",
     },
   );
 };
@@ -460,7 +460,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         pin.length === args.length && pin.every((argument, index) => argument === args[index]),
         () => listed(pin.map(quoted), " ") || "no arguments",
         () => listed(args.map(quoted), " ") || "no arguments",
-        { unmet: "the arguments are others than pinned" },
+        { unmet: "the arguments are not the pinned ones" },
       ),
     ),
   },

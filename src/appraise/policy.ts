@@ -87,7 +87,7 @@ const ANCHOR_WORDS = `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}
 /** An anchor, from which each reader of the policy gets a copy. */
 type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
 
-/** As it was when this module was loaded. */
+/** Copied when this module is loaded: later changes by callers have no effect. */
 const AWS_ROOT: AnchorSource = { name: AWS_NITRO_ROOT_G1.name, der: AWS_NITRO_ROOT_G1.certificate.der.slice() };
 
 interface PolicyMembers {
@@ -260,11 +260,11 @@ function refuseTogether(pins: Pins, place: Place): void {
       place.at(name).fault(`counts within a ${needs}, and none is pinned`);
     const both = excludes.filter((other) => Object.hasOwn(pins, other));
     if (both.length > 0)
-      place.at(name).fault(`never met together with ${both.join(", ")}: a manifest has one or the other`);
+      place.at(name).fault(`no evidence meets it together with ${both.join(", ")}: a manifest has only one of them`);
   }
 }
 
-/** Names must be unique; and under a policy with types, deployments of different applications need their own. */
+/** Names must be unique. If the policy names types, deployments of different applications must name their own. */
 function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
@@ -273,7 +273,7 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
         .at("deployments")
         .at(index)
         .at("name")
-        .fault(`${JSON.stringify(name)} is another deployment's name already`);
+        .fault(`${JSON.stringify(name)} is already the name of another deployment`);
     names.add(name);
   });
   const signing = deployments
@@ -282,8 +282,8 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
   if (!namesTypes || new Set(signing.map(({ deployment }) => applicationOf(deployment))).size < 2) return;
   for (const { deployment, index } of signing.filter((one) => one.deployment.appProofTypes === null)) {
     const says =
-      `${deployment.name} has to name its own: the policy names types, and has deployments of different ` +
-      "applications, of which one must not vouch for what only another may";
+      `${deployment.name} has to name its own types: otherwise its application could sign types that ` +
+      "are meant for another application of the policy";
     place.at("deployments").at(index).at("appProofs").at("types").fault(says);
   }
 }
@@ -331,7 +331,7 @@ function sourceOf({ name, certificate }: TrustAnchor): AnchorSource {
 }
 
 function anchorFile(path: string, options: ParsePolicyOptions): string {
-  if (options.readFile === undefined) throw anchorFault("a file, where no files can be read: give the anchor as PEM");
+  if (options.readFile === undefined) throw anchorFault("no files can be read here: give the anchor as PEM");
   try {
     return options.readFile(path);
   } catch (error) {

@@ -34,7 +34,7 @@ const KEYS = [
 export const PUBLIC_KEYS: readonly string[] = KEYS.map((halves) => halves.join(""));
 
 const HALVES: readonly string[] = KEYS.flat();
-/** In digits: half of the bytes, two digits for each. */
+/** Hex digits in half of a key: as many as the whole key has bytes. */
 const HALF_DIGITS = QOS_PUBLIC_KEY_LENGTH;
 
 /** Whether the secret of the key, or of one of its halves, is public. `key` is lower-case hex. */

@@ -28,7 +28,7 @@ interface Questioned extends Pins {
 
 const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonly remedy: string }>> = {
   image: {
-    attack: "an attacker's own image shows whatever manifest it likes, so that every other pin is its word",
+    attack: "an attacker's own image can show any manifest, so no other pin proves anything",
     remedy: "Pin pcrs 0, 1 and 2, manifestSet or manifestHash",
   },
   application: {
@@ -43,7 +43,7 @@ const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonl
 };
 
 const NITRO_IMAGE = {
-  attack: "an attacker's own image puts whatever it likes into a document",
+  attack: "an attacker's own image can put anything into a document",
   remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
 };
 
@@ -55,7 +55,7 @@ const KINDS: Readonly<
       /** The pivot's hash, or the workloads, are those that ran. */
       readonly program: boolean;
       readonly quorumKey: boolean;
-      /** The manifest is the one that was booted; otherwise only if its PCR3 names a role. */
+      /** The manifest is the booted one. If false, it is so only where PCR3 names a role. */
       readonly manifest: boolean;
     }
   >
@@ -180,7 +180,7 @@ function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
 export interface Scope {
   readonly answers: Answers;
   readonly unanswered: readonly AnyQuestion[];
-  /** The declared ones. */
+  /** The questions that the deployment declares open. */
   readonly open: readonly Question[];
   /** A sentence for each open or weakly pinned question, with what an attacker could do. */
   readonly reasons: readonly string[];
@@ -203,7 +203,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
     open: pins.open,
     reasons: [
       ...(isDebug
-        ? ["runs in debug mode, which is allowed: its measurements are zeros, like those of every debug " + "enclave"]
+        ? ["runs in debug mode, which is allowed: its measurements are zeros, like those of every debug enclave"]
         : []),
       ...(open.includes("image") ? [`leaves the image open: ${LEFT_OPEN.image.attack}`] : []),
       ...pins.open.map((question) => declaredReason(question, answers)),
@@ -237,8 +237,8 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
       : []),
     ...(only("image", "manifestSet") && pins.minNonce === undefined
       ? [
-          "only manifestSet pins the image: every image and program passes that its members ever approved, " +
-            "old ones too; minNonce closes it",
+          "only manifestSet pins the image: every image and program that its members ever approved passes; " +
+            "minNonce excludes old ones",
         ]
       : []),
   ];
@@ -273,5 +273,5 @@ function nitroAnswers(pins: Questioned): Answers {
 function nitroReasons(pins: Questioned): string[] {
   return nitroAnswers(pins).operator.length > 0
     ? []
-    : ["pins no operator: anyone who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
+    : ["pins no operator: anyone who runs this image passes; pin pcrs 3, 4 or 8, or publicKey"];
 }

@@ -16,10 +16,10 @@ import {
 export const COMMENT = "comment";
 const BESIDE = { [COMMENT]: optional(text) } as const;
 
-/** Reports repeat names. */
+/** Bounds names, since reports repeat them. */
 const MAX_NAME = 256;
 
-/** A text that reports repeat. */
+/** A text with a maximal length, since reports repeat it. */
 export function short(least: number): Shape<string> {
   return sizedText(least, MAX_NAME);
 }

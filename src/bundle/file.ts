@@ -16,7 +16,7 @@ export const MAX_BUNDLE_BOOT_PROOFS = 256;
 /** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
-  /** RFC 3339, UTC, with milliseconds: the present of the verification. */
+  /** RFC 3339, UTC, with milliseconds: the current time of the verification. */
   readonly now?: string;
   readonly bootProofs: readonly unknown[];
   /** Without those inside the activity. */

@@ -17,8 +17,9 @@ export interface BundleFacts {
 }
 
 export const POLICY_CHOSEN_BY_MAKER =
-  "the policy came out of the bundle itself: its maker chose what passes, and anybody can make one that " +
-  'passes. So the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
+  "the policy came with the bundle: the bundle's maker chose what passes, and anyone can make a " +
+  'bundle that passes. So the verdict is "authentic" at best. Compare it with a policy of your ' +
+  "own: --policy FILE.";
 
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;
@@ -35,20 +36,20 @@ function packedNotices(
   { now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>,
   verdict: Verdict | null,
 ): Notice[] {
-  const made = `The bundle was made at ${now}. Its report is not believed: everything was verified anew.`;
+  const made = `The bundle was made at ${now}. Its report is not trusted: everything was verified again.`;
   const aged =
     verdict === "rejected" && then !== "rejected"
-      ? [`As of ${now} it is ${then}: what changed is the time. --now ${now} counts ages as they were.`]
+      ? [`As of ${now} the verdict is ${then}: only the time has changed. --now ${now} counts ages as of then.`]
       : [];
   const notes = [made, ...aged].map((text) => ({ kind: "note", text }) as const);
   if (differences.length === 0) return notes;
   const items = differences.slice(0, MAX_SHOWN).map(({ place, packed, anew }) => {
-    const text = `${printableStart(place, MAX_VALUE)}: ${shown(packed)} in the report, ${shown(anew)} in truth`;
+    const text = `${printableStart(place, MAX_VALUE)}: ${shown(packed)} in the report, ${shown(anew)} by its evidence`;
     return { kind: "item", text } as const;
   });
   const rest = differences.length - MAX_SHOWN;
   return [
-    { kind: "but", text: "the report inside is not what its evidence yields (the differences are below)." },
+    { kind: "but", text: "the report inside does not match its evidence (the differences are below)." },
     ...notes,
     ...items,
     ...(rest > 0 ? [{ kind: "item", text: `and ${rest} more` } as const] : []),

@@ -32,7 +32,7 @@ export interface BundleVerification extends Verification {
 }
 
 interface PackedReport {
-  /** RFC 3339. */
+  /** RFC 3339: the current time of that verification. */
   readonly now: string;
   /** By the bundle's policy and time. */
   readonly verdict: Report["verdict"];
@@ -55,7 +55,8 @@ interface Difference {
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);
-  if (given.bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
+  if (given.bootProofsOnly !== undefined)
+    throw new TypeError("bootProofsOnly: not allowed, since the bundle's maker chose its contents");
   const { policy, ...rest } = given;
   const own = ownMembers(bundle, BUNDLE_MEMBERS);
   if (policy !== POLICY_OF_THE_BUNDLE)

@@ -260,6 +260,6 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   const file = nameOf((error as Error & { readonly file: string }).file);
   const goesOn = state !== undefined && /no space|disk/.test(message);
   return new UsageError([
-    { message, file, ...(goesOn && { advice: "After that is fixed, the same command resumes the run." }) },
+    { message, file, ...(goesOn && { advice: "Fix that, and run the same command again to resume." }) },
   ]);
 }

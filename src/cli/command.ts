@@ -11,7 +11,7 @@ import { EXIT } from "./exit-codes.js";
 import { type Problem, UsageError } from "./io.js";
 import { optionName, seeHelpOf, tookOption } from "./options.js";
 
-/** commander's own, which suggests similar names. */
+/** commander's own method, which suggests similar names. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
 
 /** Overrides what commander calls on a fault. Its types do not declare these methods; the tests cover them. */

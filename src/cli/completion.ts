@@ -77,7 +77,7 @@ function operandsOf(command: Command, beside: readonly string[]): Values | Promi
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 
-/** By the word in the help: `<format>`. An operand that is not listed is a file. */
+/** The keys are words of the help, such as `<format>`. An operand that is not listed is a file. */
 const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promise<Values>>> = {
   file: () => "files",
   policy: () => "files",
@@ -90,7 +90,7 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  // Only the user knows these.
+  // Only the user knows the value.
   hex: () => [],
   id: () => [],
   name: () => [],

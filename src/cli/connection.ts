@@ -65,7 +65,8 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
 export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
   if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
     args.fault(
-      `${ENV.organizationId}: empty: a variable that it is made from may be unset. Unset it to expect no organization`,
+      `${ENV.organizationId}: empty: a shell variable in its value may be unset. Unset ` +
+        `${ENV.organizationId} to expect no organization`,
     );
 }
 
@@ -137,7 +138,8 @@ function timeoutOf(args: ArgumentReader, text: string | undefined): number | und
 }
 
 /**
- * Why requests are not sent there; null if they are. Without TLS, requests could be read on the way and sent again
+ * Why requests are not sent to this address; null if they are. Without TLS, requests could be read on the way and sent
+ * again
  * while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same purpose. Other parts of
  * an address may be secret, so they are not quoted.
  */
@@ -146,9 +148,9 @@ function baseUrlFault(text: string): string | null {
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
     return "--base-url: an address such as https://api.example.com expected";
   if (url.username + url.password !== "")
-    return "--base-url: without user and password: requests are authenticated by their stamps";
-  if (url.search + url.hash !== "") return "--base-url: without query and fragment";
-  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which bootproof adds";
+    return "--base-url: must have no user or password: stamps authenticate requests";
+  if (url.search + url.hash !== "") return "--base-url: must have no query or fragment";
+  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: must not end in /public/v1, which bootproof adds";
   if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
   return (
     `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]): others on the way ` +

@@ -59,7 +59,7 @@ function writeIfPossible({ stdout }: Io, text: string): void {
   try {
     stdout.write(text);
   } catch {
-    // Told on stderr.
+    // stderr has the message.
   }
 }
 

@@ -91,7 +91,7 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
 }
 
-/** It must be completed, and of the organization of the connection. */
+/** Reads an activity, which must be completed and belong to the organization of the connection. */
 async function activityOf(path: string, { organizationId }: Connection, io: Io): Promise<JsonValue> {
   const { readActivityFile } = await import("./pieces.js");
   const files = new InputFiles(io);

@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Readers return undefined on a fault; {@link throwFaults} throws all of them. */
 export class InputFiles {
   readonly faults: Problem[] = [];
-  /** For messages about broken JSON. */
+  /** The bytes of each file, for messages about broken JSON. */
   readonly #read = new Map<string, Uint8Array>();
   readonly #io: Pick<Io, "stdin">;
 

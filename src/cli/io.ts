@@ -75,7 +75,7 @@ export interface Problem {
 /** Ends the command, with these problems on stderr and no stack trace. */
 export class CommandError extends Error {
   readonly problems: readonly Problem[];
-  /** Where to read on. */
+  /** Where to read more. */
   readonly see: string | null;
 
   constructor(problems: readonly (string | Problem)[], see: string | null = null) {

@@ -27,7 +27,7 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(addOptions(command, "keygen"));
   command.action(async ({ out }: Flags<"keygen">) => {
     args.refuseRepeated();
-    if (out === "" || out === "-") args.fault("--out: a file expected: a private key is not printed");
+    if (out === "" || out === "-") args.fault("--out: a file expected, since a private key is not printed");
     args.throwFaults();
     io.stdout.write(`${await makeKey(out ?? DEFAULT_KEY_FILE)}\n`);
     io.stderr.write(printable(`${out ?? DEFAULT_KEY_FILE} has the private key; the public key is above`) + "\n");

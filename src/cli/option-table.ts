@@ -4,7 +4,7 @@ import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { DEFAULT_KEY_FILE } from "./key-files.js";
 
-/** The word for a value in the help: its kind, which `completion.ts` completes. */
+/** The word for a value in the help. It names the kind of the value, which `completion.ts` completes. */
 export type ValueWord =
   | "address"
   | "arn"

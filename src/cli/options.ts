@@ -4,7 +4,7 @@ import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
 import type { OptionName } from "./option-table.js";
 
-/** `option`, `value`: such as `--policy`. */
+/** `option` and `value` are words such as `--policy`. */
 export function tookOption(option: string, value: string): string {
   return `${option}: took ${value}, an option, as its value: a shell variable may be unset`;
 }
@@ -102,7 +102,7 @@ export function choosesPolicy(args: ArgumentReader): boolean {
   return given.length > 0;
 }
 
-/** Without its value, which may be a key. */
+/** The name of an option without its value: the value may be a key. */
 export function optionName(word: string): string {
   return /^--[A-Za-z0-9][A-Za-z0-9-]*/.exec(word)?.[0] ?? word.slice(0, 2);
 }

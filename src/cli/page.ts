@@ -114,7 +114,7 @@ async function writeVerifier(io: Io): Promise<number> {
 
 interface CheckRequest {
   readonly file: string;
-  /** Undefined: not given, which is valid for a page without evidence. */
+  /** Undefined: no option for it, which is valid for a page without evidence. */
   readonly policy: { readonly file: string } | "none" | "bundle" | undefined;
   readonly trustAnchor: string | undefined;
   readonly now: Date;

@@ -63,7 +63,7 @@ async function pinBootProofs(
   return { made: made.value, messages: adviceOnPinning(judged, made.value) };
 }
 
-/** By default those of the policy that is added to, and the AWS Nitro root. */
+/** Default: the anchors of the --add-to policy, and the AWS Nitro root. */
 async function trustedBy(
   { trustAnchor = [] }: Flags<"pin">,
   base: PolicySource | undefined,

@@ -73,7 +73,7 @@ type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
-/** The options that do not go with every source. */
+/** The options that only some sources allow. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
   ["app", ["release"]],
   ["role-arn", ["build"]],
@@ -137,7 +137,7 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name } = flags;
   if (name !== undefined && addTo !== undefined)
-    args.fault("--name sets the name of a new policy: that of --add-to keeps its own");
+    args.fault("--name is for a new policy: the policy of --add-to keeps its name");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
   if (out !== undefined && out !== STDIN && inputsOf(flags).some((input) => isSameFile(input, out)))
     args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);

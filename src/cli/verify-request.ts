@@ -101,7 +101,7 @@ function levelOf(args: ArgumentReader): Level {
 }
 
 /**
- * By the command line, not by the evidence: the maker of a bundle chooses its contents, and a service may omit some.
+ * The command line decides, not the evidence: the maker of a bundle chooses its contents, and a service may omit some.
  */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
   const others = ["app-proof", "activity", "activity-id", "request", "address"] as const;

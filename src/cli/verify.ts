@@ -184,7 +184,7 @@ async function pageOf(
   }
 }
 
-/** The exit code is 0, and yet the statement is FAILED. */
+/** Warns where the exit code is 0 but the statement is FAILED. */
 async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise<void> {
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);

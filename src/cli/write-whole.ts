@@ -51,9 +51,8 @@ function targetOf(path: string): Target {
     if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file expected");
     const target = linked(path, 0);
     const replaced = statOf(target);
-    if (replaced?.isDirectory()) throw new Refusal("a directory, where a file is to be written");
-    if (replaced !== null && !replaced.isFile())
-      throw new Refusal("a device, a pipe or the like, where a file is to be written; - writes to stdout");
+    if (replaced?.isDirectory()) throw new Refusal("a directory, not a file");
+    if (replaced !== null && !replaced.isFile()) throw new Refusal("a device or pipe, not a file; - writes to stdout");
     // Renaming needs no write permission: a missing permission is meant to protect the file.
     if (replaced !== null) accessSync(target, constants.W_OK);
     if (statOf(dirname(target))?.isDirectory() !== true) throw new Refusal("there is no such folder");
@@ -67,7 +66,7 @@ const MAX_LINKS = 40;
 
 /** Also for a path that does not exist yet. */
 function linked(path: string, links: number): string {
-  if (links > MAX_LINKS) throw new Refusal("a circle of links");
+  if (links > MAX_LINKS) throw new Refusal("a loop of links");
   const file = join(realFolder(path), basename(resolve(path)));
   const next = linkAt(file);
   return next === null ? file : linked(resolve(dirname(file), next), links + 1);
@@ -95,7 +94,7 @@ function statOf(path: string): Stats | null {
 }
 
 /** A file that existed when the command started. */
-const REASONS: Readonly<Record<string, string>> = { ENOENT: "it is there no more" };
+const REASONS: Readonly<Record<string, string>> = { ENOENT: "it no longer exists" };
 
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.message;

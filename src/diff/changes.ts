@@ -98,13 +98,13 @@ const OF_EVIDENCE = {
   "manifest.nonce": {
     title: "manifest: nonce",
     means: {
-      lower: critical("The manifest is older than before: a roll-back, which may bring back what had been mended."),
-      changed: minor("It grows with each manifest of a namespace, as with every roll-out."),
+      lower: critical("The manifest is older than before: a roll-back, which may bring back fixed flaws."),
+      changed: minor("The nonce grows with each manifest of a namespace, as in every roll-out."),
     },
   },
   namespace: {
     title: "namespace",
-    means: { changed: critical("Another deployment: its nonces and its approvals are of another series.") },
+    means: { changed: critical("This is another deployment, with its own nonces and approvals.") },
   },
   "debug.enclave": {
     title: "debug mode of the enclave",
@@ -130,14 +130,14 @@ const OF_EVIDENCE = {
   },
   instance: {
     title: "PCR4: instance",
-    means: { changed: minor("It runs on another instance, as each replacement of a machine does.") },
+    means: { changed: minor("The enclave runs on another instance, for example because a machine was replaced.") },
   },
   commitment: {
     title: "kind of commitment",
     means: {
       changed: critical("The enclave commits to neither this key nor this manifest: verification refuses that."),
       legacy: critical("The enclave commits to nothing: anything that ran inside could have requested this document."),
-      setup: notable("Made before the enclave held its quorum key: such a key signs no app proofs."),
+      setup: notable("The document was made before the enclave held its quorum key: this key signs no app proofs."),
       live: minor("The enclave itself commits to manifest and key now: more is proven than before."),
     },
   },
@@ -180,7 +180,7 @@ const OF_POLICIES = {
   "policy.allow-debug": {
     title: "debug mode",
     means: {
-      changed: critical("Debug enclaves pass, about whose code nothing is proven."),
+      changed: critical("Debug enclaves pass, and nothing about their code is proven."),
       lower: notable("Debug enclaves no longer pass."),
     },
   },
@@ -193,14 +193,14 @@ const OF_POLICIES = {
   },
   "policy.kind": {
     title: "kind of deployment",
-    means: { changed: critical("Evidence of another kind passes, and that of the kind before no longer does.") },
+    means: { changed: critical("Evidence of another kind passes now. Evidence of the previous kind does not.") },
   },
   "policy.pin": {
     title: "pin",
     means: {
       removed: critical("no longer pinned, so that any passes."),
       wider: critical("more passes than before."),
-      changed: critical("others pass than before, and those from before no longer do."),
+      changed: critical("others pass now, and the previous ones do not."),
       narrower: notable("less passes than before."),
       added: notable("pinned now, so that others no longer pass."),
     },
@@ -216,7 +216,7 @@ const OF_POLICIES = {
     title: "types of app proof",
     means: {
       wider: critical("More kinds of claim pass than before."),
-      changed: critical("Other kinds of claim pass than before, and some from before no longer do."),
+      changed: critical("Other kinds of claim pass now, and some previous ones do not."),
       narrower: notable("Fewer kinds of claim pass than before."),
     },
   },
@@ -237,7 +237,7 @@ const OF_POLICIES = {
   "policy.order": {
     title: "order of the deployments",
     means: {
-      changed: notable("Of several deployments that match, the first one counts, and that may be another now."),
+      changed: notable("The first deployment that matches counts. It may be a different one now."),
     },
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
@@ -267,8 +267,8 @@ const OF_WHAT_RUNS = {
     title: "application: digest of its binary",
     means: {
       changed: notable("Another program runs."),
-      removed: notable("It no longer runs one program of its own, but workloads."),
-      added: notable("It runs one program of its own in place of workloads."),
+      removed: notable("The enclave runs workloads now, not one application."),
+      added: notable("The enclave runs one application now, not workloads."),
     },
   },
   workload: {
@@ -314,7 +314,7 @@ const OF_WHAT_RUNS = {
     title: "boot proof of the bundle",
     means: {
       changed: notable("The bundle has one more boot proof."),
-      removed: notable("The bundle has this boot proof no longer."),
+      removed: notable("The bundle no longer has this boot proof."),
     },
   },
   "app-proof": {
@@ -373,9 +373,9 @@ const OF_LITTLE_WEIGHT = {
   approval: {
     title: "approval",
     means: {
-      changed: minor("The approval is another; the set says who may approve."),
-      added: minor("One more approval; the set says who may approve."),
-      removed: minor("One approval less; the threshold says how many are needed."),
+      changed: minor("The approval is different; the set decides who may approve."),
+      added: minor("One approval more; the set decides who may approve."),
+      removed: minor("One approval fewer; the threshold decides how many are needed."),
     },
   },
   "document.time": {
@@ -391,15 +391,15 @@ const OF_LITTLE_WEIGHT = {
   },
   "ephemeral-key": {
     title: "ephemeral key",
-    means: { changed: minor("Another enclave, or the same one booted anew: each makes its own key.") },
+    means: { changed: minor("Another enclave, or the same one after a new boot: each boot makes a key.") },
   },
   "commitment.register": {
     title: "commitment register",
-    means: { changed: minor("It commits to key and manifest, and changes with them.") },
+    means: { changed: minor("The register commits to key and manifest, and changes with them.") },
   },
   "document.module-id": {
     title: "module id",
-    means: { changed: minor("It runs on another instance, or was started anew.") },
+    means: { changed: minor("The enclave runs on another instance, or was started again.") },
   },
   "certificate.leaf": {
     title: "certificate of the enclave",
@@ -407,12 +407,12 @@ const OF_LITTLE_WEIGHT = {
   },
   "certificate.intermediate": {
     title: "intermediate certificates",
-    means: { changed: minor("Those of region, zone and instance change within days.") },
+    means: { changed: minor("The certificates of region, zone and instance change within days.") },
   },
   "document.signature": {
     title: "signature of the document",
     means: {
-      changed: minor("Each document is signed anew: only verification checks the signature."),
+      changed: minor("Each document has a signature of its own, which only verification checks."),
     },
   },
   labels: {

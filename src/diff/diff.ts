@@ -150,7 +150,7 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
 };
 
 async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
-  if (input.readYaml === undefined) throw notCompared("a release in YAML, without a YAML reader");
+  if (input.readYaml === undefined) throw notCompared("a release in YAML, which needs the option readYaml");
   return copyJson(await input.readYaml(fromUtf8(bytes) ?? ""));
 }
 

@@ -92,7 +92,7 @@ function attemptWithin<T>(name: string, decode: () => T, faults: Fault[]): T | u
   }
 }
 
-/** The three decoded members are compared elsewhere. */
+/** For the three decoded members, which have comparers of their own. */
 const isThere = (): Content => "there";
 const MEMBER_RULES: Rules = {
   ephemeralPublicKeyHex: anyCase,

@@ -1,16 +1,16 @@
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file or folder",
   ENOTDIR: "there is no such folder",
-  EISDIR: "a directory, where a file is wanted",
+  EISDIR: "a directory, not a file",
   EACCES: "permission denied",
   EPERM: "permission denied",
-  EROFS: "a file system that cannot be written",
+  EROFS: "the file system is read-only",
   ENOSPC: "no space left",
   EDQUOT: "no space left",
   EFBIG: "no space left: a file may not be larger",
   ENAMETOOLONG: "the name is too long",
-  ELOOP: "a circle of links",
-  EIO: "the disk does not work",
+  ELOOP: "a loop of links",
+  EIO: "the disk reports an I/O error",
 };
 
 /** The reason in words; null for an error of another kind. `own`: words by error code that fit the caller better. */

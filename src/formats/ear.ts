@@ -120,9 +120,7 @@ const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundl
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = copyPlain(ownOptions("options", options, EAR_OPTIONS));
   if (own.key !== undefined && !isMadeReport(report))
-    throw new TypeError(
-      "report: only a report that a verification made in this process is signed, not one that was read",
-    );
+    throw new TypeError("report: only a report of a verification in this process can be signed");
   return earToken(report, own);
 }
 
@@ -173,7 +171,7 @@ function earClaims(report: Report, bundle: BundleFacts | null): EarClaims {
 
 function secondsOf(time: string): number {
   const milliseconds = Date.parse(time);
-  if (Number.isNaN(milliseconds)) throw new TypeError("verifiedAt: no time");
+  if (Number.isNaN(milliseconds)) throw new TypeError("verifiedAt: not a time");
   return Math.floor(milliseconds / 1000);
 }
 
@@ -193,7 +191,9 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   return isAffirmed ? "affirming" : "warning";
 }
 
-/** Without the BUT of another root: a caller whose policy names one relies on it. `hardware` is not affirmed then. */
+/**
+ * Ignores the BUT of another root: a caller whose policy names that root relies on it. `hardware` is not affirmed then.
+ */
 function hasButs({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
@@ -266,7 +266,7 @@ function valuesAgainst(
   });
 }
 
-/** Only the claims that the policy says it leaves open; all of them where `policy.scope` has other reasons too. */
+/** Selects the claims that the policy declares open; all claims if `policy.scope` has other reasons too. */
 function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean {
   const open = boot?.open ?? [];
   if (open.length === 0 || boot?.scope.length !== open.length) return () => true;

@@ -55,15 +55,14 @@ export function checkedPiece({ subject, about = subject }: Check): string {
   return about;
 }
 
-/** Every check passed, under a policy that the caller chose: one that came with the evidence is its maker's. */
+/** Whether every check passed under a policy that the caller chose, not one that came with the evidence. */
 export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: BundleFacts | null): boolean {
   return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";
 }
 
-/** Why no artifact passed the policy, even if the evidence is good; null where it did. */
+/** Why the evidence does not pass a policy, even under a good verdict; null if it passes. */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
-  if (bundle?.policyFrom === "bundle")
-    return "the policy came out of the bundle itself: the maker of the bundle chose it";
+  if (bundle?.policyFrom === "bundle") return "the policy came with the bundle: the bundle's maker chose it";
   if (report.verdict === "authentic") return "no policy was given";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
     return "debug mode was found and allowed: nothing about the code is proven";

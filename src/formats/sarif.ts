@@ -42,7 +42,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const results = [...verdictResults(report, notices), ...findings.map((check) => checkResult(check, report))];
   const run = {
     tool: { driver: { name: tool.name, version: tool.version, rules } },
-    // The tool itself succeeded, also where it rejected the evidence.
+    // The tool itself succeeded, even if it rejected the evidence.
     invocations: [{ executionSuccessful: true }],
     artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathWithoutIndex(name || subject)))].map(artifactOf),
     columnKind: "utf16CodeUnits",

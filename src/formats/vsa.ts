@@ -170,7 +170,7 @@ function pivotSubjects(manifest: Manifest | undefined): Subject[] {
   }));
 }
 
-/** Zeros are left out: every debug enclave has them, so a statement about them would fit all. */
+/** Omits zeros: every debug enclave has them, so they identify none. */
 function pcrSubjects(pcrs: AttestationDocument["pcrs"] | undefined): Subject[] {
   return IMAGE_PCRS.flatMap((index) => {
     const pcr = pcrs?.get(index);

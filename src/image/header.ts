@@ -21,7 +21,7 @@ export function isImageStart(bytes: Uint8Array): boolean {
 }
 
 interface TableEntry {
-  /** Of the section's header. */
+  /** Where the section's header begins. */
   readonly offset: bigint;
   readonly size: bigint;
 }

@@ -26,7 +26,7 @@ export interface MeasureOptions {
 const MEASURE_OPTIONS: Readonly<Record<keyof MeasureOptions, true>> = { sha384: true, sha256: true, onProgress: true };
 
 export interface ImageMeasurement {
-  /** 0, 1, 2, and 8 if the image is signed. 48 bytes each. */
+  /** PCR 0, 1 and 2, and 8 if the image is signed: 48 bytes each. */
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;

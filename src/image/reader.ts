@@ -23,7 +23,7 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 
 export interface ImageSection {
   readonly type: ImageSectionType;
-  /** Of the section's header. */
+  /** Where the section's header begins. */
   readonly offset: number;
   /** Of data. */
   readonly size: number;
@@ -121,11 +121,11 @@ class ImageReader {
     this.#checkTypes(header, isWhole);
     if (!isWhole) return;
     if (this.#crc.value !== header.crc)
-      this.#fault("header.crc", `${hex32(header.crc)}, where the bytes of the file have ${hex32(this.#crc.value)}`);
+      this.#fault("header.crc", `${hex32(header.crc)}, but the bytes of the file have ${hex32(this.#crc.value)}`);
     if (!(await this.#cursor.atEnd()))
       this.#fault(
         "",
-        `the last of ${header.sectionCount} sections ends at byte ${this.#cursor.position}: more follows`,
+        `the last of ${header.sectionCount} sections ends at byte ${this.#cursor.position}, but the file goes on`,
       );
   }
 
@@ -163,7 +163,7 @@ class ImageReader {
     const { offset } = table[index]!;
     if (offset === here) return true;
     const where = index === 0 ? "the header ends" : "the section before it ends";
-    this.#fault(`header.offsets[${index}]`, `${offset}, where ${where} at ${here}: sections follow without a gap`);
+    this.#fault(`header.offsets[${index}]`, `${offset}, but ${where} at ${here}: there is no gap between sections`);
     const gap = offset - here;
     if (gap < 0n || gap > BigInt(Number.MAX_SAFE_INTEGER)) return gap < 0n;
     if ((await this.#cursor.pass(Number(gap), () => {})) === Number(gap)) return true;
@@ -178,7 +178,7 @@ class ImageReader {
   ): number | null {
     const row = table[index]!;
     if (row.size !== found.size)
-      this.#fault(`sections[${index}].size`, `${found.size}, where the header's table has ${row.size}`);
+      this.#fault(`sections[${index}].size`, `${found.size}, but the header's table has ${row.size}`);
     // If the sizes differ, the one that leads to the next section is used.
     const next = table[index + 1];
     const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
@@ -193,7 +193,7 @@ class ImageReader {
     const { type, size } = section;
     const most = MOST[type];
     if (most !== undefined && size > most)
-      this.#fault(`sections[${index}].size`, `${size} bytes, where a ${type} section has at most ${most}`);
+      this.#fault(`sections[${index}].size`, `${size} bytes, but a ${type} section has at most ${most}`);
     const pieces: Uint8Array[] = [];
     this.#options.onData?.(section, new Uint8Array());
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
@@ -226,16 +226,17 @@ class ImageReader {
       if (index < kernel) this.#fault(`sections[${index}]`, "a ramdisk before the kernel");
     if (version < 3)
       for (const index of this.#placesOf("signature"))
-        this.#fault(`sections[${index}]`, `a signature in version ${version}: 3 and later have them`);
+        this.#fault(`sections[${index}]`, `a signature in version ${version}: only version 3 and later have one`);
     const wanted = version === 4 ? (["kernel", "cmdline", "metadata"] as const) : (["kernel", "cmdline"] as const);
     for (const type of wanted)
       if (isWhole && this.#placesOf(type).length === 0)
-        this.#fault("sections", `no ${type}, which an image of version ${version} has`);
+        this.#fault("sections", `no ${type}, but an image of version ${version} needs one`);
   }
 
   #checkOnce(type: ImageSectionType): void {
     const [first, ...others] = this.#placesOf(type);
-    for (const index of others) this.#fault(`sections[${index}]`, `a ${type}, as sections[${first}] is already`);
+    for (const index of others)
+      this.#fault(`sections[${index}]`, `a second ${type}: sections[${first}] is one already`);
   }
 
   #placesOf(type: ImageSectionType): number[] {

@@ -99,12 +99,12 @@ function readMessage(entry: Record<"signature", CborValue> | undefined, faults: 
   if (bytes === undefined) return (fault("an array of bytes (numbers) wanted"), none);
   const message = attemptAt(faults, path, () => decodeCoseSign1(bytes));
   if (message === undefined) return none;
-  if (bytes[0] !== 0x84) fault("a tag around it, which it has not");
+  if (bytes[0] !== 0x84) fault("a tag around it: untagged wanted");
   if (!message.unprotectedIsEmpty) fault("its unprotected header is not empty");
   const algorithm = readAlgorithm(message.protectedHeader);
   if (algorithm === null) fault("its protected header is not an algorithm alone: -7, -35 or -36");
   else if (message.signature.length !== SIGNATURE_LENGTH[algorithm])
-    fault(`${message.signature.length} bytes, where ${algorithm} has ${SIGNATURE_LENGTH[algorithm]}`);
+    fault(`${message.signature.length} bytes, but ${algorithm} has ${SIGNATURE_LENGTH[algorithm]}`);
   return { algorithm, message, register: readRegister(message.payload, `${path}.payload`, faults) };
 }
 
@@ -132,7 +132,7 @@ export async function verifySignature(reading: SignatureReading, pcr0: Uint8Arra
   if (register !== null && pcr0 !== null && !equalBytes(register, pcr0))
     faults.push({
       path: "signature[0].signature.payload",
-      message: `signs PCR0 ${toHex(register)}, where that of this image is ${toHex(pcr0)}`,
+      message: `signs PCR0 ${toHex(register)}, but PCR0 of this image is ${toHex(pcr0)}`,
     });
   if (certificate === null || algorithm === null || message === null) return;
   const isGood = await isSigned(certificate.subjectPublicKeyInfo, algorithm, message);

@@ -32,7 +32,7 @@ export class StreamCursor {
     return passed;
   }
 
-  /** A copy of the next bytes, fewer at the end. Allocates `length` bytes. */
+  /** Copies the next `length` bytes, or fewer at the end of the stream. Allocates `length` bytes. */
   async take(length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     let at = 0;

@@ -32,13 +32,13 @@ const LONGEST_START = 16;
 const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/^\s*$/, "nothing but white space"],
   [/-----BEGIN [^\n-]*PRIVATE KEY-----/, "a private key in PEM, which is a secret: keep it from others"],
-  [/-----BEGIN [^\n-]+-----/, "PEM, and no certificate in it"],
-  [/^\s*<(?:!doctype html|html|head|body)\b/i, "an HTML page: of a login or an error, where a file was downloaded"],
+  [/-----BEGIN [^\n-]+-----/, "PEM without a certificate"],
+  [/^\s*<(?:!doctype html|html|head|body)\b/i, "an HTML page, probably a login or an error in place of the download"],
   [/^\s*<\?xml|^\s*<[a-z][\w:-]*[\s>]/i, "XML"],
   [/^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*\s*$/, "a token (JWT)"],
   [
     /^(?:[ \t]*\r?\n|#.*\n|---[ \t]*\r?\n)*(?:[\w.-]+|"[^"\n]*"):(?:[ \t]|\r?\n|$)/,
-    "YAML, and no release: evidence and policies are JSON",
+    "YAML, but no release: evidence and policies are JSON",
   ],
   [/^HTTP\/\d/, "an HTTP response with headers: use its body alone"],
 ];
@@ -63,12 +63,12 @@ function describeBinary(bytes: Uint8Array): string {
   // ASCII in UTF-16 has a zero in every other byte.
   const isWide = [0, 1].some((odd) => isAllZero(bytes.subarray(0, LONGEST_START).filter((_, at) => at % 2 === odd)));
   if (isWide && bytes.length % 2 === 0) return UTF_16;
-  if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), and no certificate";
-  return `${bytes.length} bytes that are neither text nor of a format that is known here`;
+  if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), but no certificate";
+  return `${bytes.length} bytes that are neither text nor of a known format`;
 }
 
 const MAX_NAMES = 8;
-export const SERVICE_ERROR = "an error that a service returned, and no evidence: fetch it again";
+export const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
 
 /** Null if the text does not begin as JSON. */
 function describeJson(text: string): string | null {
@@ -99,7 +99,5 @@ function describeText(text: string, bytes: Uint8Array): string {
   const found = TEXTS.find(([pattern]) => pattern.test(beginning));
   if (found !== undefined) return found[1];
   const { bytes: inside, encoding } = decodeFile(bytes);
-  return encoding === "binary"
-    ? "text, in no format that is known here"
-    : `${encoding} of ${describeUnrecognised(inside)}`;
+  return encoding === "binary" ? "text of an unknown format" : `${encoding} of ${describeUnrecognised(inside)}`;
 }

@@ -61,7 +61,7 @@ function parts(item: CborItem): [major: number, count: number, content: Uint8Arr
   if (typeof item === "string") return [CBOR_MAJOR.text, toUtf8(item).length, toUtf8(item)];
   if (item instanceof Map) return [CBOR_MAJOR.map, item.size, concatBytes(...[...item].flat().map(encodeCbor))];
   if (Array.isArray(item)) return [CBOR_MAJOR.array, item.length, concatBytes(...item.map(encodeCbor))];
-  throw new TypeError("an item without a length");
+  throw new TypeError("only strings, arrays and maps have a length");
 }
 
 function shortestWidth(argument: bigint): number {

@@ -218,7 +218,7 @@ export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObj
   };
 }
 
-/** `facts` replaces invented values. */
+/** `facts` replaces the invented values of the payload. */
 export function policyOutcomePayload(
   at: Date,
   organizationId: string,

@@ -190,12 +190,12 @@ const DOCUMENT_FAULTS = behaviours({
     forge: document({ signature: flipped }),
   },
   "malformed-document": {
-    what: "the document names another digest than SHA384",
+    what: "the document names a digest that is not SHA384",
     fails: ["doc.structure"],
     forge: field("digest", "SHA256"),
   },
   "foreign-root": {
-    what: "the document comes from another authority of the same names",
+    what: "the document comes from another authority with the same names",
     fails: ["chain.anchor"],
     forge: ({ at }) => ({ alterDocument: { certificates: () => stranger().pki.chainSpecs(at) } }),
   },
@@ -242,7 +242,7 @@ const MANIFEST_FAULTS = behaviours({
     forge: asV2(alterManifest(() => ({ envelopeJson: ({ manifest: only }) => ({ manifest: only! }) }))),
   },
   "another-envelope": {
-    what: "the envelope approves another manifest, of the next nonce",
+    what: "the envelope approves another manifest, with the next nonce",
     fails: ["envelope.manifest"],
     forge: alterManifest(({ forge }) => ({ envelope: (envelope) => anotherEnvelope(envelope.manifest, forge) })),
   },
@@ -300,7 +300,7 @@ const BINDING_FAULTS = behaviours({
     forge: field("user_data", sha256(toUtf8("another manifest"))),
   },
   "another-image": {
-    what: "the enclave runs another image than the manifest names",
+    what: "the enclave runs an image that the manifest does not name",
     fails: ["bind.pcrs"],
     forge: pcrs((map) => map.set(0, flipped(map.get(0)!))),
   },
@@ -354,7 +354,7 @@ const APP_PROOF_FAULTS = behaviours({
       ),
   },
   "another-signer": {
-    what: "the app proofs name the enclave's key, and are signed by another",
+    what: "the app proofs name the enclave's key, but another key signed them",
     fails: ["app.signature"],
     appProof: () => ({ signer: generateQosKeyPair() }),
   },
@@ -389,7 +389,7 @@ const APP_PROOF_FAULTS = behaviours({
     appProof: payload((json) => put("timestampMs", String(Number(json["timestampMs"]) + 365 * DAY))(json)),
   },
   "custom-proof-only": {
-    what: "no decision is among the app proofs, and no address: one of a type of the application's own is all there is",
+    what: "the only app proof is of an unknown type: neither a decision nor an address",
     fails: ["policy.app-proof"],
     appProofs: (proofs, { sign }) => proofs.slice(0, 1).map((proof) => sign(proof, customPayload(signedAt(proof)))),
   },
@@ -407,18 +407,18 @@ const ACTIVITY_FAULTS = behaviours({
     appProofs: () => [],
   },
   "another-organization": {
-    what: "the app proofs speak of another organization",
+    what: "the app proofs name another organization",
     fails: ["activity.claims"],
     appProof: payload(claim({ organizationId: OTHER_ID })),
   },
   "another-wallet": {
-    what: "the address derivation proofs speak of another wallet",
+    what: "the address derivation proofs name another wallet",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["update_wallet", "create_wallet"],
     appProof: payload((json) => ("addressDerivationProof" in json ? claim({ walletId: OTHER_ID })(json) : json)),
   },
   "another-wallets-answer": {
-    what: "the activity is about another wallet than its app proofs",
+    what: "the activity and its app proofs are about different wallets",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["update_wallet", "create_wallet"],
     activity: (activity) =>
@@ -457,13 +457,13 @@ const ANSWER_FAULTS = behaviours({
     activity: (_, { honest, reader }) => earlierActivity(honest, reader),
   },
   "wrong-activity": {
-    what: "the activity in the response has another id than the requested one",
+    what: "the activity in the response does not have the requested id",
     fails: ["activity.request"],
     needs: ["get_activity"],
     activity: (activity, { operation }) => (operation === "get_activity" ? { ...activity, id: OTHER_ID } : activity),
   },
   "no-activity-answer": {
-    what: "no activity is to be found, and the app proofs listed for it are another organization's, genuine",
+    what: "the activity is not found, and the app proofs listed for it are genuine ones of another organization",
     fails: [],
     needs: ["get_activity"],
     refuses: ["get_activity"],
@@ -471,7 +471,7 @@ const ANSWER_FAULTS = behaviours({
       operation === "list_app_proofs" ? foreignActivity(honest, reader) : activity,
   },
   "not-completed": {
-    what: "the activity has its result and its app proofs, and is said to be pending",
+    what: "the activity has its result and its app proofs, but its status is pending",
     fails: ["activity.request"],
     activity: put("status", "ACTIVITY_STATUS_PENDING"),
   },
@@ -489,7 +489,7 @@ const ANSWER_FAULTS = behaviours({
     appProof: payload((json) => put("timestampMs", String(Number(json["timestampMs"]) - 2 * MINUTE))(json)),
   },
   "session-of-another": {
-    what: "the session is for a user of another organization than the requested one",
+    what: "the session is for a user of an organization that was not requested",
     fails: ["activity.request"],
     needs: ["create_read_write_session"],
     activity: ofType("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", (activity, { honest, reader }) =>
@@ -499,7 +499,7 @@ const ANSWER_FAULTS = behaviours({
     ),
   },
   "feature-not-set": {
-    what: "the features show another value than was submitted",
+    what: "a feature has a value that was not submitted",
     fails: ["activity.request"],
     needs: ["set_organization_feature"],
     activity: ofType("ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", (activity) => {
@@ -530,7 +530,7 @@ const NEW_WALLET_FAULTS = behaviours({
     })),
   },
   "swapped-addresses": {
-    what: "of two addresses or more, the first and the last are exchanged",
+    what: "the first and the last of several addresses are exchanged",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["create_wallet"],
     activity: ofNewWallets((activity) => {
@@ -578,7 +578,7 @@ const NEW_WALLET_FAULTS = behaviours({
     ),
   },
   "nested-addresses": {
-    what: "the addresses stand in a list within their list, and no app proof backs them",
+    what: "the addresses are in a list inside their list, and no app proof backs them",
     fails: ["activity.coverage"],
     needs: ["create_wallet"],
     activity: ofNewWallets((activity) => inside("result", { addresses: [addressesOf(activity)] })(activity)),
@@ -589,7 +589,7 @@ const NEW_WALLET_FAULTS = behaviours({
 
 const POLICY_FAULTS = behaviours({
   "another-release": {
-    what: "a release runs that is approved, and not pinned: other measurements",
+    what: "an approved release runs that is not pinned: it has other measurements",
     fails: ["policy.deployment", "policy.pcrs"],
     forge: (target) => ({
       ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: flipped(enclave.pcr0) } }))(target),

@@ -41,7 +41,7 @@ export interface EnclaveInfo {
   readonly bootedAt: Date;
 }
 
-/** Before the certificate expires. */
+/** An enclave reboots this long before its certificate expires. */
 const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
 

@@ -111,7 +111,7 @@ class LabFolder {
     const digest = digestOf(content);
     if (Object.hasOwn(this.#written, name) && this.#written[name]!.includes(digest)) return digest;
     throw new LabFolderError(
-      `${name} is there, and is not as a lab wrote it; it stays as it is. Move it elsewhere, or give an empty folder`,
+      `${name} exists, but not as a lab wrote it; it is unchanged. Move it elsewhere, or give an empty folder`,
     );
   }
 }

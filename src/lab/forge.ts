@@ -139,7 +139,7 @@ export interface ManifestAlterations {
 
 export interface ForgeOptions {
   readonly lab: Forge;
-  /** Of the document. The default app proof is a minute younger. */
+  /** The time of the document. The default app proof is a minute younger. */
   readonly at: Date;
   /** Default: v2. */
   readonly version?: ManifestVersion;
@@ -152,7 +152,7 @@ export interface ForgeOptions {
   readonly generation?: Generation;
   /** Default: the lab's. */
   readonly ephemeralKey?: QosKeyPair;
-  /** Of the other phase (setup or live). Default: a new key. */
+  /** The key of the other phase (setup or live). Default: a new key. */
   readonly otherKey?: QosKeyPair;
   /** Commits to the manifest in PCR18. Default: false, PCR18 is zeros. */
   readonly manifestCommitment?: boolean;
@@ -296,7 +296,7 @@ function alteredManifest(
   alterWorkloads?: Alter<WorkloadManifest>,
 ): Manifest {
   const other = manifest.pivot === undefined ? alter : alterWorkloads;
-  if (other !== undefined) throw new TypeError(`an alteration of another manifest than ${manifest.version}`);
+  if (other !== undefined) throw new TypeError(`an alteration that a manifest ${manifest.version} cannot have`);
   return manifest.pivot === undefined ? altered(manifest, alterWorkloads) : altered(manifest, alter);
 }
 

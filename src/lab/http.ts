@@ -21,7 +21,7 @@ export interface Resource {
 
 type Resources = ReadonlyMap<string, Resource>;
 
-/** Of browser clients (client/README.md, "Browsers"). */
+/** The headers of browser clients (client/README.md, "Browsers"). */
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
 /** The lab has no secrets. */
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;

@@ -29,13 +29,13 @@ export interface LabOptions {
    * Keeps the state, with the package classic-level, in a folder that is empty, new, or a lab's. Default: in memory.
    */
   readonly dataFolder?: string;
-  /** Of the service and its enclaves. */
+  /** The clock of the service and its enclaves. */
   readonly now?: () => Date;
-  /** On from the start. */
+  /** The faults that are on from the start. */
   readonly faults?: readonly GivenFaultName[];
-  /** Of both first releases in a new lab. Default: v1 and v2. */
+  /** The version of both first releases in a new lab. Default: v1 and v2. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
-  /** Between two attempts of a delivery. */
+  /** Waits between two attempts of a delivery. */
   readonly sleep?: Sleep;
   /** Called for every attempt. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
@@ -53,7 +53,7 @@ const LAB_OPTIONS: Readonly<Record<keyof LabOptions, true>> = {
 
 export interface Lab extends Seed {
   readonly baseUrl: string;
-  /** Of the software PKI. */
+  /** The root of the software PKI. */
   readonly trustAnchorPem: string;
   /** Pins every release with `pinned`. */
   readonly policyFile: PolicyFile;

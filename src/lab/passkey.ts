@@ -33,7 +33,7 @@ interface Assertion {
     readonly signature: ArrayBuffer;
     readonly userHandle: null;
   };
-  /** Required by some clients. */
+  /** Some clients require this method. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 

@@ -59,7 +59,7 @@ export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {
   return signRaw(key.signing, "sha256", message);
 }
 
-/** Of a manifest set or share set. */
+/** A member of a manifest set or share set. */
 export interface LabMember {
   readonly alias: string;
   readonly key: QosKeyPair;
@@ -154,7 +154,7 @@ export function approve(hash: Uint8Array, member: LabMember): Approval {
   return { signature: qosSign(member.key, hash), member: quorumMember(member) };
 }
 
-/** Of numbers and bytes. Readers accept all; QOS sends v2 as canonical JSON. */
+/** How JSON spells numbers and bytes. Readers accept every spelling; QOS sends v2 as canonical JSON. */
 export interface JsonSpelling {
   readonly numbers?: "number" | "string";
   readonly hex?: "lower" | "upper" | "0x";

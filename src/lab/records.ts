@@ -161,7 +161,7 @@ export interface SavedMember {
 }
 
 export interface SavedEnclave {
-  /** Of its release. */
+  /** The enclave of the release. */
   readonly enclaveId: string;
   readonly app: App;
   readonly release: string;

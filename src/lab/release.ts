@@ -19,7 +19,7 @@ export interface ReleaseOptions {
   readonly spelling?: JsonSpelling | undefined;
   /** Default: `live`. */
   readonly generation?: Generation;
-  /** By the lab's policy. Default: true. */
+  /** Whether the lab's policy pins it. Default: true. */
   readonly pinned?: boolean;
 }
 
@@ -33,7 +33,7 @@ export const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
   pinned: true,
 };
 
-/** Of a release and its enclave, such as `signer lab.1`. Survives restarts. */
+/** The id of a release and of its enclave, such as `signer lab.1`. Survives restarts. */
 export function releaseId({ app, name }: Pick<ReleaseOptions, "app" | "name">): string {
   return `${app} ${name}`;
 }

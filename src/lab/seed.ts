@@ -132,7 +132,7 @@ class FixtureBuilder {
     return userTagId;
   }
 
-  /** The first id. */
+  /** Returns the id of the first policy. */
   policies(organizationId: string): string {
     const policies = [
       { policyName: "operators rename wallets together", activityTypes: ["ACTIVITY_TYPE_UPDATE_WALLET"], approvals: 2 },

@@ -397,7 +397,7 @@ export class Service {
     };
   }
 
-  /** Uses webhooks set before the activity, of the organization and its parent. */
+  /** Uses the webhooks that the organization and its parent set before the activity. */
   #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {

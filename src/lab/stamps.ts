@@ -32,7 +32,7 @@ export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, rea
     throw new Refusal("SIGNATURE_MISSING", "the request has no stamp: X-Stamp or X-Stamp-WebAuthn wanted");
   }
   if (apiKey !== undefined && passkey !== undefined)
-    throw bad("the request has two stamps, X-Stamp and X-Stamp-WebAuthn: one wanted");
+    throw bad("the request has two stamps, X-Stamp and X-Stamp-WebAuthn: send only one");
   return apiKey === undefined ? byPasskey(String(passkey), body, reader) : byApiKey(String(apiKey), body, reader, now);
 }
 
@@ -46,7 +46,7 @@ function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): 
   const der = fromHex(signature);
   if (key === null) throw bad("X-Stamp: publicKey is not a compressed point of P-256 in hex");
   if (der === null || !verify("sha256", body, key, der))
-    throw bad("X-Stamp: the signature is not the key's over the body as it was received");
+    throw bad("X-Stamp: the key did not sign the body as it was received");
   for (const record of reader.all("users")) {
     const found = record.user.apiKeys.find(({ credential }) => credential.publicKey === publicKey);
     if (found === undefined) continue;
@@ -84,7 +84,8 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
       format: "der",
       type: "spki",
     });
-    if (!verify("sha256", signed, key, signature)) throw bad("X-Stamp-WebAuthn: the signature is not the passkey's");
+    if (!verify("sha256", signed, key, signature))
+      throw bad("X-Stamp-WebAuthn: the passkey did not make the signature");
     checkClientData(clientDataJson, body);
     checkAuthenticatorData(authenticatorData, record.relyingParties[credentialId]);
     return { record, publicKey, signature: toHex(signature), scheme: PASSKEY_SCHEME };
@@ -96,14 +97,14 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
 function checkClientData(clientDataJson: Uint8Array, body: Uint8Array): void {
   const { type, challenge } = stampJson("X-Stamp-WebAuthn: clientDataJson", fromUtf8(clientDataJson) ?? "");
   const wanted = Buffer.from(toUtf8(createHash("sha256").update(body).digest("hex"))).toString("base64url");
-  if (type !== "webauthn.get") throw bad("X-Stamp-WebAuthn: clientDataJson is of another type than webauthn.get");
+  if (type !== "webauthn.get") throw bad("X-Stamp-WebAuthn: the type of clientDataJson is not webauthn.get");
   if (challenge !== wanted) throw bad("X-Stamp-WebAuthn: the challenge is not the hash of the body as it was received");
 }
 
 function checkAuthenticatorData(data: Uint8Array, relyingParty: string | undefined): void {
   if (data.length < 37 || (data[32]! & USER_PRESENT) === 0) throw bad("X-Stamp-WebAuthn: the user was not present");
   if (relyingParty !== undefined && !equalBytes(data.subarray(0, 32), sha256(toUtf8(relyingParty)))) {
-    throw bad(`X-Stamp-WebAuthn: the passkey was used for another relying party than ${relyingParty}`);
+    throw bad(`X-Stamp-WebAuthn: the passkey was used for a relying party other than ${relyingParty}`);
   }
 }
 

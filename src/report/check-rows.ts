@@ -121,17 +121,17 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "approvals",
   },
   "bind.user-data": {
-    advice: "The enclave booted with another manifest than the shown one: report it.",
+    advice: "The enclave did not boot the shown manifest: report it.",
     link: "manifest",
     claim: "configuration",
   },
   "bind.pcrs": {
-    advice: "The enclave runs another image than the manifest names: report it.",
+    advice: "The manifest does not name the image that runs: report it.",
     link: "measurements",
     claim: "code",
   },
   "bind.image": {
-    advice: "Another image runs than the one that you gave: compare the two builds before you rely on it.",
+    advice: "The image that runs is not the one that you gave: compare the two builds before you rely on it.",
     link: "measurements",
     claim: "code",
   },
@@ -194,7 +194,7 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "status",
   },
   "activity.request": {
-    advice: "The service responded with another activity than the one that you requested: do not use the result.",
+    advice: "The service did not return the activity that you requested: do not use the result.",
     link: "claims",
     claim: "status",
   },
@@ -224,7 +224,7 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "code",
   },
   "policy.manifest-hash": {
-    advice: "The enclave booted another manifest than the pinned one: review it before you pin it.",
+    advice: "The enclave booted a manifest that is not pinned: review it before you pin it.",
     link: "policy",
     claim: "configuration",
   },
@@ -246,7 +246,7 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "configuration",
   },
   "policy.namespace": {
-    advice: "The enclave belongs to another namespace than the pinned one: do not rely on it.",
+    advice: "The enclave belongs to a namespace that is not pinned: do not rely on it.",
     link: "policy",
     claim: "configuration",
   },
@@ -262,32 +262,32 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "identity",
   },
   "policy.manifest-set": {
-    advice: "Other people can approve manifests than the policy expects: find out why before you rely on it.",
+    advice: "The people who can approve manifests are not the pinned ones: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.share-set": {
-    advice: "Other people hold shares of the quorum key than the policy expects: find out why before you rely on it.",
+    advice: "The people who hold shares of the quorum key are not the pinned ones: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.user-data": {
-    advice: "The document carries other user data than the pinned data: find out why before you rely on it.",
+    advice: "The user data of the document is not the pinned data: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.public-key": {
-    advice: "The document attests another key than the pinned one: do not rely on it.",
+    advice: "The attested key is not the pinned one: do not rely on it.",
     link: "policy",
     claim: "identity",
   },
   "policy.commitment": {
-    advice: "The enclave is of another kind or generation than the policy expects: do not rely on it.",
+    advice: "The kind or generation of the enclave is not the one that the policy demands: do not rely on it.",
     link: "policy",
     claim: "identity",
   },
   "policy.labels": {
-    advice: "Labels are only the service's word: find out why they changed.",
+    advice: "Only the service states the labels: find out why they changed.",
     link: "policy",
     claim: "status",
   },

@@ -126,7 +126,7 @@ function contentOf({ bytes, value }: Conclusion["given"][number]["piece"]): unkn
   return bytes ?? value;
 }
 
-/** SHA-256 in hex, of bytes or text; null of any other value, which has no bytes. */
+/** SHA-256 in hex, of bytes or text; null for any other value, which has no bytes. */
 async function digestOf(value: unknown): Promise<string | null> {
   if (typeof value === "string") return toHex(await sha256(toUtf8(value)));
   return value instanceof Uint8Array ? toHex(await sha256(value)) : null;

@@ -173,7 +173,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "The manifest can be read in exactly one way, as its declared version. It lists what was booted: application, " +
       "arguments, quorum key, and who may approve.",
     genuine:
-      "The version of the manifest is newer than this tool, or the manifest was edited, or decoded and encoded again.",
+      "The version of the manifest is newer than this tool. Or the manifest was edited, or decoded and encoded again.",
     hostile:
       "The bytes are two manifests, in two versions: a harmless one that is shown, and one that was booted. Both " +
       "would have the same hash.",
@@ -307,9 +307,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     genuine:
       "The evidence is of a test installation, started with --debug-mode, and is verified with the rules of " +
       "production.",
-    hostile:
-      "An attacker runs the image in debug mode to look inside, or because zeros match what a careless verifier " +
-      "compares with zeros.",
+    hostile: "An attacker runs the image in debug mode to look inside, or because a careless verifier accepts zeros.",
     warns: "If you allow it (--allow-debug, or allowDebug in the policy), it is a warning in every report.",
     next: "The PCRs of a debug enclave mean nothing. Never allow debug mode where something depends on the result.",
     sources: ['src/verify/README.md, "What ties it all together"', AWS],
@@ -322,7 +320,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     sources: ['src/decode/README.md, "App proofs"'],
   },
   "app.signature": {
-    proves: "The key that the proof names signed exactly these bytes of the payload. Whose key it is, app.key checks.",
+    proves: "The key that the proof names signed exactly these bytes of the payload. app.key checks whose key it is.",
     genuine:
       "A program decoded the payload and wrote it again: a space, an escape or the order of members is enough. The " +
       "payload has to stay the exact text that was signed.",
@@ -332,9 +330,9 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   },
   "app.key": {
     proves:
-      "A verified boot proof attests the key that signed, and keys of its kind may sign. So the payload was signed " +
-      "inside that enclave: under a live document with the key that it serves with, under a legacy one with the key " +
-      "of the application that requested the document.",
+      "A verified boot proof attests the key that signed, and keys of its kind may sign. So the " +
+      "payload was signed inside that enclave. A live enclave attests the key that it serves with. In " +
+      "a legacy document, the application that requested it chose the key.",
     genuine:
       "The boot proof is of another replica or of another boot: each has its own key. Or the boot proof itself was " +
       "rejected, and its own failures say why.",
@@ -374,8 +372,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "Proofs that came without an activity are about the organization that you named, and about every address that " +
       "you named. The check runs only if you name them: --organization-id, --address.",
     genuine:
-      "--organization-id is of a parent, a child or another environment. Or the address has another format than in " +
-      "the proof.",
+      "--organization-id is that of a parent, a child or another environment. Or the address is not in " +
+      "the format of the proof.",
     hostile: "A genuine proof of another party's address is offered as yours, so that you pay to it.",
     warns: "A payload that names no organization is a warning: it does not show whose it is.",
     next: "Compare the proof with your own records of the request, not with the response of the service.",
@@ -557,8 +555,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   },
   "policy.commitment": {
     proves:
-      "The enclave committed to manifest and key in the way that the deployment demands. The default is live, which " +
-      "excludes that an application requested the document itself.",
+      "The enclave committed to manifest and key in the way that the deployment demands. The default " +
+      "is live: then no application can have requested the document itself.",
     genuine:
       "The enclave is an older one (legacy), or the document is that of the setup, which comes before the live one.",
     hostile: "An older image without these registers was booted, because its application can still request documents.",

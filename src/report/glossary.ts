@@ -55,8 +55,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "boot proof",
     title: "the evidence of what one enclave booted",
     means:
-      "The attestation document, the manifest with its envelope, and the ephemeral key. The labels beside them " +
-      "(enclaveApp, owner, deploymentLabel, createdAt) are signed by no one.",
+      "The attestation document, the manifest with its envelope, and the ephemeral key. The labels " +
+      "beside them (enclaveApp, owner, deploymentLabel, createdAt) are not signed.",
   },
   bundle: {
     name: "bundle",
@@ -97,8 +97,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "coverage",
     title: "the demand that an app proof backs every address of a result",
     means:
-      "A rule of the policy (appProofs.coverage). Without it, a result may hold an address that no enclave " +
-      "derived, beside one that an enclave did derive.",
+      "A rule of the policy (appProofs.coverage). Without it, a result may hold an address that no " +
+      "enclave derived.",
   },
   "debug-mode": {
     name: "debug mode",
@@ -111,8 +111,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "deployment",
     title: "one entry of a policy: the pins that an enclave has to meet together",
     means:
-      "A policy lists deployments, for example the old release and the new one during a roll-out. Evidence has " +
-      "to match one of them whole.",
+      "A policy lists deployments, for example the old release and the new one during a roll-out. " +
+      "Evidence has to meet every pin of one of them.",
   },
   enclave: {
     name: "enclave",
@@ -160,8 +160,9 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "legacy",
     title: "evidence of an enclave that makes no commitment",
     means:
-      "Its document has PCR0 to 15 only. Any application in the enclave could have requested it, over another " +
-      "key or manifest. It passes only where the policy names legacy, and the report says what stays open.",
+      "Its document has PCR0 to 15 only. Any application in the enclave could have requested it, with " +
+      "another key or manifest. It passes only where the policy names legacy, and the report says what " +
+      "stays open.",
   },
   live: {
     name: "live",
@@ -172,8 +173,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "manifest",
     title: "the document that says what QOS boots in an enclave",
     means:
-      "Namespace, nonce, quorum key, pivot or workloads, arguments and environment, manifest set, share set, " +
-      "and the PCRs of the image. The manifest set approves it.",
+      "It has the namespace, nonce, quorum key, pivot or workloads, arguments and environment, " +
+      "manifest set, share set, and the PCRs of the image. The manifest set approves it.",
   },
   "manifest-hash": {
     name: "manifest hash",
@@ -206,7 +207,7 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
   },
   open: {
     name: "open",
-    title: "what a policy leaves unpinned, by its own statement",
+    title: "what a policy declares that it does not pin",
     means:
       "A deployment that does not pin the application or the operator is malformed unless it lists it under " +
       "open. policy.scope then warns in every report. The image can never be open.",
@@ -234,8 +235,7 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
   pin: {
     name: "pin",
     title: "a value of a deployment that evidence has to have",
-    means:
-      "For example pcrs, pivotHash or manifestSet. bootproof pin writes a policy from evidence that you " + "reviewed.",
+    means: "For example pcrs, pivotHash or manifestSet. bootproof pin writes a policy from evidence that you reviewed.",
   },
   pivot: {
     name: "pivot",
@@ -308,7 +308,7 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
   "user-data": {
     name: "user data",
     title: "bytes that the software in the enclave had put into an attestation document",
-    means: "QOS puts the manifest hash there. Bare documents of other enclaves have what their image decides.",
+    means: "QOS puts the manifest hash there. In bare documents of other enclaves, the image decides what it is.",
   },
   verdict: {
     name: "verdict",

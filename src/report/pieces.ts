@@ -100,7 +100,7 @@ function piecesParagraphs(
   const first = new Map<string, CheckSubject>();
   const inner = { ...page, width: page.width - INDENT.length };
   const failureLines = (subject: CheckSubject) => (check: Check) => {
-    // A failure that an earlier piece has in the same way is shown in full only there.
+    // A failure that repeats one of an earlier piece is shown in full only there.
     const key = [check.id, check.detail, check.expected, check.actual].join("\n");
     const other = first.get(key);
     if (other === undefined) first.set(key, subject);

@@ -190,7 +190,7 @@ export interface ReportParts {
   readonly claims: Claims | null;
 }
 
-/** An object of these members with a mark that no copy, proxy or heir of it has. Otherwise it is a plain object. */
+/** A plain object with these members and a private mark, which no copy, proxy or derived object has. */
 class MadeReport {
   readonly #made = true;
 

@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of a report, `bootproof-report/1`. Each table is total over what `report.ts` and `checks.ts` declare:
- * the compiler reports a new member, one of another type, and one that may be missing, here and nowhere else.
+ * The JSON Schema of a report, `bootproof-report/1`. Each table is total over what `report.ts` and `checks.ts` declare,
+ * so the compiler reports here every member that is new, is optional or changed its type.
  */
 import { QUESTIONS } from "../appraise/questions.js";
 import { CHECK_IDS, type Check, type CheckStatus, type CheckSubject } from "../checks.js";

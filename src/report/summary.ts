@@ -126,7 +126,7 @@ function comparedLines({ expected, actual }: Check, page: Page): string[] {
   ];
 }
 
-/** Not around differing bytes in brackets. */
+/** Does not match hex with differing bytes in brackets. */
 const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
 function clipped(page: Page, first: string, text: string, most: number): string[] {

@@ -140,14 +140,14 @@ const OPEN_QUESTIONS: Readonly<Record<Question, string>> = {
 
 function openQuestion(question: Question): string {
   const sentence = Object.hasOwn(OPEN_QUESTIONS, question) ? OPEN_QUESTIONS[question] : null;
-  return sentence ?? `What the policy leaves open of the enclave: ${quoted(String(question))}.`;
+  return sentence ?? `What the policy leaves open: ${quoted(String(question))}.`;
 }
 
 function openAboutKind({ image }: BootProofClaims): string[] {
   if (image.commitment === "legacy") {
     return [
-      "Which application requested the document: it is legacy, without commitment (PCR16, PCR17), so any " +
-        `application in the enclave could have requested it, over another ${legacyReach(image)}.`,
+      "Which application requested the document: it is legacy, without a commitment (PCR16, PCR17), so " +
+        `any application in the enclave could have requested it, with another ${legacyReach(image)}.`,
     ];
   }
   if (image.commitment !== "setup") return [];

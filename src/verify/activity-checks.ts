@@ -111,7 +111,7 @@ export function checkActivity(
   };
 }
 
-/** What the app proofs of an activity are used for: its id, and the submitted request if there is one. */
+/** Identifies the activity that uses app proofs: by its id, and the submitted request if there is one. */
 export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = expectation ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
@@ -126,7 +126,7 @@ function checkRequest(
   checklist: Checklist,
 ): boolean {
   if (expectation === null) {
-    checklist.skip("activity.request", "there is no question, so the owner of the activity is not checked");
+    checklist.skip("activity.request", "nothing is expected, so the owner of the activity is not checked");
     return true;
   }
   const missing = unansweredAddresses(expectation, coverage.covered);
@@ -173,7 +173,7 @@ function claimedOrganization({
   return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
 }
 
-/** Null unless the activity is of the one type that creates an organization, and the question names no other type. */
+/** Null unless the activity is of the one type that creates an organization, and no other type is expected. */
 function madeOrganization(activity: ReadActivity, expectation: Expectation | null): string | null {
   const asked = expectation?.type ?? activity.type;
   if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;

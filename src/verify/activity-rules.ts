@@ -1,7 +1,7 @@
 /** Activity types: names of their members, and values that must be equal. */
 export interface Repetition {
   readonly result: string;
-  /** A member of intent and parameters, or the organization of the question. */
+  /** A member of intent and parameters, or the expected organization. */
   readonly of: { readonly intent: string } | "organizationId";
 }
 

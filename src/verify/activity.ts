@@ -11,7 +11,7 @@ export class VerifiedActivity {
   readonly #verified = true;
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
-  /** Members of the question that it was compared with. Empty: there was no question. */
+  /** Members of the expectation that it was compared with. Empty: nothing was expected. */
   readonly asked: readonly (keyof Expected)[];
   /** Addresses in the result with an app proof, and those without. */
   readonly coveredAddresses: readonly string[];

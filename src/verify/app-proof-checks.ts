@@ -42,11 +42,11 @@ type ActivityTimes = Parameters<typeof requestTime>[1];
 
 interface AppProofSetting {
   readonly candidates: readonly BootProofCandidate[];
-  /** The question is then compared with the activity. */
+  /** The expectation is then compared with the activity. */
   readonly withActivity: boolean;
   /** Earliest time, in milliseconds since the epoch, apart from skew. Null: unknown. */
   readonly requestedAt: number | null;
-  /** Addresses of the question that no proof derives: faults of the first proof. */
+  /** Expected addresses that no proof derives: reported as faults of the first proof. */
   readonly unanswered: readonly string[];
   readonly verifies: (signed: SignedPayload) => Promise<boolean>;
 }
@@ -137,7 +137,7 @@ export async function runAppProofChecks(
   };
 }
 
-/** `app.request` of a question without app proofs and activity. */
+/** `app.request` if something is expected and there are neither app proofs nor an activity. */
 function missingProofs(expectation: Expectation | null): Checklist[] {
   if (expectation === null) return [];
   const checklist = new Checklist("app[0]");
@@ -222,9 +222,7 @@ async function checkSignature(
   }
   const isValid = await verifies({ publicKey, message: toUtf8(proofPayload), signature, bootProof });
   if (isValid) return checklist.pass("app.signature");
-  const wrong = isQosPublicKey(publicKey)
-    ? "the signature is not one of the key over this payload"
-    : "the key is not two points of P-256";
+  const wrong = isQosPublicKey(publicKey) ? "the key did not sign this payload" : "the key is not two points of P-256";
   return checklist.fail("app.signature", wrong);
 }
 
@@ -255,7 +253,7 @@ const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use 
 
 function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
   const faults: string[] = [];
-  if (timestampMs > now + SKEW_MS) faults.push(`made at ${iso(timestampMs)}, in the future of ${iso(now)}`);
+  if (timestampMs > now + SKEW_MS) faults.push(`made at ${iso(timestampMs)}, later than now (${iso(now)})`);
   if (requestedAt !== null && timestampMs < requestedAt - SKEW_MS)
     faults.push(`made at ${iso(timestampMs)}, before the request of ${iso(requestedAt)} was sent`);
   return faults;
@@ -281,8 +279,8 @@ function checkRequest(
     checklist.skip("app.request", reason);
     return true;
   };
-  if (withActivity) return skipped("the activity is compared with the question instead");
-  if (expectation === null) return skipped("there is no question, so the owner of the proof is not checked");
+  if (withActivity) return skipped("the activity is compared with the request instead");
+  if (expectation === null) return skipped("nothing is expected, so the owner of the proof is not checked");
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
   const missing = unanswered.map((address) => `no app proof names address ${address}, which was expected`);
   if (claim === undefined && missing.length === 0) {

@@ -33,7 +33,7 @@ export class AppProofUses {
     const use = { activityId, submitted };
     for (const name of proofs.map(nameOf)) {
       const known = this.#uses.get(name);
-      // An activity that was first read by its id may turn out to be the response to a request.
+      // An activity first read by its id may later be read as the response to its request.
       this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
       if (this.#uses.size > this.#limit) this.#uses.delete(this.#uses.keys().next().value!);
     }

@@ -24,12 +24,12 @@ export async function checkApprovals(
     approvals.map(async ({ member, signature }, index) => {
       const who = `approval ${index + 1} (${member.alias})`;
       const key = toHex(member.pubKey);
-      if (!members.has(identityOf(member))) return { fault: `${who} is not of a member of the set` };
+      if (!members.has(identityOf(member))) return { fault: `${who} is not by a member of the set` };
       const isRepeated = seen.has(key);
       seen.add(key);
       const valid = await cache.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
-      if (!valid) return { fault: `${who}: the signature is not one of its member over this manifest` };
-      return isRepeated ? { repeated: `${who} is a second one of the same member` } : { member };
+      if (!valid) return { fault: `${who}: its member did not sign this manifest` };
+      return isRepeated ? { repeated: `${who} is a second one by the same member` } : { member };
     }),
   );
   return {

@@ -28,7 +28,7 @@ interface AttestationFacts {
   readonly validationTime: Date;
 }
 
-/** Unverified, except for `facts`. */
+/** A document after its checks. Only `facts` is verified. */
 export interface CheckedAttestation {
   readonly document: AttestationDocumentReading["value"];
   readonly validationTime: Date | null;
@@ -180,8 +180,5 @@ async function checkSignature(
     return checklist.skip("cose.signature", "the leaf certificate could not be read");
   const point = pointOfSpki("P-384", document.certificate.subjectPublicKeyInfo);
   const isValid = point !== null && (await cache.verify("P-384", point, signatureInput(message), signature));
-  return checklist.conclude(
-    "cose.signature",
-    isValid ? [] : ["the signature is not one of the leaf certificate's key over this document"],
-  );
+  return checklist.conclude("cose.signature", isValid ? [] : ["the leaf certificate's key did not sign this document"]);
 }

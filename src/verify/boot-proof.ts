@@ -283,7 +283,7 @@ export interface CheckedManifest {
   readonly facts: ApprovedManifest | null;
 }
 
-/** The checks of {@link askManifest}. */
+/** The checks of {@link checkManifest}. */
 const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest");
 
 /** No result depends on the caller. */
@@ -369,7 +369,7 @@ interface ManifestField<T> {
   readonly manifestOf: (value: T) => Manifest;
 }
 
-/** Also returns a value of another version than declared. */
+/** Also returns a value whose version is not the declared one. */
 function decodeAs<T>(
   { id, bytes, decode, manifestOf }: ManifestField<T>,
   declared: string | null | undefined,
@@ -408,7 +408,7 @@ function checkSameManifest(
       : [`the envelope's manifest is ${version}, the manifest is ${shown.manifest.version}`]),
     ...(equalBytes(approved.hash, shown.manifestHash)
       ? []
-      : ["the envelope's manifest has another hash than the manifest"]),
+      : ["the manifest inside the envelope and the one beside it have different hashes"]),
   ]);
   return isSame ? shown : null;
 }

@@ -64,7 +64,7 @@ export async function checkCertificatePath(
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
-  // Without an anchor the path's other faults are reported all the same.
+  // Without an anchor, the path's other faults are reported too.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
   if (anchor === null) reportNoAnchor(claimedRoot, trustAnchors, checklist);
@@ -233,7 +233,7 @@ function basicConstraintsFaults(certificate: Certificate, isLeaf: boolean, casBe
   const { ca, pathLen } = decoded.value;
   if (isLeaf)
     return [
-      ...(ca ? ["is a CA, where the leaf must not be one"] : []),
+      ...(ca ? ["is a CA, but the leaf must not be one"] : []),
       ...(pathLen === null ? [] : ["has a pathLenConstraint on a leaf"]),
     ];
   return [

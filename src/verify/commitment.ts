@@ -38,7 +38,7 @@ type RegisteredKind = {
 
 const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
 
-/** Of the manifest alone (a change of QOS in review, 2026). */
+/** Commits to the manifest alone (a change of QOS in review, 2026). */
 const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
 
 const LEGACY_PCRS = 16;
@@ -90,7 +90,7 @@ export async function checkCommitment(
     return { kind: "legacy", manifestCommitted: false };
   }
   if (!REGISTERED.some((kind) => pcrs.has(COMMITMENTS[kind].register.pcr))) {
-    checklist.fail("bind.commitment", "PCRs above 15 are attested, and neither PCR16 nor PCR17 is among them");
+    checklist.fail("bind.commitment", "PCRs above 15 are attested, but neither PCR16 nor PCR17 is");
     return null;
   }
   if (!publicKey || manifestHash === undefined) {
@@ -143,7 +143,7 @@ async function checkManifestCommitment(
   if (!matches && !isAllZero(attested)) {
     checklist.warn(
       "bind.commitment",
-      `${kind} commitment; PCR18 is set, and is no commitment to this manifest: released QOS leaves it to applications`,
+      `${kind} commitment; PCR18 is set, but does not commit to this manifest: released QOS leaves it to applications`,
     );
   } else {
     checklist.pass("bind.commitment", `${kind} commitment${matches ? ", and PCR18 commits to the manifest too" : ""}`);

@@ -13,7 +13,7 @@ export interface VerifyContext {
   readonly measurements: ReadonlyMap<number, Uint8Array> | null;
   /** Null: documents must carry no nonce. */
   readonly nonce: Uint8Array | null;
-  /** Null: there is no question. */
+  /** Null: nothing is expected. */
   readonly expectation: Expectation | null;
   readonly cache: SignatureCache;
   /** Valid signatures of app proofs are not cached. */

@@ -1,4 +1,4 @@
-/** What in an activity or app proof contradicts the question (verify/README.md, "The question"). */
+/** What in an activity or app proof contradicts the expectation (verify/README.md, "The question"). */
 import { type Activity, COMPLETED } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
@@ -6,7 +6,7 @@ import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-r
 import type { Expectation, Expected } from "./expectation.js";
 
 /**
- * Members of the question that were compared with the activity. For a vote that returned the activity voted on, only
+ * Members of the expectation that were compared with the activity. For a vote that returned the activity voted on, only
  * the unsigned fingerprint stands for type and parameters.
  */
 export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
@@ -62,8 +62,8 @@ export function isVotedOn(expectation: Expectation | null, activity: ReadActivit
 }
 
 /**
- * Earliest time of app proofs, in milliseconds since the epoch: that of the request or, for a vote, of the request
- * voted on. Null if unknown.
+ * The earliest time that app proofs may have, in milliseconds since the epoch: the time of the request or, for a vote,
+ * of the request voted on. Null if unknown.
  */
 export function requestTime(expectation: Expectation | null, activity?: ReadActivity): number | null {
   if (expectation === null || expectation.requestedAt === null) return null;

@@ -24,7 +24,7 @@ export interface Expected {
   readonly addresses?: readonly string[];
 }
 
-/** A copied question; null where the caller left a member out. */
+/** What the caller requested, copied; null where the caller left a member out. */
 export interface Expectation {
   readonly organizationId: string;
   readonly id: string | null;
@@ -44,12 +44,12 @@ const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
   addresses: true,
 };
 
-/** Copies a question, or part of one. Throws TypeError for an unknown member. */
+/** Copies all or a part of what is expected. Throws TypeError for an unknown member. */
 export function copyExpected(expected: Partial<Expected>): Partial<Expected> {
   return copyPlain(ownOptions("expected", expected as Expected, EXPECTED_MEMBERS));
 }
 
-/** Copies a question. Throws TypeError for an unknown member or a wrong type: neither may be ignored silently. */
+/** Copies what is expected. Throws TypeError for an unknown member or a wrong type: neither may be ignored silently. */
 export function expectationOf(expected: Expected): Expectation {
   const own = ownOptions("expected", expected, EXPECTED_MEMBERS);
   const { organizationId, id, type, parameters, requestedAt, addresses } = own;

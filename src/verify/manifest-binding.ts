@@ -44,7 +44,7 @@ export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined
   if (differing.length === 0) return checklist.pass("bind.pcrs", undefined, pcrLines(pcrs, BOUND));
   return checklist.fail(
     "bind.pcrs",
-    `the document attests other values than the manifest: ${pcrNames(differing)}`,
+    `the document and the manifest have different values: ${pcrNames(differing)}`,
     facts,
   );
 }
@@ -59,11 +59,7 @@ export function checkImage(
   if (pcrs === undefined) return checklist.skip("bind.image", "the PCRs could not be read");
   const { differing, facts } = comparePcrs(pcrs, [...wanted], "image");
   if (differing.length === 0) return checklist.pass("bind.image", undefined, pcrLines(pcrs, [...wanted.keys()]));
-  return checklist.fail(
-    "bind.image",
-    `the document attests other values than the given ones: ${pcrNames(differing)}`,
-    facts,
-  );
+  return checklist.fail("bind.image", `the document does not attest the given values: ${pcrNames(differing)}`, facts);
 }
 
 export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
@@ -101,7 +97,7 @@ function pcrNames(indexes: readonly number[]): string {
   return indexes.map((index) => `PCR${index}`).join(", ");
 }
 
-/** `what`: a phrase for messages. */
+/** A key that the document must attest. `what`: its name in messages. */
 export interface WantedKey {
   readonly what: string;
   readonly key: Uint8Array;
@@ -149,7 +145,7 @@ export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], 
 
 const CLAIMED = "ephemeralPublicKeyHex";
 const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
-const CLAIMED_ANOTHER = "The service names another key than its own document attests: report it.";
+const CLAIMED_ANOTHER = "The service names a key that its own document does not attest: report it.";
 
 /** Compares all, shows the first that differs. */
 function otherKeys(
@@ -177,7 +173,7 @@ export function checkNonce(
   if (wanted === null)
     return checklist.fail(
       "bind.nonce",
-      `the document carries a nonce of ${found!.length} bytes, and none is expected`,
+      `the document carries a nonce of ${found!.length} bytes, but none is expected`,
       {
         advice:
           "The document was requested with a nonce: pass it with --nonce if it is yours, or do not use the document.",
@@ -187,8 +183,8 @@ export function checkNonce(
     return checklist.pass("bind.nonce", "the document carries the expected nonce");
   const detail =
     found === null
-      ? "the document carries no nonce, and one is expected"
-      : "the document carries another nonce than expected";
+      ? "the document carries no nonce, but one is expected"
+      : "the document does not carry the expected nonce";
   return checklist.fail("bind.nonce", detail, {
     expected: toHex(wanted),
     actual: found === null ? "absent" : toHex(found),

@@ -214,7 +214,7 @@ describe("a deployment that pins", () => {
 
   it("tells all that one check found: arguments and environment", async () => {
     const check = checkOf(await underDeployments([{ ...all, pivotArgs: ["x"], pivotEnv: {} }]), "policy.args");
-    expect(check.detail).toBe("the arguments are others than pinned; the environment is another than pinned");
+    expect(check.detail).toBe("the arguments are not the pinned ones; the environment is not the pinned one");
     expect(check.expected).toBe('"x"\nno environment');
     expect(check.actual).toBe('"--config" "/etc/signer.json"\nLOG_LEVEL="info"');
   });
@@ -243,7 +243,7 @@ describe("a deployment that pins", () => {
 
   it("labels says that they are the service's word", async () => {
     const report = await underDeployments([{ ...code, labels: { owner: "lab" } }]);
-    expect(checkOf(report, "policy.labels").detail).toContain("service's word");
+    expect(checkOf(report, "policy.labels").detail).toContain("only the service states them");
   });
 
   it("is met by labels that the service puts on any other enclave: nothing vouches for them", async () => {
@@ -713,12 +713,12 @@ describe("a bare document", () => {
   it("matches no deployment of QOS, and a boot proof none of kind nitro", async () => {
     const report = await bare([all]);
     expect(idsOf(report, "fail")).toEqual(["policy.deployment"]);
-    expect(checkOf(report, "policy.deployment").detail).toContain("no deployment of kind nitro");
+    expect(checkOf(report, "policy.deployment").detail).toContain("only a deployment of kind nitro matches");
     for (const id of CHECK_IDS.filter((one) => /^policy\.(?!deployment|age|app-proof)/.test(one)))
       expect(checkOf(report, id)).toMatchObject({ status: "skip", detail: "no deployment is of kind nitro" });
     const other = await underDeployments([nitro]);
     expect(idsOf(other, "fail")).toEqual(["policy.deployment"]);
-    expect(checkOf(other, "policy.deployment").detail).toContain("no deployment of kind qos");
+    expect(checkOf(other, "policy.deployment").detail).toContain("only a deployment of kind qos matches");
     expect((await bare([all, nitro])).verdict).toBe("verified");
     expect((await underDeployments([nitro, all])).verdict).toBe("verified");
   });

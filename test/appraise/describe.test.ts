@@ -26,7 +26,7 @@ describe("a deployment", () => {
     [
       { manifestSet: { threshold: 1, members: [KEY] }, namespace: "a" },
       { image: ["manifestSet"], application: ["manifestSet"], operator: ["manifestSet"] },
-      /minNonce closes it/,
+      /minNonce excludes old ones/,
     ],
     [{ ...code, quorumKey: KEY }, { image: ["pcrs"], application: ["pivotHash"], operator: ["quorumKey"] }, /^$/],
     [{ kind: "nitro", pcrs: image }, { image: ["pcrs"], application: ["pcrs"], operator: [] }, /pins no operator/],

@@ -151,8 +151,8 @@ describe("adding to a policy", () => {
     const more = addToPolicy(once.text, made({ appProofs: { types: ["A", "B"] } }));
     expect(more.added).toEqual(["new (2)"]);
     expect(more.notes).toEqual([
-      '"new", which is before "new (2)" in the file, accepts its boot proofs already, and counts first, its types of ' +
-        "app proof too",
+      '"new" is before "new (2)" in the file and accepts the same boot proofs. So it matches first, and its types of ' +
+        "app proof apply",
     ]);
   });
 
@@ -198,14 +198,16 @@ describe("adding to a policy", () => {
     const policy = { ...(JSON.parse(WRITTEN) as object), trustAnchors: [anchor] };
     const { text, notes } = addToPolicy(policy, made());
     expect((JSON.parse(text) as PolicyFile).trustAnchors).toEqual([anchor]);
-    expect(notes.join()).toContain("a release or a build names no trust anchor, and the policy has not aws-nitro-");
+    expect(notes.join()).toContain(
+      "a release or a build names no trust anchor, and the policy does not have aws-nitro-",
+    );
   });
 
   it("refuses a debug deployment where debug mode is not allowed, and says so where it is", () => {
     const debug = made({}, { allowDebug: true });
     expect(refusalOf(() => addToPolicy(WRITTEN, debug)).faults).toMatch(/^allowDebug: a debug deployment, and the/);
     const allowing = WRITTEN.replace('"name": "mine"', '"allowDebug": true');
-    expect(addToPolicy(allowing, debug).notes).toEqual(["the policy allows debug mode, of its new deployment too"]);
+    expect(addToPolicy(allowing, debug).notes).toEqual(["the policy allows debug mode, for the new deployment too"]);
   });
 
   it.each([
@@ -268,9 +270,7 @@ describe("adding to a policy", () => {
     expect(pinned.policy.deployments[0]!.appProofs).toEqual({ types: ["A"] });
     expect(addToPolicy(WRITTEN, pinned)).toMatchObject({
       added: ["signer r9"],
-      notes: [
-        expect.stringMatching(/^"old", which is before "signer r9" in the file, accepts its boot proofs already/),
-      ],
+      notes: [expect.stringMatching(/^"old" is before "signer r9" in the file and accepts the same boot proofs/)],
     });
   });
 });
@@ -296,7 +296,7 @@ describe("dropping a deployment", () => {
         name: "second",
         extent: "all",
         narrower: [],
-        message: '"second" still accepts all that "old" accepted: it has not stopped passing',
+        message: '"second" still accepts all that "old" accepted: the same evidence still passes',
       },
     ]);
     const { text } = addToPolicy(WRITTEN, made());
@@ -335,7 +335,7 @@ describe("dropping a deployment", () => {
   it("refuses the last one, and says why", () => {
     const { text } = dropDeployment(WRITTEN, "old");
     expect(refusalOf(() => dropDeployment(text, "second")).faults).toMatch(
-      /^deployments: "second" is the last one: a policy without deployments is malformed/,
+      /^deployments: "second" is the last one: a policy needs at least one deployment/,
     );
     expect(refusalOf(() => dropDeployment(text, "second")).code).toBe("policy");
   });

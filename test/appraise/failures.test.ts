@@ -37,16 +37,20 @@ describe("the advice on PCRs", () => {
   const own = all["pcrs"] as Record<string, string>;
 
   it.each([
-    [
-      "of the image",
-      { ...own, "0": OTHER, "2": OTHER },
-      /^PCR0, PCR2: another enclave image runs [^.]*release[^.]*\.$/,
-    ],
+    ["of the image", { ...own, "0": OTHER, "2": OTHER }, /^PCR0, PCR2: the enclave image differs [^.]*release[^.]*\.$/],
     ["of the role", { ...own, "3": OTHER }, /^PCR3: [^.]*role[^.]*AWS account[^.]*\. The image [^.]* is as pinned\.$/],
     ["of the role, the image not pinned", { "0": own["0"]!, "3": OTHER }, /^PCR3: [^.]*role[^.]*\.$/],
-    ["of the instance", { ...own, "4": OTHER }, /^PCR4: it is another instance [^.]*\. The image .* as pinned\.$/],
-    ["of the certificate", { ...own, "8": OTHER }, /^PCR8: [^.]*signed with another certificate [^.]*\. The image/],
-    ["of what runs inside", { ...own, "16": OTHER, "20": OTHER }, /^PCR16, PCR20: what runs inside [^.]*\. The image/],
+    ["of the instance", { ...own, "4": OTHER }, /^PCR4: the instance differs [^.]*\. The image .* as pinned\.$/],
+    [
+      "of the certificate",
+      { ...own, "8": OTHER },
+      /^PCR8: [^.]*certificate that signed the image differs [^.]*\. The image/,
+    ],
+    [
+      "of what runs inside",
+      { ...own, "16": OTHER, "20": OTHER },
+      /^PCR16, PCR20: what the software inside measured [^.]*\. The image/,
+    ],
     ["of several", { ...own, "1": OTHER, "3": OTHER, "8": OTHER }, /^PCR1: [^.]*\. PCR3: [^.]*\. PCR8: [^.]*\.$/],
   ] as [string, Record<string, string>, RegExp][])("%s", async (_, values, words) => {
     const [ofPcrs, ofDeployment] = await advice(values);
@@ -57,9 +61,9 @@ describe("the advice on PCRs", () => {
 
   it("that differ from the manifest is to report it", async () => {
     const role = await judge(forge(pcrs((values) => void values.set(3, new Uint8Array(48).fill(7)))));
-    expect(checkOf(role, "bind.pcrs").advice).toMatch(/^PCR3: [^.]*role[^.]*manifest names; report it\. The image /);
+    expect(checkOf(role, "bind.pcrs").advice).toMatch(/^PCR3: [^.]*role[^.]*manifest; report it\. The image /);
     const image = await judge(forge(pcrs((values) => void values.set(0, new Uint8Array(48).fill(7)))));
-    expect(checkOf(image, "bind.pcrs").advice).toMatch(/^PCR0: another enclave image runs [^.]*; report it\.$/);
+    expect(checkOf(image, "bind.pcrs").advice).toMatch(/^PCR0: the enclave image differs [^.]*; report it\.$/);
   });
 });
 
@@ -73,7 +77,7 @@ describe("the advice", () => {
     expect(checkOf(two, "policy.deployment").advice).toBe(CHECK_ADVICE["policy.deployment"]);
     const set = all["manifestSet"] as { members: string[] };
     const threshold = await under({ manifestSet: { ...set, threshold: 3 } });
-    expect(checkOf(threshold, "policy.manifest-set").advice).toMatch(/^The same people are named, and fewer/);
+    expect(checkOf(threshold, "policy.manifest-set").advice).toMatch(/^The set names the same people, but fewer/);
   });
 
   it("stands at every failed check of the JSON report, and at no other", async () => {
@@ -97,7 +101,7 @@ describe("the advice", () => {
       "bind.key",
       { bootProof: put("ephemeralPublicKeyHex", `04${"ab".repeat(129)}`) },
       {},
-      /^The service names another key/,
+      /^The service names a key that its own document does not attest/,
     ],
     ["policy.age", {}, { policy: { maxAge: "1m" }, now: after(-600) }, /^Check this machine's clock/],
     ["policy.age", {}, { policy: { maxAge: "1m" } }, /verify --app NAME/],

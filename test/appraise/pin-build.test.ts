@@ -160,7 +160,7 @@ describe("what is left away", () => {
   it("is malformed, where it is the image and nobody approves one", async () => {
     const { pivotHash } = await built();
     const refusal = refusalOf(() => makeBuildPolicy({ pivotHash }, { quorumKey: keyOf(lab) }));
-    expect(refusal.faults).toContain("leaves the image open: an attacker's own image shows whatever");
+    expect(refusal.faults).toContain("leaves the image open: an attacker's own image can show any");
     const approved = makeBuildPolicy({ pivotHash }, { manifestSet: setOf(lab), trustAnchors });
     expect(approved.policy.name).toBe(`binary ${toHex(pivotHash).slice(0, 12)}`);
     expect(approved.notes.join()).toContain("only manifestSet pins the image");

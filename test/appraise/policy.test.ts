@@ -294,7 +294,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
     d("pivotEnv.LOG_LEVEL"),
     "an object, a string wanted",
   ),
-  one(`${D}.workloads`, { signer: `sha256:${HASH}` }, d("workloads"), "never met together with pivotHash"),
+  one(`${D}.workloads`, { signer: `sha256:${HASH}` }, d("workloads"), "no evidence meets it together with pivotHash"),
   ...["", "00".repeat(1025)].map((userData): [string, JsonObject, Faults] => [
     `user data of ${userData.length / 2} bytes`,
     { ...least, deployments: [{ kind: "nitro", pcrs: image, userData }] },
@@ -303,17 +303,22 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   [
     "workloads beside all that only a pivot has",
     { ...least, deployments: [{ ...code, pivotArgs: [], pivotEnv: {}, workloads: { signer: `sha256:${HASH}` } }] },
-    [[d("workloads"), "never met together with pivotHash, pivotArgs, pivotEnv: a manifest has one or the other"]],
+    [
+      [
+        d("workloads"),
+        "no evidence meets it together with pivotHash, pivotArgs, pivotEnv: a manifest has only one of them",
+      ],
+    ],
   ],
   [
     "workloads beside arguments",
     { ...least, deployments: [{ pcrs: image, pivotArgs: [], workloads: { signer: `sha256:${HASH}` } }] },
-    [[d("workloads"), "never met together with pivotArgs: "]],
+    [[d("workloads"), "no evidence meets it together with pivotArgs: "]],
   ],
   [
     "workloads beside an environment",
     { ...least, deployments: [{ pcrs: image, pivotEnv: {}, workloads: { signer: `sha256:${HASH}` } }] },
-    [[d("workloads"), "never met together with pivotEnv: "]],
+    [[d("workloads"), "no evidence meets it together with pivotEnv: "]],
   ],
   [
     "pins of a boot proof in a bare document's deployment, and no image",
@@ -323,12 +328,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.userData`, "00", d("userData"), "not in a deployment of kind qos"),
   one(`${D}.publicKey`, KEY, d("publicKey"), "not in a deployment of kind qos"),
   one(`${D}.kind`, "QOS", d("kind"), '"qos" or "nitro" wanted'),
-  one(
-    `${D}.manifestSet.members`,
-    [KEY, OTHER_KEY, KEY.toUpperCase()],
-    d("manifestSet.members[2]"),
-    "a key that stands there already",
-  ),
+  one(`${D}.manifestSet.members`, [KEY, OTHER_KEY, KEY.toUpperCase()], d("manifestSet.members[2]"), "a repeated key"),
   ...[
     {},
     { signer: HASH },
@@ -415,12 +415,12 @@ const fitsSchema = new Ajv2020({ allErrors: true }).compile(policySchema());
 const BEYOND_SCHEMA: readonly RegExp[] = [
   /^leaves the (?:image|application|operator) open/,
   /^a question twice$/,
-  /^never met together with/,
+  /^no evidence meets it together with/,
   /^counts within a namespace/,
   /^not in a deployment of kind/,
-  /is another deployment's name already$/,
+  /is already the name of another deployment$/,
   /^[0-9]+, with [0-9]+ members$/,
-  /^a key that stands there already$/,
+  /^a repeated key$/,
   /workloads, at most 16 allowed$/,
   /PEM certificates, exactly one wanted$|^Certificate: /,
   /no files can be read/,
@@ -633,9 +633,7 @@ describe("trust anchors in files", () => {
   });
 
   it("are a fault where no reader is given", () => {
-    expectFaults(policy("lab-root.pem"), [
-      ["trustAnchors[0]", "a file, where no files can be read: give the anchor as PEM"],
-    ]);
+    expectFaults(policy("lab-root.pem"), [["trustAnchors[0]", "no files can be read here: give the anchor as PEM"]]);
   });
 
   it.each<[name: string, readFile: () => string, says: string]>([

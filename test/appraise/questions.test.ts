@@ -322,7 +322,7 @@ describe("policy.scope", () => {
 
   it.each<[name: string, deployment: JsonObject, says: string[]]>([
     ["pcrs 3 alone", only("pcrs", "pivotHash"), ["only pcrs 3 pins the operator"]],
-    ["a set without a floor", only("manifestSet", "namespace"), ["minNonce closes it"]],
+    ["a set without a floor", only("manifestSet", "namespace"), ["minNonce excludes old ones"]],
     [
       "an open application",
       { ...only("pcrs", "quorumKey"), open: ["application"] },

@@ -158,13 +158,13 @@ describe("the error of a service in place of evidence", () => {
         option === "--attestation" ? ["verify", "--no-policy", option, file] : argvOf(option as Option, file);
       const { code, stdout, stderr } = await bootproof(argv, { now: NOW.toISOString() });
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toContain(`${file}: this is an error that a service returned`);
+      expect(stderr).toContain(`${file}: this is an error from a service`);
     }
   });
 
   it("is a malformed entry, and is ignored on the page", async () => {
     const result = await judged(await auditorOf(), ERRORS[2]);
-    expect(result).toMatchObject({ verdict: "malformed", reason: expect.stringContaining("a service returned") });
+    expect(result).toMatchObject({ verdict: "malformed", reason: expect.stringContaining("from a service") });
     expect(listed("error.json", ERRORS[0])).toMatchObject({ role: null, is: expect.stringContaining("a service") });
   });
 

@@ -351,7 +351,7 @@ describe("a malformed bundle", () => {
     [
       "with a policy of files",
       (file) => (file["policy"].trustAnchors = [{ file: "/etc/passwd" }]),
-      /^policy\.trustAnchors\[0\]: a file, where no files can be read/,
+      /^policy\.trustAnchors\[0\]: no files can be read here/,
     ],
     ["with a report that is none", (file) => (file["report"] = []), /^report: an array/],
   ])("%s", async (_, change, fault) => {

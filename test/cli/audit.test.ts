@@ -187,7 +187,7 @@ describe("audit", () => {
       [["--policy", policy, input, "--boot-proof", APP_1], /this is an app proof/],
       [["--policy", policy, input, "--boot-proof", fileOf("[]")], /list is empty/],
       [["--policy", policy, input, "--out", join(tmpdir(), "no", "such")], /there is no such file or folder/],
-      [["--policy", policy, input, "--out", tmpdir()], /a directory, where a file is wanted/],
+      [["--policy", policy, input, "--out", tmpdir()], /a directory, not a file/],
     ] as const) {
       const { code, stdout, stderr } = await audit(...args);
       expect([code, stdout]).toEqual([2, ""]);

@@ -76,8 +76,8 @@ describe("bundle", () => {
     const rejected = await bootproof(["verify", fileOf(stdout), OWN], YEARS_LATER);
     expect(rejected.code).toBe(1);
     expect(rejected.stdout.replace(/\s+/g, " ")).toContain(
-      "As of 2025-09-16T22:00:00.000Z it is verified: what changed is the time. --now 2025-09-16T22:00:00.000Z " +
-        "counts ages as they were.",
+      "As of 2025-09-16T22:00:00.000Z the verdict is verified: only the time has changed. " +
+        "--now 2025-09-16T22:00:00.000Z counts ages as of then.",
     );
     expect(
       (await bootproof(["verify", fileOf(stdout), OWN, "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code,
@@ -144,7 +144,7 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC: .*, but the only policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
+      /^AUTHENTIC: .*, but the only policy came with .* BUT the policy came with the bundle: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
@@ -153,7 +153,7 @@ describe("verify FILE", () => {
   it("says so on stderr where the report is for a machine, and beside it", async () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN, "--format", "json"], YEARS_LATER);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^warning: the policy came out of the bundle itself/);
+    expect(stderr).toMatch(/^warning: the policy came with the bundle/);
     expect(JSON.parse(stdout)).toMatchObject({
       format: "bootproof-report/1",
       verdict: "authentic",
@@ -166,7 +166,7 @@ describe("verify FILE", () => {
   it("has nothing of the kind to say of the caller's own policy", async () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, "--policy", POLICY], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/\nThe bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not believed/);
+    expect(stdout).toMatch(/\nThe bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not trusted/);
     expect(stdout).not.toContain("chose");
     const json = await bootproof(["verify", BUNDLE, "--policy", POLICY, "--format", "json"], YEARS_LATER);
     expect([json.stderr, (JSON.parse(json.stdout) as { bundle: object }).bundle]).toMatchObject([
@@ -189,7 +189,7 @@ describe("verify FILE", () => {
     const { code, stdout } = await bootproof(["verify", lying, OWN]);
     expect(code).toBe(1);
     expect(flat(stdout)).toContain(
-      'everything was verified anew. - verdict: "verified" in the report, "rejected" in truth',
+      'everything was verified again. - verdict: "verified" in the report, "rejected" by its evidence',
     );
     expect(stdout).toMatch(/^[\n\x20-\x7e\u2026]*$/);
   });
@@ -279,6 +279,6 @@ it("reads no file that a bundle names", async () => {
   const inside = changed((bundle) => (bundle["policy"].trustAnchors = [{ file: BOOT_1 }]));
   const { code, stderr } = await bootproof(["verify", inside, OWN]);
   expect(code).toBe(2);
-  expect(stderr).toContain("policy.trustAnchors[0]: a file, where no files can be read");
+  expect(stderr).toContain("policy.trustAnchors[0]: no files can be read here");
   expect(readFileSync(inside).length).toBeGreaterThan(0);
 });

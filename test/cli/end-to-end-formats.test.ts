@@ -43,7 +43,7 @@ const CASES: Readonly<Record<string, readonly [args: readonly string[], code: nu
   "a bundle by its maker's policy": [
     [BUNDLE, "--bundle-policy"],
     0,
-    ["AUTHENTIC", "BUT", "the policy came out of the bundle itself"],
+    ["AUTHENTIC", "BUT", "the policy came with the bundle"],
   ],
   "a bare document": [
     ["--attestation", vector("nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor"), "--no-policy"],
@@ -57,7 +57,7 @@ describe.each(Object.entries(CASES))("%s", (_, [args, code, words]) => {
   const verify = (format: string, env?: Record<string, string>): string => {
     const { status, stdout, stderr } = built(["verify", ...args, "--now", NOW, "--format", format], env);
     expect(status).toBe(code);
-    expect(stderr.replace(/^warning: the policy came out of the bundle itself.*\n/, "")).toBe("");
+    expect(stderr.replace(/^warning: the policy came with the bundle.*\n/, "")).toBe("");
     return stdout;
   };
 

@@ -108,7 +108,7 @@ const CASES: readonly (readonly [string, Case])[] = [
   ],
   [
     "a bundle by its own policy",
-    { args: [bundle, "--bundle-policy", ...anchor], verdict: "authentic", why: /came out of the bundle itself/ },
+    { args: [bundle, "--bundle-policy", ...anchor], verdict: "authentic", why: /came with the bundle/ },
   ],
   ["a bundle by the caller's policy", { args: [bundle, "--policy", policy], verdict: "verified", result: "PASSED" }],
 ];

@@ -82,7 +82,7 @@ describe("inspect", () => {
     [
       "what is no evidence",
       [fileOf("hello")],
-      "not recognised: it looks like text, in no format that is known here. Known are boot",
+      "not recognised: it looks like text of an unknown format. Known are boot",
     ],
     ["nothing", [fileOf("")], "empty"],
     ["broken JSON", [fileOf('{"a":\n')], "not strict JSON: the text ends early (line 2, column 1)"],
@@ -94,7 +94,7 @@ describe("inspect", () => {
     [
       "other YAML",
       [fileOf("policy: bootproof/1\n")],
-      "it looks like YAML, and no release: evidence and policies are JSON",
+      "it looks like YAML, but no release: evidence and policies are JSON",
     ],
     ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page, probably a server's error"],
     [

@@ -523,9 +523,9 @@ describe("the connection", () => {
   it.each([
     ["no address", "example.com", "an address such as https://"],
     ["a file", "file:///etc/passwd", "an address such as https://"],
-    ["a user", `https://user:${SECRET}@example.com`, "without user and password"],
-    ["a query", `https://example.com/?key=${SECRET}`, "without query and fragment"],
-    ["the path", "https://example.com/public/v1/", "without /public/v1"],
+    ["a user", `https://user:${SECRET}@example.com`, "must have no user or password"],
+    ["a query", `https://example.com/?key=${SECRET}`, "must have no query or fragment"],
+    ["the path", "https://example.com/public/v1/", "must not end in /public/v1"],
     ["nothing", "", "--base-url: empty: a shell variable may be unset"],
   ])("is not made to %s", async (_, url, message) => {
     const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");

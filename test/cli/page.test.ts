@@ -75,7 +75,7 @@ describe("page --verify", () => {
       0,
       expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: the page's maker chose /),
     ]);
-    expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came out of the bundle");
+    expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came with the bundle");
     expect(flat(verify("an activity").stdout)).toContain(
       `The page's maker expected {"organizationId":"${MADE.organizationId}"}: that is not checked here.`,
     );
@@ -108,7 +108,7 @@ describe("page --verify", () => {
     const good = check(pageOf("a bundle by its own policy"), ...POLICY);
     expect([good.status, flat(good.stdout)]).toEqual([0, expect.stringMatching(/^INTACT: .* VERIFIED: /)]);
     expect(good.stdout).not.toContain("came with the page: whoever");
-    expect(good.stdout).not.toContain("came out of the bundle");
+    expect(good.stdout).not.toContain("came with the bundle");
   });
 
   it("does not let debug mode pass because the page's maker did", () => {

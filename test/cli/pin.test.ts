@@ -35,7 +35,7 @@ describe("from a boot proof", () => {
     expect(stderr).toContain("warning: policy.scope: legacy: any application of that role and image");
     expect(stderr).toContain("warning: policy.scope: the manifest set identifies no owner");
     expect(stderr).toContain(
-      "warning: policy.scope: manifestHash is pinned: this manifest passes, and no successor of it",
+      "warning: policy.scope: manifestHash is pinned: only this manifest passes, and no later one",
     );
   });
 

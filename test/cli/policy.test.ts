@@ -81,7 +81,7 @@ describe("pin --out", () => {
     const args = ["pin", "--boot-proof", BOOT_1, "--out"];
     expect(await bootproof([...args, folder()])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("not written: a directory, where a file is to be written") as string,
+      stderr: expect.stringContaining("not written: a directory, not a file") as string,
     });
     const own = fileOf(readJson(BOOT_1));
     expect(await bootproof(["pin", "--boot-proof", own, "--out", own])).toMatchObject({
@@ -237,7 +237,7 @@ describe("pin --add-to", () => {
     [["--add-to", "missing.json"], "missing.json: no such"],
     [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: missing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
-    [["--add-to", fileOf("{}"), "--name", "x"], "--name sets the name of a new policy"],
+    [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
     [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
@@ -274,14 +274,14 @@ describe("policy drop", () => {
     expect([code, names(path)]).toEqual([0, ["second"]]);
     expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", path])).code).toBe(passes ? 0 : 1);
     const says = passes
-      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: it has not stopped passing\nTo stop accepting`
+      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: the same evidence still passes\nTo stop accepting`
       : `note: "second" still accepts a part of what "${FIRST}" accepted: what meets its minNonce too\n`;
     expect(stderr).toContain(says);
   });
 
   it.each([
     ["a name that is not there", "preprod/signer nonce 2025090", `did you mean ${FIRST}?; there is "${FIRST}"`],
-    ["the last one", FIRST, "is the last one: a policy without deployments is malformed"],
+    ["the last one", FIRST, "is the last one: a policy needs at least one deployment"],
   ])("refuses %s", async (_, name, says) => {
     const path = await pinned();
     const before = readFileSync(path);

@@ -88,7 +88,7 @@ describe("log verify", () => {
 
   it.each<[string, string[], string]>([
     ["no file", ["/no/such/file"], "there is no such file or folder"],
-    ["a folder", ["/"], "a directory, where a file is wanted"],
+    ["a folder", ["/"], "a directory, not a file"],
     ["no head", ["x", "--head", "5e88"], "--head: 64 hex digits expected"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["log", "verify", ...args]);

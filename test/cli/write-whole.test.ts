@@ -76,14 +76,14 @@ describe("writing a file whole", () => {
   });
 
   it.each([
-    ["a directory", (at: string) => at, "a directory, where a file is to be written"],
-    ["a device", () => "/dev/null", "a device, a pipe or the like"],
+    ["a directory", (at: string) => at, "a directory, not a file"],
+    ["a device", () => "/dev/null", "a device or pipe, not a file"],
     ["a folder that is not there", (at: string) => join(at, "none/file"), "there is no such folder"],
     ["a folder that is a file", (at: string) => join(at, "file/file"), "there is no such folder"],
     ["a name that ends in /", (at: string) => join(at, "none/"), "the name of a file expected"],
     ["no name", () => "", "the name of a file expected"],
-    ["a circle of links", (at: string) => join(at, "circle"), "a circle of links"],
-    ["a pipe", (at: string) => join(at, "pipe"), "a device, a pipe or the like"],
+    ["a loop of links", (at: string) => join(at, "circle"), "a loop of links"],
+    ["a pipe", (at: string) => join(at, "pipe"), "a device or pipe, not a file"],
   ])("refuses %s", async (_, path, says) => {
     const at = folder();
     writeFileSync(join(at, "file"), "old");

@@ -398,7 +398,7 @@ const LIES: Record<string, Lie> = {
   "with a proof from the future": {
     lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] },
     fails: ["app.time"],
-    says: "future",
+    says: "later than now",
   },
   "with a proof of another organization": {
     lies: { payloads: (_, service) => [service.allow(service.now, child)] },

@@ -447,7 +447,7 @@ describe("refuses", () => {
     ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
     ["broken JSON", toUtf8("{"), "a member name wanted"],
-    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "without a YAML reader"],
+    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "which needs the option readYaml"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
   ])("%s", async (_, bytes, message) => {
@@ -549,7 +549,7 @@ describe("policies", () => {
       "policy.trust-anchor critical",
       "policy.trust-anchor notable",
     ]);
-    await expect(diffUnverified(named("a"), named("a"))).rejects.toThrow("where no files can be read");
+    await expect(diffUnverified(named("a"), named("a"))).rejects.toThrow("no files can be read here");
   });
 });
 

@@ -35,7 +35,7 @@ describe("a difference as text", () => {
     expect(renderDiff(difference, { width: 120 })).toContain(
       [
         "CRITICAL  manifest: nonce",
-        "          The manifest is older than before: a roll-back, which may bring back what had been mended.",
+        "          The manifest is older than before: a roll-back, which may bring back fixed flaws.",
         "          before  7",
         "          after   6",
         "          at      manifest.namespace.nonce, manifestEnvelope.manifest.namespace.nonce",

@@ -95,13 +95,13 @@ describe("a log that is, while a watch keeps it,", () => {
     mkdirSync(`${path}.handed-on`);
     await expect(watched(path, () => {}, true)).rejects.toMatchObject({
       name: "LogError",
-      message: `${path}.handed-on: a directory, where a file is wanted`,
+      message: `${path}.handed-on: a directory, not a file`,
     });
   });
 });
 
 it.each([
-  ["is a folder", (path: string) => mkdirSync(path), /^a directory, where a file is wanted$/],
+  ["is a folder", (path: string) => mkdirSync(path), /^a directory, not a file$/],
   ["has no folder", () => {}, /^there is no such (?:file or )?folder$/],
   ["has a folder for its lock", (path: string) => mkdirSync(`${path}.lock`), /^in use by another process: .*remove/],
 ])("a log that %s is not kept, and it is said why", async (name, before, said) => {
@@ -185,7 +185,7 @@ it("a state that becomes a folder ends the audit, which says so, and the results
   await expect(audited({ out, state }, meanwhile)).rejects.toMatchObject({
     name: "AuditFileError",
     file: state,
-    message: "a directory, where a file is wanted",
+    message: "a directory, not a file",
   });
   expect([existsSync(`${out}.lock`), existsSync(`${state}.lock`)]).toEqual([false, false]);
 });

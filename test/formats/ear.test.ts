@@ -155,7 +155,7 @@ describe("tiers", () => {
     expect(ear.submods["boot[0]"]).not.toHaveProperty("ear_appraisal_policy_ids");
   });
 
-  it("affirm no more where the policy came out of the bundle: whoever made that chose what passes", async () => {
+  it("affirm no more where the policy came with the bundle: whoever made that chose what passes", async () => {
     const report = asAws(await judge(forge()));
     const ear = await earOf(report, { policyFrom: "bundle", packed: null });
     expect(ear.ear_status).toBe("warning");
@@ -342,7 +342,7 @@ describe("a report that somebody else made", () => {
   it("is not signed: a signature is the verifier's word", async () => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const key = privateKey.export({ format: "jwk" }) as { kty: string };
-    await expect(renderEar(byHand({}), { key })).rejects.toThrow(/only a report that a verification made/);
+    await expect(renderEar(byHand({}), { key })).rejects.toThrow(/only a report of a verification/);
   });
 });
 

@@ -60,7 +60,7 @@ describe("workflow commands", () => {
   it.each(GOOD)("are one notice where all is well: %s", (_, report) => {
     const commands = commandsOf(renderGithub(report, NOTICES));
     expect(commands.map(({ name }) => name)).toEqual(["notice"]);
-    expect(commands[0]!.message).toMatch(/^(?:VERIFIED|AUTHENTIC): every check passed[^]*\nBUT the policy came out of/);
+    expect(commands[0]!.message).toMatch(/^(?:VERIFIED|AUTHENTIC): every check passed[^]*\nBUT the policy came with/);
     expect(commands[0]!.message).toContain("\nNot proven\n- ");
   });
 
@@ -68,7 +68,9 @@ describe("workflow commands", () => {
     const [{ message }] = commandsOf(renderGithub(WITH_BUT, NOTICES)) as [Command];
     expect(message).toContain('\nBUT the certificates lead to "lab-root", not to AWS');
     expect(message).toContain(`\npolicy "signer, production" (SHA-256 ${"9d".repeat(32)})\n`);
-    expect(message).toContain("\nThe bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n");
+    expect(message).toContain(
+      "\nThe bundle was made at noon.\n- verdict: verified in the report, rejected by its evidence\n",
+    );
     expect(commandsOf(renderGithub(AUTHENTIC))[0]!.message).not.toContain("BUT");
   });
 

@@ -114,9 +114,9 @@ describe("JUnit XML", () => {
     const { inner } = casesOf(xml)[0]!;
     for (const words of [
       "VERIFIED: every check passed",
-      "\nBUT the policy came out of the bundle itself\n",
+      "\nBUT the policy came with the bundle\n",
       "\nBUT the certificates lead to &quot;lab-root&quot;, not to AWS",
-      "\nThe bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n",
+      "\nThe bundle was made at noon.\n- verdict: verified in the report, rejected by its evidence\n",
       "\nNot proven\n- That the enclave is AWS hardware",
     ])
       expect(inner).toContain(words);
@@ -128,7 +128,7 @@ describe("JUnit XML", () => {
       ["verified-at", "2026-03-05T06:07:08.000Z"],
       ["evidence.boot[0]", `evidence/boot proof.json, SHA-256 ${"13".repeat(32)}`],
       ["tool", "bootproof 1.2.3"],
-      ["but.1", "the policy came out of the bundle itself"],
+      ["but.1", "the policy came with the bundle"],
       ["note.1", "The bundle was made at noon."],
     ])
       expect(xml).toContain(`<property name="${name!}" value="${value!}"/>`);

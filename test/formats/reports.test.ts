@@ -35,13 +35,13 @@ it("render reports for CI", async () => {
   for (const [format, render] of rows) {
     expect(await REPORT_RENDERERS[format](judged, PLAIN)).toBe(render(report({})));
     const told = await REPORT_RENDERERS[format]({ ...judged, bundle }, PLAIN);
-    expect(told).toContain("the policy came out of the bundle itself");
+    expect(told).toContain("the policy came with the bundle");
   }
 });
 
 it("tell what became of a bundle", async () => {
   expect(await REPORT_RENDERERS.text({ ...judged, bundle }, PLAIN)).toMatch(
-    /^VERIFIED: [^]* pins\.\nBUT the policy came out of the bundle itself/,
+    /^VERIFIED: [^]* pins\.\nBUT the policy came with the bundle/,
   );
   expect(JSON.parse(await REPORT_RENDERERS.json({ ...judged, bundle }, PLAIN))).toEqual({ ...report({}), bundle });
 });

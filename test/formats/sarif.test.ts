@@ -146,7 +146,7 @@ describe("SARIF", () => {
   it("has a warning of the verdict where something takes weight from it", () => {
     const [result] = runOf(WITH_BUT, NOTICES).results;
     expect(result).toMatchObject({ ruleId: "verdict", level: "warning" });
-    expect(result!.message.text).toMatch(/^VERIFIED: [^]*\nBUT the policy came out of the bundle itself\nBUT the cert/);
+    expect(result!.message.text).toMatch(/^VERIFIED: [^]*\nBUT the policy came with the bundle\nBUT the cert/);
     expect(runOf(REJECTED, NOTICES).results[0]).toMatchObject({ ruleId: "verdict", level: "error" });
   });
 
@@ -177,8 +177,8 @@ describe("SARIF", () => {
     expect(properties).toMatchObject({
       verdict: "verified",
       stale: false,
-      buts: ["the policy came out of the bundle itself", expect.stringContaining("lab-root") as string],
-      notes: ["The bundle was made at noon.", "- verdict: verified in the report, rejected in truth"],
+      buts: ["the policy came with the bundle", expect.stringContaining("lab-root") as string],
+      notes: ["The bundle was made at noon.", "- verdict: verified in the report, rejected by its evidence"],
       notProven: [{ heading: "Not proven", statements: expect.arrayContaining([]) as string[] }],
       policy: "signer, production",
       policySha256: "9d".repeat(32),

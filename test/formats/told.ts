@@ -118,9 +118,9 @@ export const FAILURE: CommandFailure = {
 };
 
 export const NOTICES: readonly Notice[] = [
-  { kind: "but", text: "the policy came out of the bundle itself" },
+  { kind: "but", text: "the policy came with the bundle" },
   { kind: "note", text: "The bundle was made at noon." },
-  { kind: "item", text: "verdict: verified in the report, rejected in truth" },
+  { kind: "item", text: "verdict: verified in the report, rejected by its evidence" },
 ];
 
 /** By name, for `it.each`. */

@@ -161,12 +161,12 @@ describe("the result", () => {
     ["no policy was given", () => forgedVsa(forge(), { noPolicy: true }), /no policy was given/],
     ["it was rejected", () => forgedVsa(forge(), { policy: { maxAge: "1m" } }), /rejected/],
     [
-      "the policy came out of the bundle",
+      "the policy came with the bundle",
       async () => {
         const report = await judge(forge());
         return read(await renderVsa(report, given(forge()), { bundle: { policyFrom: "bundle", packed: null } }));
       },
-      /came out of the bundle/,
+      /came with the bundle/,
     ],
     [
       "a report that contradicts itself",

@@ -63,7 +63,7 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
   ["one section", { sections: [KERNEL] }, ["header.sections: 1: 2 to 32 wanted"]],
   ["no section", { sections: [] }, ["header.sections: 0: 2 to 32 wanted"]],
   ["33 sections", { sections: SECTIONS, count: 33 }, ["header.sections: 33: 2 to 32 wanted"]],
-  ["a CRC", { sections: SECTIONS, crc: 1 }, [expect.stringMatching(/^header.crc: 0x00000001, where/) as string]],
+  ["a CRC", { sections: SECTIONS, crc: 1 }, [expect.stringMatching(/^header.crc: 0x00000001, but/) as string]],
   [
     "an unused row's offset and size",
     {
@@ -78,7 +78,7 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
   [
     "bytes behind",
     { sections: SECTIONS, trailing: Uint8Array.of(0) },
-    [`the last of 5 sections ends at byte ${ENDS[4]}: more follows`],
+    [`the last of 5 sections ends at byte ${ENDS[4]}, but the file goes on`],
   ],
   [
     "a section more than the header counts",
@@ -87,32 +87,32 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
       "header.offsets[5]: not zero, in a header of 5 sections",
       "header.sizes[5]: not zero, in a header of 5 sections",
       expect.stringMatching(/^header.crc/) as string,
-      `the last of 5 sections ends at byte ${ENDS[4]}: more follows`,
+      `the last of 5 sections ends at byte ${ENDS[4]}, but the file goes on`,
     ],
   ],
   [
     "a gap that the table knows, under a CRC that does not",
     { sections: at(3, { before: new Uint8Array(20) }) },
     [
-      `header.offsets[3]: ${ENDS[2]! + 20}, where the section before it ends at ${ENDS[2]}: ` +
-        "sections follow without a gap",
+      `header.offsets[3]: ${ENDS[2]! + 20}, but the section before it ends at ${ENDS[2]}: ` +
+        "there is no gap between sections",
     ],
   ],
   [
     "a gap behind the header",
     { sections: at(0, { before: new Uint8Array(1) }) },
-    ["header.offsets[0]: 549, where the header ends at 548: sections follow without a gap"],
+    ["header.offsets[0]: 549, but the header ends at 548: there is no gap between sections"],
   ],
   [
     "a table that leads elsewhere",
     { sections: at(4, { tableOffset: BigInt(ENDS[2]!) }) },
-    [`header.offsets[4]: ${ENDS[2]}, where the section before it ends at ${ENDS[3]}: sections follow without a gap`],
+    [`header.offsets[4]: ${ENDS[2]}, but the section before it ends at ${ENDS[3]}: there is no gap between sections`],
   ],
   [
     "a table that leads elsewhere, and what follows",
     { sections: at(4, { tableOffset: BigInt(ENDS[2]!) }), crc: 1 },
     [
-      `header.offsets[4]: ${ENDS[2]}, where the section before it ends at ${ENDS[3]}: sections follow without a gap`,
+      `header.offsets[4]: ${ENDS[2]}, but the section before it ends at ${ENDS[3]}: there is no gap between sections`,
       expect.stringMatching(/^header.crc/) as string,
     ],
   ],
@@ -120,29 +120,29 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
     "an offset beyond the file",
     { sections: at(4, { tableOffset: 1_000_000n }) },
     [
-      `header.offsets[4]: 1000000, where the section before it ends at ${ENDS[3]}: sections follow without a gap`,
+      `header.offsets[4]: 1000000, but the section before it ends at ${ENDS[3]}: there is no gap between sections`,
       `sections[4]: the file ends at byte ${ENDS[4]}, before it`,
     ],
   ],
   [
     "an offset that no number holds",
     { sections: at(4, { tableOffset: HUGE }) },
-    [`header.offsets[4]: ${HUGE}, where the section before it ends at ${ENDS[3]}: sections follow without a gap`],
+    [`header.offsets[4]: ${HUGE}, but the section before it ends at ${ENDS[3]}: there is no gap between sections`],
   ],
   [
     "a size that the table has otherwise",
     { sections: at(3, { tableSize: 7n }) },
-    [`sections[3].size: ${RAMDISK.data.length}, where the header's table has 7`],
+    [`sections[3].size: ${RAMDISK.data.length}, but the header's table has 7`],
   ],
   [
     "a size that the section has otherwise",
     { sections: at(1, { size: 7n }) },
-    [`sections[1].size: 7, where the header's table has ${CMDLINE.data.length}`],
+    [`sections[1].size: 7, but the header's table has ${CMDLINE.data.length}`],
   ],
   [
     "the size of the last section, in the table",
     { sections: at(4, { tableSize: 7n }) },
-    [`sections[4].size: ${APPLICATION.data.length}, where the header's table has 7`],
+    [`sections[4].size: ${APPLICATION.data.length}, but the header's table has 7`],
   ],
   [
     "a size beyond the file, in both places",
@@ -170,19 +170,23 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
     { sections: at(3, { type: 6, tableSize: 7n }), crc: 1 },
     [
       "sections[3].type: 6, which no section has (1 to 5 wanted)",
-      `sections[3].size: ${RAMDISK.data.length}, where the header's table has 7`,
+      `sections[3].size: ${RAMDISK.data.length}, but the header's table has 7`,
     ],
   ],
-  ["no kernel", { sections: without(0) }, ["sections: no kernel, which an image of version 4 has"]],
-  ["no cmdline", { sections: without(1) }, ["sections: no cmdline, which an image of version 4 has"]],
-  ["no metadata", { sections: without(2) }, ["sections: no metadata, which an image of version 4 has"]],
-  ["two kernels", { sections: [KERNEL, ...SECTIONS] }, ["sections[1]: a kernel, as sections[0] is already"]],
-  ["two cmdlines", { sections: [...SECTIONS, CMDLINE] }, ["sections[5]: a cmdline, as sections[1] is already"]],
-  ["metadata twice", { sections: [...SECTIONS, METADATA] }, ["sections[5]: a metadata, as sections[2] is already"]],
+  ["no kernel", { sections: without(0) }, ["sections: no kernel, but an image of version 4 needs one"]],
+  ["no cmdline", { sections: without(1) }, ["sections: no cmdline, but an image of version 4 needs one"]],
+  ["no metadata", { sections: without(2) }, ["sections: no metadata, but an image of version 4 needs one"]],
+  ["two kernels", { sections: [KERNEL, ...SECTIONS] }, ["sections[1]: a second kernel: sections[0] is one already"]],
+  ["two cmdlines", { sections: [...SECTIONS, CMDLINE] }, ["sections[5]: a second cmdline: sections[1] is one already"]],
+  [
+    "metadata twice",
+    { sections: [...SECTIONS, METADATA] },
+    ["sections[5]: a second metadata: sections[2] is one already"],
+  ],
   [
     "a signature twice",
     { sections: [...signed(signer), signature] },
-    ["sections[6]: a signature, as sections[5] is already"],
+    ["sections[6]: a second signature: sections[5] is one already"],
   ],
   [
     "a ramdisk before the kernel",
@@ -192,17 +196,17 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
   [
     "a signature in version 2",
     { sections: signed(signer, [KERNEL, CMDLINE]), version: 2 },
-    ["sections[2]: a signature in version 2: 3 and later have them"],
+    ["sections[2]: a signature in version 2: only version 3 and later have one"],
   ],
   [
     "a signature of 32,769 bytes",
     { sections: [...SECTIONS, { ...signature, data: new Uint8Array(32_769) }] },
-    ["sections[5].size: 32769 bytes, where a signature section has at most 32768"],
+    ["sections[5].size: 32769 bytes, but a signature section has at most 32768"],
   ],
   [
     "metadata of more than 1 MiB",
     { sections: at(2, { data: utf8(`{}${" ".repeat(1_048_575)}`) }) },
-    ["sections[2].size: 1048577 bytes, where a metadata section has at most 1048576"],
+    ["sections[2].size: 1048577 bytes, but a metadata section has at most 1048576"],
   ],
   [
     "metadata that says a thing twice",
@@ -262,7 +266,7 @@ it("is refused for trailing bytes without reading them", async () => {
       left = true;
     }
   }
-  expect(await faultsOf(endless())).toEqual([`the last of 5 sections ends at byte ${ENDS[4]}: more follows`]);
+  expect(await faultsOf(endless())).toEqual([`the last of 5 sections ends at byte ${ENDS[4]}, but the file goes on`]);
   expect(left).toBe(true);
 });
 
@@ -338,7 +342,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
     of({ certificate: pem(join(signer.certificate, Uint8Array.of(0))) }),
     [`${CERTIFICATE}1 bytes after the certificate`],
   ],
-  ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it, which it has not`]],
+  ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it: untagged wanted`]],
   ["is no COSE_Sign1", of({ message: () => hex("80") }), [`${MESSAGE}not an array of four items`]],
   [
     "has an unprotected header",
@@ -365,11 +369,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
     of({ alg: -7, signature: (raw) => raw.subarray(0, 64) }),
     [`${CERTIFICATE}its key is no point of P-256, with which ES256 is verified`],
   ],
-  [
-    "is too short",
-    of({ signature: (raw) => raw.subarray(1) }),
-    [`${MESSAGE}95 bytes, where ES384 has 96`, NOT_ITS_KEY],
-  ],
+  ["is too short", of({ signature: (raw) => raw.subarray(1) }), [`${MESSAGE}95 bytes, but ES384 has 96`, NOT_ITS_KEY]],
   ["is of zeros", of({ signature: (raw) => new Uint8Array(raw.length) }), [NOT_ITS_KEY]],
   ["is of another key", of({ certificate: utf8(newSigner("P-384").pem) }), [NOT_ITS_KEY]],
   [

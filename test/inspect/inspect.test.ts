@@ -309,7 +309,7 @@ describe("a policy", () => {
     expect(inspection!.faults).toEqual([
       expect.stringContaining("deployments[1]: leaves the operator open"),
       "deployments[2].pcrz: unknown member, did you mean pcrs?",
-      expect.stringContaining('deployments[2].name: "whole" is another'),
+      expect.stringContaining('deployments[2].name: "whole" is already'),
     ]);
     const [first, second, third] = deploymentsOf(inspection);
     expect(first).toHaveProperty("(what is open)", []);

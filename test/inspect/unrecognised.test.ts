@@ -21,11 +21,11 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["PDF", toUtf8("%PDF-1.7"), "a PDF document"],
   ["HTML", toUtf8("\n<!DOCTYPE html><html>"), "an HTML page"],
   ["XML", toUtf8('<?xml version="1.0"?>'), "XML"],
-  ["other YAML", toUtf8("# a comment\n\npolicy: bootproof/1\ndeployments:\n  - name: x\n"), "YAML, and no release"],
+  ["other YAML", toUtf8("# a comment\n\npolicy: bootproof/1\ndeployments:\n  - name: x\n"), "YAML, but no release"],
   ["an HTTP answer", toUtf8("HTTP/1.1 200 OK\r\n\r\n{}"), "an HTTP response with headers"],
   ["a token", toUtf8("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.AAAA\n"), "a token (JWT)"],
   ["a private key", toUtf8("-----BEGIN PRIVATE KEY-----\nAAAA\n"), "a private key in PEM, which is a secret"],
-  ["other PEM", toUtf8("-----BEGIN PUBLIC KEY-----\nAAAA\n"), "PEM, and no certificate in it"],
+  ["other PEM", toUtf8("-----BEGIN PUBLIC KEY-----\nAAAA\n"), "PEM without a certificate"],
   ["broken JSON", toUtf8('{"bootProof":\n'), "not strict JSON: the text ends early (line 2, column 1)"],
   ["other JSON", toUtf8('{"keys":[],"b":1}'), 'JSON with "keys", "b", which no kind of evidence has'],
   [
@@ -41,9 +41,9 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["base64 of JSON", toUtf8(toBase64(toUtf8('{"a":1}'))), 'base64 of JSON with "a"'],
   ["hex of noise", toUtf8("fefdfcfb"), "hex of 4 bytes that are neither text"],
   ["zeros", new Uint8Array(9), "9 zero bytes"],
-  ["other DER", latin1("\x30\x82\x00\x01\x00"), "DER (ASN.1), and no certificate"],
-  ["noise", latin1("\xfe\x01\x02\x03"), "4 bytes that are neither text nor of a format that is known here"],
-  ["prose", toUtf8("Dear auditor, please find attached."), "text, in no format that is known here"],
+  ["other DER", latin1("\x30\x82\x00\x01\x00"), "DER (ASN.1), but no certificate"],
+  ["noise", latin1("\xfe\x01\x02\x03"), "4 bytes that are neither text nor of a known format"],
+  ["prose", toUtf8("Dear auditor, please find attached."), "text of an unknown format"],
 ])("says what it looks like: %s", (_, bytes, words) => {
   expect(kindOf(bytes)).toBeNull();
   expect(describeUnrecognised(bytes)).toContain(words);

@@ -264,7 +264,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       const text = await result(page);
       expect(text).toContain("AUTHENTIC");
       expect(text).not.toContain("VERIFIED");
-      expect(text).toContain("the policy came out of the bundle itself");
+      expect(text).toContain("the policy came with the bundle");
     });
 
     it("rejects, in words, an activity of another organization", async () => {

@@ -44,7 +44,7 @@ const pinned = (about: CheckSubject, actual: string): Check => ({
   subject: "policy",
   about,
   status: "fail",
-  detail: "is another than pinned",
+  detail: "is not the pinned one",
   expected: HASH,
   actual,
   advice: CHECK_ADVICE["policy.pivot"],
@@ -64,7 +64,7 @@ describe("several pieces", () => {
     expect(renderText(rejected, WIDE)).toContain(`
 Boot proofs: 4, of which 3 failed
   FAIL  boot[0] = bp-0.json  1 passed, 1 failed
-    FAIL  policy.pivot          is another than pinned
+    FAIL  policy.pivot          is not the pinned one
         expected  [00]112233…
         actual    [ff]112233…
                   1 of 32 bytes differs, at 0, counted from 0
@@ -72,7 +72,7 @@ Boot proofs: 4, of which 3 failed
   FAIL  boot[1] = bp-1.json  1 passed, 1 failed
     FAIL  policy.pivot          same as under boot[0]
   FAIL  boot[2] = bp-2.json  1 passed, 1 failed
-    FAIL  policy.pivot          is another than pinned
+    FAIL  policy.pivot          is not the pinned one
         expected  …ccddee[ff]001122…
         actual    …ccddee[fe]001122…
                   1 of 32 bytes differs, at 15, counted from 0
@@ -201,14 +201,14 @@ describe("a summary", () => {
     const rejected = fleet(60, () => [], { checks, verdict: "rejected", claims: null });
     expect(renderSummary(rejected, { width: 80 }, [{ kind: "but", text: "beware" }])).toBe(
       `REJECTED: nothing is proven. 60 checks failed, the first is policy.pivot
-(boot[0] = bp-0.json): is another than pinned
+(boot[0] = bp-0.json): is not the pinned one
 BUT beware
 not proven: namespace, deployment and date of boot[0] = bp-0.json, boot[1] =…
 60 passed, 60 failed, 60 pieces
 policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d)
 verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
 
-  FAIL  policy.pivot          is another than pinned (60 boot proofs, boot[0] …
+  FAIL  policy.pivot          is not the pinned one (60 boot proofs, boot[0] …
                               boot[59])
       expected  00112233…ccddeeff
       actual    22222222…22222222

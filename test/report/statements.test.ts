@@ -283,7 +283,7 @@ describe("not proven", () => {
     expect(open({ open: ["application", "operator"] })).toMatch(
       /^Which application runs in the enclave: the policy leaves it open\.\nWhose deployment/,
     );
-    expect(open({ open: ["else" as "operator"] })).toContain('What the policy leaves open of the enclave: "else".');
+    expect(open({ open: ["else" as "operator"] })).toContain('What the policy leaves open: "else".');
   });
 
   it("includes that pinned labels are the service's word", () => {

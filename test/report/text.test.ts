@@ -87,7 +87,7 @@ Bindings and debug mode
       expected  [aa]aaaaaa…
       actual    [bb]aaaaaa…
                 1 of 32 bytes differs, at 0, counted from 0
-      -> The enclave booted with another manifest than the shown one: report it.
+      -> The enclave did not boot the shown manifest: report it.
 
 Not proven
 `);

@@ -114,6 +114,6 @@ describe("an app proof", () => {
       ask("app.signature", appProof({ json: put("publicKey", hex(publicKey)) }), {});
     const none = new Uint8Array(130).fill(4);
     expect((await wrong(none)).details).toBe("the key is not two points of P-256");
-    expect((await wrong(generateQosKeyPair().publicKey)).details).toContain("not one of the key over this payload");
+    expect((await wrong(generateQosKeyPair().publicKey)).details).toContain("the key did not sign this payload");
   });
 });

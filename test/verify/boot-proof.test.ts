@@ -58,7 +58,8 @@ describe("a manifest", () => {
       bootProof: (value) => drop("qosManifestVersion")({ ...value, ...other }),
     });
     expect(detail).toBe(
-      "the envelope's manifest is v1, the manifest is v2; the envelope's manifest has another hash than the manifest",
+      "the envelope's manifest is v1, the manifest is v2; " +
+        "the manifest inside the envelope and the one beside it have different hashes",
     );
   });
 });

@@ -125,7 +125,7 @@ describe("a log in a file", () => {
   });
 
   it.each<[string, () => string, RegExp]>([
-    ["a folder", () => folder, /a directory, where a file is wanted/],
+    ["a folder", () => folder, /a directory, not a file/],
     ["no folder", () => join(folder, "none", "log"), /there is no such file or folder/],
     ["a device", () => "/dev/full", /a device, a pipe or the like/],
   ])("is no other thing: %s", async (_, path, message) => {
