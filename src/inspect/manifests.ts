@@ -28,6 +28,7 @@ import {
   UNKNOWN,
   UNREADABLE,
   inspectedAs,
+  membersOf,
   undescribed,
   wholeMembers,
 } from "./described.js";
@@ -50,7 +51,7 @@ export async function inspectEnvelope(bytes: Uint8Array, encoding: string): Prom
           manifest: await describeManifest(value.manifest),
           manifestSetApprovals: value.manifestSetApprovals.map(describeApproval),
           shareSetApprovals: value.shareSetApprovals.map(describeApproval),
-          ...unknownIn(bytes, toldOfEnvelope(value)),
+          ...unknownIn(bytes, toldOfEnvelope(value, membersOf(jsonOf(bytes)))),
         };
   return inspectedAs("manifest envelope", encoding, faults, says);
 }
@@ -76,6 +77,7 @@ const SET: DescribedParts = { threshold: true, members: [wholeMembers("alias", "
 /** What each version has beside the members of the model that are the same in several: total over the versions. */
 const MORE_TOLD: Readonly<Record<ManifestVersion, Readonly<Record<string, DescribedParts>>>> = {
   v0: {},
+  "v0-tail": { clientTimeoutMs: true, poolSize: true },
   v1: {},
   v2: { version: true },
   v3: { version: true, workloads: true, volumes: true, enclave: true },
@@ -105,9 +107,9 @@ function toldOfPivot(pivot: Pivot): DescribedParts {
   };
 }
 
-function toldOfEnvelope({ manifest }: ManifestEnvelope): DescribedParts {
+function toldOfEnvelope({ manifest }: ManifestEnvelope, json: object): DescribedParts {
   const approvals: DescribedParts = [{ signature: true, member: wholeMembers("alias", "pubKey") }];
-  const names = approvalNames(manifest.version);
+  const names = approvalNames(manifest.version, json);
   return { manifest: toldOf(manifest), [names.manifestSet]: approvals, [names.shareSet]: approvals };
 }
 
@@ -123,6 +125,7 @@ async function describeManifest(manifest: Manifest): Promise<DescribedObject> {
     enclave: await describeEnclave(manifest),
     patchSet: manifest.pivot && describePatchSet(manifest),
     dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+    ...(manifest.pivot && { clientTimeoutMs: manifest.clientTimeoutMs, poolSize: manifest.poolSize }),
   };
 }
 
