@@ -31,7 +31,7 @@ const shared = {
 /** What the command loads when it needs it: modules of large rooms, and those that take a package of their own. */
 const LOADED_LATER = new RegExp(
   [
-    String.raw`^\.\.\/(?:audit|client|lab|page|watch)\/`,
+    String.raw`^\.\.\/(?:audit|client|lab|page|release|watch)\/`,
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
     String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521)\.js$`,
