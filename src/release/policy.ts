@@ -7,6 +7,7 @@ import { type DeploymentFile, type PolicyFile, parsePolicy } from "../appraise/p
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
 import { type Fault, FaultList, MalformedError, attempt, faultText } from "../errors.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
@@ -97,6 +98,9 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
   const says = [
     ...(manifest.pivot?.debugMode === true ? ["debugMode: what the application prints can be read outside"] : []),
     ...zeros.map((index) => `PCR${index} is zeros: it fits everybody`),
+    ...PCRS.filter((index) => facts.pcrs.get(index)!.length !== 2 * PCR_LENGTH).map(
+      (index) => `PCR${index} has no 48 bytes`,
+    ),
     ...(isPublicSecret(quorumKey) ? ["the quorum key's secret is public"] : []),
     ...(isNobodysSet(manifestSet) ? ["keys whose secrets are public reach the threshold of the manifest set"] : []),
     ...(isNobodysSet(shareSet) ? ["keys whose secrets are public reach the threshold of the share set"] : []),
