@@ -7,15 +7,18 @@ import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import { ArgumentReader } from "./options.js";
+import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
 Two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by content. A
-boot proof is compared with a document, a manifest or an envelope too: by that part alone. Critical changes come first:
+boot proof is compared with a document, a manifest or an envelope too: by that part alone. A folder with the manifest
+and the approvals of one release of one application counts as an envelope. Critical changes come first:
 other operators, a roll-back, debug mode, another role; of a policy whatever passes now and did not before.
 
 Examples:
     $ bootproof diff yesterday.json today.json
     $ bootproof diff policy.json edited-policy.json
+    $ bootproof diff releases/2026.8.3/signer releases/2026.9.0/signer
     $ git show HEAD:policy.json | bootproof diff - policy.json --format json
 
 Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed files, or kinds that cannot be compared.`;
@@ -27,8 +30,8 @@ export function addDiffCommand(program: Command, io: Io, finish: (code: number) 
     .description(
       "Tell what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
     )
-    .argument("<a>", "the file before; - for stdin")
-    .argument("<b>", "the file after; - for stdin")
+    .argument("<a>", "the file before; - for stdin; or a release's folder")
+    .argument("<b>", "the file after; - for stdin; or a release's folder")
     .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -55,6 +58,7 @@ async function diff(a: string, b: string, io: Io): Promise<Difference> {
 }
 
 async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
+  if (areFolders([path])[0] === true) return sideOfFolder(files, path);
   const { readSide } = await import("../diff/diff.js");
   const file = await files.bytes(path, MAX_BUNDLE_BYTES);
   const readYaml = async (text: string): Promise<unknown> => {
@@ -65,6 +69,21 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
     return release;
   };
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
+}
+
+/** One release of one application is a manifest with its approvals: an envelope. */
+async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
+  const releases = await readFolders([path], files);
+  const [release, ...others] = releases;
+  if (release === undefined) return undefined;
+  if (others.length > 0)
+    return files.fault(path, `${releases.length} releases: name one application of one, such as ${release.name}`);
+  const { manifest, approvals, faults } = release;
+  for (const { file, message } of faults) files.fault(file, message);
+  if (manifest === null) return undefined;
+  const manifestSetApprovals = approvals.map(({ signature, member }) => ({ signature, member }));
+  const value = { manifest, manifestSetApprovals, shareSetApprovals: [] };
+  return { kind: "manifest envelope", parts: { manifestEnvelope: { value, json: null } } };
 }
 
 async function rendered(difference: Difference, format: Format, io: Io): Promise<string> {

@@ -4,22 +4,25 @@ import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
 import { type Io, textOptions } from "./io.js";
+import { areFolders, ofFolder } from "./release-folders.js";
 import type { Format } from "../report/report.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
 certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
-YAML, and in base64 or hex. And enclave images (EIF) of any size.
+YAML, and in base64 or hex. And enclave images (EIF) of any size; approvals, and PCRs as their maker publishes them. Of a
+folder with published releases each of its files.
 
 Examples:
     $ bootproof inspect boot.json
     $ bootproof inspect policy.json
-    $ bootproof inspect document.cbor --format json`;
+    $ bootproof inspect document.cbor --format json
+    $ bootproof inspect releases/2026.9.0/signer`;
 
 const KNOWN =
   "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
-  "bundles, policies, reports, releases, requests and enclave images";
+  "bundles, policies, reports, releases, approvals, PCRs of images, requests and enclave images";
 
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -28,7 +31,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
     .description(
       "Show what evidence, a bundle or a policy says. Nothing is verified: anybody can write a file like that.",
     )
-    .argument("<file>", "what to look at; - for stdin")
+    .argument("<file>", "what to look at; - for stdin; or a folder of published releases")
     .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -42,6 +45,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
 }
 
 async function inspect(path: string, given: Io): Promise<Inspection> {
+  if (areFolders([path])[0] === true) return inspectFolder(path, given);
   const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
     await Promise.all([import("../inspect/inspect.js"), import("../inspect/kind.js"), import("./streams.js")]);
   const { start, io } = await fileStart(path, given);
@@ -58,6 +62,17 @@ async function inspect(path: string, given: Io): Promise<Inspection> {
   if (inspection === null) files.fault(path, `not recognised: it looks like ${await describe(bytes!)}. ${KNOWN}`);
   files.throwFaults();
   return inspection!;
+}
+
+async function inspectFolder(path: string, io: Io): Promise<Inspection> {
+  const [{ inspectReleaseFiles }, { releaseFilesIn }] = await Promise.all([
+    import("../inspect/inspect.js"),
+    import("../release/node.js"),
+  ]);
+  const files = new InputFiles(io);
+  const found = ofFolder(files, () => releaseFilesIn(path));
+  files.throwFaults();
+  return inspectReleaseFiles(found!);
 }
 
 async function describe(bytes: Uint8Array): Promise<string> {

@@ -12,13 +12,16 @@ import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
+import { pinFolders } from "./pin-release.js";
 import type { PolicySource } from "./policy.js";
+import { areFolders } from "./release-folders.js";
 import { readTrustAnchor } from "./verify.js";
 
 export interface PinFlags {
   readonly bootProof?: string[];
-  readonly release?: string;
+  readonly release?: string[];
   readonly image?: string;
+  readonly pcrs?: string;
   readonly binary?: string;
   readonly roleArn?: string;
   readonly app?: string;
@@ -48,7 +51,7 @@ export function pinnedFrom(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  if (flags.release !== undefined) return pinRelease(flags, files);
+  if (flags.release !== undefined) return pinReleases(flags, base, files, io);
   return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
 
@@ -151,9 +154,25 @@ function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
+/** Folders with approvals, or one file without any: `pin.ts` refused a mixture. */
+async function pinReleases(
+  flags: PinFlags,
+  base: PolicySource | undefined,
+  files: InputFiles,
+  io: Io,
+): Promise<Pinned | null> {
+  const folders = flags.release!;
+  if (areFolders(folders).every((isFolder) => !isFolder)) return pinRelease(flags, folders[0]!, files);
+  const { readSet } = await import("../release/demand.js");
+  const { manifestSet: path, commitment, app } = flags;
+  const json = path === undefined ? undefined : await readManifestSet(files, path);
+  const manifestSet = json === undefined ? undefined : files.decoded(path!, () => readSet(json));
+  const rest = { ...pinOptions(flags), ...(isCommitmentKind(commitment) && { commitment }) };
+  return pinFolders({ folders, app: app!, base, manifestSet, rest }, files, io);
+}
+
+async function pinRelease(flags: PinFlags, path: string, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy } = await import("../appraise/pin.js");
-  const path = flags.release!;
   const text = await readRelease(files, path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
   const options = await operatorOptions(flags, files);

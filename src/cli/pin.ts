@@ -18,6 +18,7 @@ import type { FilePlace } from "./kinds.js";
 import { ArgumentReader, nonceOf } from "./options.js";
 import { type PolicySource, readPolicyFile } from "./policy.js";
 import { type PinFlags, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { areFolders } from "./release-folders.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
 /** The sources that no enclave vouches for. */
@@ -38,6 +39,10 @@ Examples:
   A roll-out: the new deployment beside the old one, until the old one is dropped. What is there already is not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
+
+  From published releases with their operators' approvals, which are verified first:
+    $ bootproof pin --release core-enclaves/releases/2026.9.0 --app signer --out policy.json
+    $ bootproof pin --release releases/2026.9.1 --app signer --add-to policy.json
 
   From the measurements that a service publishes with a release:
     $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
@@ -69,8 +74,13 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
       "PEM certificates in place of the AWS Nitro root: with --boot-proof the policy names what was needed, with " +
         "--image or --binary all of them",
     )
-    .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
+    .option(
+      "--release <path...>",
+      "published releases: folders, whose approvals are verified first; or one YAML file, of an application's digest and " +
+        "PCRs",
+    )
     .option("--app <name>", "with --release: the application to pin")
+    .option("--pcrs <file>", "in place of --image: its PCRs as published, QOS's nitro.pcrs or what nitro-cli prints")
     .option("--image <file>", "an enclave image that was built: its PCR0, 1 and 2, and PCR8 where it is signed")
     .option("--binary <file>", "the application binary that was built: its SHA-256, which manifests name")
     .option("--role-arn <arn>", "with --image: the IAM role of the instance that the enclave runs on, PCR3")
@@ -106,7 +116,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
 }
 
 /** What a policy can be made from: the options that name each. */
-const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "binary"] } as const;
+const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "pcrs", "binary"] } as const;
 type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
@@ -145,6 +155,7 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
     if (!own.includes(source) && args.has(option)) args.fault(`--${option} goes with ${either} only`);
   }
   if (source === "build") refuseBuild(args, flags);
+  if (source === "release") refuseReleases(args, flags);
   refuseValues(args, flags);
   refuseTargets(args, flags);
   args.refuseRepeated();
@@ -152,9 +163,21 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   args.throwFaults();
 }
 
+/** Folders say whose deployment they are of, and a file does not. */
+function refuseReleases(args: ArgumentReader, { release = [] }: PinFlags): void {
+  const folders = areFolders(release);
+  const isMixed = folders.includes(true) && folders.includes(false);
+  if (isMixed) args.fault("--release: folders and files do not go together");
+  else if (folders[0] === false && release.length > 1) args.fault("--release is given twice: one file, or folders");
+  if (folders[0] !== true) return;
+  for (const option of ["quorum-key", "namespace"])
+    if (args.has(option)) args.fault(`--${option} goes with a release's file: a folder's manifests say it themselves`);
+}
+
 /** What a binary runs in, the people say who approve its manifests, or nobody does. */
-function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: PinFlags): void {
-  if (image !== undefined) return;
+function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: PinFlags): void {
+  if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs do not go together: give one");
+  if (image !== undefined || pcrs !== undefined) return;
   if (manifestSet === undefined)
     args.fault(
       "--binary alone leaves open which image runs it, and any image can say that it runs this binary: give --image " +
@@ -183,8 +206,10 @@ function refuseTargets(args: ArgumentReader, flags: PinFlags): void {
 }
 
 /** Every file that is read, but for the policy that is added to. */
-function inputsOf({ bootProof = [], release, image, binary, trustAnchor = [], manifestSet }: PinFlags): string[] {
-  return [...bootProof, release, image, binary, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
+function inputsOf(flags: PinFlags): string[] {
+  const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
+  const paths = [...bootProof, ...release, image, pcrs, binary, ...trustAnchor, manifestSet];
+  return paths.filter((path) => path !== undefined);
 }
 
 const ADD_TO: FilePlace = { command: "pin", option: "--add-to" };

@@ -1,9 +1,10 @@
 /** What people and programs make of evidence: bundles, reports, releases, requests, and the key files of the API. */
 import { policyFromRelease } from "../appraise/pin.js";
 import { decodeBundle } from "../bundle/file.js";
-import { fromUtf8 } from "../bytes.js";
+import { fromUtf8, toHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { decodePublishedPcrs } from "../decode/published-pcrs.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
 import {
@@ -89,6 +90,14 @@ export function inspectApiKey(json: JsonValue): Inspected {
     "(not shown)": Object.keys(others),
   };
   return { kind: "API key", encoding: "JSON", faults: [secret], says };
+}
+
+/** The PCRs of an image; what is not of that form is shown as it is. */
+export function inspectPublishedPcrs(bytes: Uint8Array, encoding: string): Inspected {
+  const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
+  const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
+  const pcrs = Object.entries(value ?? {}).map(([index, pcr]) => [`PCR${index}`, toHex(pcr)]);
+  return inspectedAs("image PCRs", encoding, faults, value === undefined ? lines() : Object.fromEntries(pcrs));
 }
 
 /** Reads the text of a YAML file, every scalar as text. This package brings no YAML reader along. */

@@ -15,6 +15,7 @@ import {
   decodeManifest,
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
 import { attempt } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
@@ -54,6 +55,18 @@ export async function inspectEnvelope(bytes: Uint8Array, encoding: string): Prom
           ...unknownIn(bytes, toldOfEnvelope(value, membersOf(jsonOf(bytes)))),
         };
   return inspectedAs("manifest envelope", encoding, faults, says);
+}
+
+export function inspectApproval(bytes: Uint8Array, encoding: string): Inspected {
+  const { value, faults } = attempt(() => decodeApproval(bytes));
+  const says =
+    value === undefined
+      ? unreadJson(bytes)
+      : {
+          ...describeApproval(value),
+          ...unknownIn(bytes, { signature: true, member: wholeMembers("alias", "pubKey") }),
+        };
+  return inspectedAs("approval", encoding, faults, says);
 }
 
 /** The JSON of the bytes; undefined where they are borsh. */
@@ -180,6 +193,6 @@ function describeSet(set: MemberSet): Described {
   };
 }
 
-function describeApproval(approval: Approval): Described {
+function describeApproval(approval: Approval): DescribedObject {
   return { alias: approval.member.alias, pubKey: toHex(approval.member.pubKey), signature: toHex(approval.signature) };
 }

@@ -42,6 +42,24 @@ const RELEASE_FILE = /^manifest$|^manifest\.json$|\.approval$/;
  * const check = await checkReleases(releases, { policy });
  */
 export async function readReleaseFolder(path: string): Promise<ReleaseFolder> {
+  const { walk, places } = walked(path);
+  const releases: Release[] = [];
+  for (const place of places) {
+    const { version, application } = place;
+    releases.push(await readRelease(walk.filesOf(place), { version, application }));
+  }
+  return { releases, unread: walk.unread };
+}
+
+/** The files of every release in a folder, by their paths: for what shows them. Throws as {@link readReleaseFolder}. */
+export function releaseFilesIn(path: string): [path: string, bytes: Uint8Array][] {
+  const { walk, places } = walked(path);
+  return places.flatMap((place) =>
+    walk.filesOf(place).map(([name, bytes]): [string, Uint8Array] => [join(place.shown, name), bytes]),
+  );
+}
+
+function walked(path: string): { readonly walk: FolderWalk; readonly places: readonly Place[] } {
   const walk = new FolderWalk();
   const root = resolve(path);
   walk.requireFolder(root, path);
@@ -51,12 +69,7 @@ export async function readReleaseFolder(path: string): Promise<ReleaseFolder> {
       path,
       "no release in it: a folder with `manifest` and approvals, or one of such wanted",
     );
-  const releases: Release[] = [];
-  for (const place of places) {
-    const { version, application } = place;
-    releases.push(await readRelease(walk.filesOf(place), { version, application }));
-  }
-  return { releases, unread: walk.unread };
+  return { walk, places };
 }
 
 /** A folder that is one release of one application. */

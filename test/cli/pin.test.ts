@@ -239,13 +239,13 @@ describe("wrong usage", () => {
     [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
     [
       ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
-      "--trust-anchor goes with --boot-proof, --image or --binary only",
+      "--trust-anchor goes with --boot-proof, --image, --pcrs or --binary only",
     ],
     [
       ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
-      "--quorum-key goes with --release, --image or --binary only",
+      "--quorum-key goes with --release, --image, --pcrs or --binary only",
     ],
-    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release, --image or --binary only"],
+    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release, --image, --pcrs or --binary only"],
     [
       ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
       "--commitment Live: one of live, setup, legacy wanted",
