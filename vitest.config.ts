@@ -41,7 +41,9 @@ function projectOf({ name, include, exclude = [], alone, needsBuild }: Project, 
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
+    // Only for what hangs: a busy machine is no fault.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // As many as there are cores: vitest's own default leaves one idle, which on two cores is half of them.
     maxWorkers: availableParallelism(),
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.

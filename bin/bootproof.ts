@@ -1,4 +1,4 @@
-/** The process around the command line: its streams, its clock, its exit code. */
+/** The process of the command line: its streams, clock and exit code. */
 import { EXIT } from "../src/cli/exit-codes.js";
 import { run } from "../src/cli/main.js";
 import { addVerifyCommand } from "../src/cli/verify.js";
@@ -10,14 +10,14 @@ process.on("uncaughtException", (error) => {
 });
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough, such as head: the exit code is still the verdict's.
+  // The reader may have closed early, as head does: the exit code is still that of the verdict.
   if (error.code === "EPIPE") return;
   process.stderr.write(`bootproof: the result could not be written (${error.code})\n`);
   process.exitCode = EXIT.usage;
 });
 process.stderr.on("error", () => {});
 
-/** A folder that was removed is none. */
+/** Empty if the folder was removed. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -37,7 +37,7 @@ const io = {
   now: () => new Date(),
 };
 
-/** What is started most, and waited for, is in this file; nothing of the other commands has to be read for it. */
+/** This file has the most common command only, so that it starts fast. */
 async function carryOut(argv: readonly string[]): Promise<number> {
   if (argv[0] === "verify") return run(argv, io, [["verify", "evidence", addVerifyCommand]]);
   const { runAny } = await import("../src/cli/commands.js");
@@ -45,6 +45,6 @@ async function carryOut(argv: readonly string[]): Promise<number> {
 }
 
 void carryOut(process.argv.slice(2)).then((code) => {
-  // A result that could not be written has set its own.
+  // A result that could not be written has set its own exit code.
   process.exitCode ??= code;
 });

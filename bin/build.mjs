@@ -1,8 +1,7 @@
 /**
- * Bundles the command: one file for `verify`, so that it starts fast, and one for all commands, each complete in
- * itself; and beside them, loaded only by the commands that need them, the parts that are large. CommonJS for the two,
- * since Node starts it faster; ES modules for the others, which may share code. The demo too, which is for a checkout
- * and in no package; and the JSON Schemas of policy and report, from the tables that read the one and make the other.
+ * Bundles the command: one file for `verify`, which starts fast, one for all commands, each self-contained, and the
+ * large parts, which only some commands load. The two are CommonJS, which Node starts faster; the others are ES modules
+ * and may share code. Also makes the demo, which is not in the package, and the JSON Schemas of policy and report.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,28 +15,51 @@ const shared = {
   bundle: true,
   platform: "node",
   target: "node20.19",
-  // What the library depends on is there once, in the version that the user's lock file names, for the command too.
-  // And so is the script of pages, which this file makes.
+  // Dependencies are installed once, in the version of the user's lock file. This file makes the script of pages.
   external: [
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
     "bootproof/page/script",
   ],
-  // Its build for Node is CommonJS that asks for modules when it runs; the other is the same code in ES modules.
+  // Its build for Node is CommonJS with calls of require; the other is the same code in ES modules.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
   metafile: true,
   logLevel: "warning",
 };
 
-/** What the command loads when it needs it: modules of large rooms, and those that take a package of their own. */
+/** Modules that are loaded when needed: those of large rooms, and those that need a package of their own. */
 const LOADED_LATER = new RegExp(
   [
-    String.raw`^\.\.\/(?:audit|client|lab|page|release|watch)\/`,
+    String.raw`^\.\.\/(?:audit|client|lab|page|watch)\/`,
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
     String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521)\.js$`,
     String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
   ].join("|"),
 );
+
+/**
+ * What the library loads when it needs it, each bundled with what it imports. A bundler that splits code would put what
+ * they share with an entry into a chunk of that entry, whether the entry uses it or not.
+ */
+const CHECKS_LOADED_LATER = ["app-proof-checks", "activity-checks"];
+const checksLoadedLater = await build({
+  bundle: true,
+  entryPoints: CHECKS_LOADED_LATER.map((name) => `src/verify/${name}.ts`),
+  outdir: "dist/src/verify",
+  chunkNames: "checks",
+  // Only cryptography, which is none of this, loads them.
+  external: ["./noble*.js"],
+  format: "esm",
+  target: "es2022",
+  splitting: true,
+  metafile: true,
+  logLevel: "warning",
+});
+for (const [file, { inputs }] of Object.entries(checksLoadedLater.metafile.outputs))
+  for (const [input, { bytesInOutput }] of Object.entries(inputs))
+    if (/verify\/(?:cryptography|signature-cache)\.ts$/.test(input) && bytesInOutput > 0)
+      throw new Error(`${file}: a second copy of ${input}, which keeps state`);
+
 const entries = new Set();
 const rooms = {
   name: "rooms",
@@ -52,7 +74,7 @@ const rooms = {
   },
 };
 
-/** The file of all commands, which that of `verify` loads for any other one. */
+/** The file of all commands: the file of `verify` loads it for any other command. */
 const allCommands = {
   name: "all commands",
   setup(bundler) {
@@ -62,9 +84,7 @@ const allCommands = {
   },
 };
 
-/**
- * commander asks for node:child_process at once, for subcommands in files of their own, which this command has none of.
- */
+/** commander loads node:child_process at once, for subcommands in separate files, which this command does not have. */
 const childProcess = {
   name: "child_process",
   setup(bundler) {
@@ -75,7 +95,7 @@ const childProcess = {
   },
 };
 
-/** Name, version and licence of every package that the bundles have code of: their licences ask for that. */
+/** Name, version and licence of every package in the bundles, as the licences require. */
 function notices(what, metafiles) {
   const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
   const found = inputs.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
@@ -90,21 +110,21 @@ function notices(what, metafiles) {
 }
 
 /**
- * The module as a function of what imports for it, `bring`: in Node 20 code from a cache cannot import. In parentheses,
- * by which V8 compiles it at once, where it would read it twice.
+ * The module as a function with an import function, `bring`: code from a cache cannot import in Node 20. In
+ * parentheses, V8 compiles it at once, without parsing it twice.
  */
 function imported(text) {
   return `module.exports=(function(bring){${text.trimEnd().replace(/\bimport\("/g, 'bring("')}});\n`;
 }
 
-/** Writes what V8 compiles of the command for the genuine pair, and answers how `bin/start.ts` knows it again. */
+/** Writes V8's compiled form of the command after it verified the genuine pair, and returns what identifies it. */
 function codeCache(file, cache) {
   const evidence = ["boot", "app"].flatMap((kind) => [
     `--${kind}-proof`,
     `test-vectors/boot-proofs/${kind}proof-1.json`,
   ]);
   const args = ["bin/code-cache.mjs", resolve(file), resolve(cache), "verify", ...evidence, "--no-policy"];
-  // Flags of V8 would be part of what the cache is for.
+  // A cache is valid only for the same flags of V8.
   const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
   const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] });
   if (status !== 0) throw new Error(`no code cache: ${stderr}`);
@@ -145,7 +165,7 @@ await build({
 });
 writeFileSync("dist/bin/THIRD-PARTY.txt", notices("The command", [command.metafile, loadedLater.metafile]));
 
-/** What runs in a page: everything that verifies, in one script, since a page loads nothing. */
+/** The script of a page: all verification in one script, since a page loads nothing. */
 const script = await build({
   bundle: true,
   minify: true,
@@ -158,7 +178,7 @@ const script = await build({
   write: false,
   logLevel: "warning",
 });
-// What could end the element, or change how a parser reads it, and controls: as escapes that mean the same.
+// Escapes controls, and characters that could end the element or change how a parser reads it.
 const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
 mkdirSync("dist/page", { recursive: true });
@@ -169,7 +189,7 @@ writeFileSync(
 );
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
 
-/** What runs in a thread of an audit, in one file, since each thread reads it anew; other packages it finds beside. */
+/** The code of an audit's threads, in one file, since each thread reads it; other packages stay external. */
 await build({
   ...shared,
   minify: true,

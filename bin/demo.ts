@@ -1,5 +1,5 @@
 /**
- * The demo of the README: a service with enclaves in this process, a verified call to it over HTTP, a lie of it
+ * The demo of the README: a service with enclaves in this process, a verified call over HTTP, and a lie that is
  * refused.
  */
 import { readFileSync } from "node:fs";
@@ -73,7 +73,7 @@ async function callTheService(lab: Lab): Promise<void> {
     `lab.setFault("${FAULT}"), one of ${FAULTS.length}: see \`bootproof lab --list-faults\`.`,
   );
   lab.setFault(FAULT);
-  // Another object: the boot proofs that the first one verified are remembered by it.
+  // A new object: the first one remembers the boot proofs that it verified.
   const refusal: unknown = await client
     .withVerification(lab.policy)
     .updateUserTag(rename)
@@ -87,7 +87,7 @@ async function callTheService(lab: Lab): Promise<void> {
   say(renderFailures(refusal.report, { color }).trimEnd());
 }
 
-/** Captured from a real deployment, by others. */
+/** Captured from a real deployment. */
 async function verifyCaptured(): Promise<void> {
   step(
     "4. Not software: evidence that was captured from a real deployment, on AWS Nitro hardware",

@@ -1,5 +1,4 @@
-/** What bin/build.mjs makes of src/page/browser.ts: known to the compiler before it is there. */
+/** The script that bin/build.mjs makes of src/page/browser.ts: declared before it exists. */
 declare module "bootproof/page/script" {
-  /** What runs in a page. */
   export const PAGE_SCRIPT: string;
 }

@@ -1,4 +1,4 @@
-/** The JSON Schemas that the package ships, for the build: of what reads policies, and of what makes reports. */
+/** The JSON Schemas that the package ships, for the build: from the tables that read policies and make reports. */
 import { policySchema } from "../src/appraise/policy.js";
 import type { JsonObject } from "../src/decode/json.js";
 import { reportSchema } from "../src/report/schema.js";

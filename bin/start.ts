@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * Starts the command. For the Node that built this package, V8's compiled form of it is in the package too (a code
- * cache), which saves a third of the start. V8 compares little more than the length of the source and its own version,
- * and runs a damaged cache. So one is used only where its SHA-256, together with the source's, is the one below; it
- * adds nothing to trust. Any other Node reads the source as always; none is written here, since a folder that others
- * can write to would decide what runs (`NODE_COMPILE_CACHE` is the user's own choice, and works).
+ * Starts the command. The package also has V8's compiled form of it (a code cache) for the Node version that built the
+ * package: it saves a third of the start. V8 itself checks little more than its version and the length of the source,
+ * and runs a damaged cache. So the cache is used only if the SHA-256 of it and the source is the one below: it adds
+ * nothing to trust. Any other Node reads the source. No cache is written here, since others may be able to write to its
+ * folder (`NODE_COMPILE_CACHE` is the user's own choice, and works).
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,16 +12,16 @@ import Module, { createRequire } from "node:module";
 import { join } from "node:path";
 import { Script } from "node:vm";
 
-/** From the build: which Node takes the cache, and the SHA-256 of the source followed by the cache. */
+/** From the build: the Node version of the cache, and the SHA-256 of the source followed by the cache. */
 declare const CODE_CACHE: { readonly node: string; readonly sha256: string };
-/** From the build, too: imports, from this folder. */
+/** From the build: imports, relative to this folder. */
 declare const bring: (name: string) => Promise<unknown>;
 
 const file = join(__dirname, "main.cjs");
 
 type Main = (importing: typeof bring) => void;
 
-/** What the file exports; null where this is another Node, or a file is missing, damaged or changed. */
+/** Null for another Node version, or if a file is missing, damaged or changed. */
 function compiled(): Main | null {
   const { version, versions, platform, arch } = process;
   if (CODE_CACHE.node !== [version, versions.v8, platform, arch].join(" ")) return null;

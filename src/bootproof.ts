@@ -1,22 +1,21 @@
-/** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
+/** The library's functions: verify, appraise, report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
-import { appraiseUnder } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
+import { copyInput } from "./decode/input.js";
 import {
-  type DecodedEvidence,
+  type CopiedEvidence,
   type Evidence,
   type NamedEvidence,
   type OptionsBesidePolicy,
   type VerifyOptions,
   type VerifySetting,
   copyDocument,
-  decodeEvidence,
+  copyEvidence,
   readOptions,
   readOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
 import { type VerdictAndReport, conclude } from "./report/conclude.js";
-import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
   type AppProofVerification,
@@ -25,7 +24,7 @@ import {
   type Verification,
   madeVerification,
 } from "./verification.js";
-import { type VerifiedActivity, checkActivity, usedFor } from "./verify/activity.js";
+import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
 import { checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
@@ -33,29 +32,32 @@ import { checkBootProofs } from "./verify/boot-proof.js";
 export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions } from "./inputs.js";
 
 /**
- * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it
- * against the policy (verify/README.md, appraise/README.md). Never throws for what is wrong with the
- * evidence: that is in the report, every failure of it. `requireVerified` makes an error of it. Throws TypeError
- * for calls that make no sense (no evidence, no policy, an option of a wrong type or name) and RangeError for more app
- * proofs than `MAX_APP_PROOFS`.
+ * Verifies boot proofs, app proofs and an activity, and compares them with the request and the policy
+ * (verify/README.md, appraise/README.md). Faults of the evidence are never thrown: the report has every failure, and
+ * `requireVerified` throws for it. Throws TypeError for an invalid call (no evidence, no policy, an option of a wrong
+ * type or name) and RangeError for more app proofs than `MAX_APP_PROOFS`.
+ * @example
+ * ```ts
+ * const policy = parsePolicy(await readFile("policy.json", "utf8"));
+ * const { report } = await verifyEvidence({ bootProofs: [bootProof], appProofs }, { policy, now: new Date() });
+ * ```
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
-  // Taken over before anything is awaited: what the caller does to its objects meanwhile changes nothing.
+  // Copied before the first await: later changes of the caller have no effect.
   return verifyUnder(evidence, readOptions(options));
 }
 
-/** {@link verifyEvidence} in two steps: takes over evidence and options at once, and verifies when it is called. */
+/** {@link verifyEvidence} in two steps: copies evidence and options now, and verifies when the result is called. */
 export function preparedVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
   const setting = readOptions(options);
-  const decoded = decodeEvidence(evidence, setting);
-  return () => verifyDecoded(decoded, setting);
+  const copied = copyEvidence(evidence, setting);
+  return () => verifyCopied(copied, setting);
 }
 
-/** How evidence is verified under a policy that came with it: in a bundle, or in a page. */
+/** A policy that came with the evidence, in a bundle or a page. */
 interface MakersPolicy {
   readonly policy: Policy;
   readonly options: OptionsBesidePolicy;
-  /** What the policy came in. */
   readonly code: "bundle" | "page";
 }
 
@@ -80,57 +82,59 @@ export async function verifyAttestationUnder(
 }
 
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
-  return verifyDecoded(decodeEvidence(evidence, setting), setting);
+  return verifyCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function verifyDecoded(evidence: DecodedEvidence, setting: VerifySetting): Promise<Verification> {
-  const { report, bootProofs, appProofs, activity } = await judgeDecoded(evidence, setting);
+async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): Promise<Verification> {
+  const { report, bootProofs, appProofs, activity } = await judgeCopied(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
 }
 
-/** What was judged, before there is a report of it. */
+/** The verdict on evidence, before its report is made. */
 export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "report"> {
-  /** Null: there is no policy. */
+  /** Null without a policy. */
   readonly appraisal: Appraisal | null;
 }
 
-/** {@link verifyEvidence} up to its verdict, under options that were taken over: the report is made on demand. */
+/** {@link verifyEvidence} up to its verdict, under copied options: the report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
-  return judgeDecoded(decodeEvidence(evidence, setting), setting);
+  return judgeCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function judgeDecoded(decoded: DecodedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
+async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
-  const boots = await checkBootProofs(decoded.bootProofs, context);
-  const apps = await checkAppProofs(decoded.appProofs, { boots: boots.checked, activity: decoded.activity }, context);
-  const activity = decoded.activity && checkActivity(decoded.activity, apps.verified, demandsOf(setting));
-  const appraisal = policy && appraiseUnder(boots.verified, apps.verified, policy, appraisalSetting(decoded, setting));
+  const decoded = copied.activity && (await decodeActivityInput(copied.activity));
+  const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
+  const boots = await checkBootProofs(copied.bootProofs, context);
+  const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
+  // No await from here to `recordUses`: of two concurrent verifications, the second must find the uses of the first.
+  const activity = decoded && decoded.check(apps.verified, demandsOf(setting));
+  const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
   const judgement = conclude({
     setting,
-    given: decoded.given,
-    checklists: [...boots.checklists, ...apps.checklists, ...(decoded.activity ? [decoded.activity.checklist] : [])],
-    pieces: piecesOf(verified, decoded),
+    given: copied.given,
+    checklists: [...boots.checklists, ...apps.checklists, ...(decoded ? [decoded.checklist] : [])],
+    pieces: piecesOf(verified, decoded !== null),
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
   });
-  // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
-  recordUses(judgement.verdict, activity, setting);
+  if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   return { ...judgement, ...verified, appraisal };
 }
 
 /**
- * Verifies one boot proof: {@link verifyEvidence} of it alone. It is all that is asked for, so that a policy's rules
- * about app proofs are not applied, unless `bootProofsOnly` is false.
+ * Verifies one boot proof, as {@link verifyEvidence} does. The policy's rules about app proofs are not applied, unless
+ * `bootProofsOnly` is false.
  */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
   const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, readOptions(options, true));
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
-/** Verifies one app proof under a boot proof, verified already or not: {@link verifyEvidence} of the two. */
+/** Verifies one app proof under a boot proof, which may be verified already, as {@link verifyEvidence} does. */
 export async function verifyAppProof(
   appProof: unknown,
   bootProof: unknown,
@@ -140,7 +144,7 @@ export async function verifyAppProof(
   return madeVerification({ report, appProof: appProofs[0]! });
 }
 
-/** Verifies app proofs, each under the one of the boot proofs whose key it names: {@link verifyEvidence} of them. */
+/** Verifies app proofs, each under the boot proof whose key it names, as {@link verifyEvidence} does. */
 export async function verifyAppProofs(
   appProofs: readonly unknown[],
   bootProofs: readonly unknown[],
@@ -150,8 +154,8 @@ export async function verifyAppProofs(
 }
 
 /**
- * Verifies an activity with the app proofs inside it: {@link verifyEvidence} of it and the boot proofs. Throws
- * TypeError for undefined, too: the boot proofs alone would be verified in its place.
+ * Verifies an activity with the app proofs inside it, as {@link verifyEvidence} does. Throws TypeError for undefined,
+ * too: otherwise only the boot proofs would be verified.
  */
 export async function verifyActivity(
   activity: unknown,
@@ -159,15 +163,15 @@ export async function verifyActivity(
   options: VerifyOptions,
 ): Promise<ActivityVerification> {
   if (activity === undefined) throw new TypeError("activity: none was given");
-  // An activity was given: whatever is claimed, something is claimed of it.
+  // With an activity, claims always include it.
   return (await verifyEvidence({ bootProofs, activity }, options)) as ActivityVerification;
 }
 
 /**
- * Verifies a bare attestation document, the COSE_Sign1 of any Nitro enclave, without the rules of QOS. Of a policy only
- * deployments of `kind` `nitro` match it, and its rules about app proofs are not applied, unless `bootProofsOnly` is
+ * Verifies a bare attestation document, the COSE_Sign1 of any Nitro enclave, without the rules of QOS. Only deployments
+ * of `kind` `nitro` match it, and the policy's rules about app proofs are not applied, unless `bootProofsOnly` is
  * false. Throws TypeError as {@link verifyEvidence} does, for anything but bytes (or a {@link NamedEvidence} of them),
- * and for what is asked of boot proofs and activities only.
+ * and for options that are about boot proofs or activities.
  */
 export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
@@ -177,7 +181,7 @@ export async function verifyAttestation(
   return madeVerification({ report: await report(), attestation });
 }
 
-/** What was judged of a bare document, before there is a report of it. */
+/** The verdict on a bare document, before its report is made. */
 interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification, "report"> {
   /** Null: there is no policy. */
   readonly appraisal: Appraisal | null;
@@ -194,14 +198,13 @@ export async function judgeDocument(
   const checked = await checkBareDocument(input.bytes, context);
   const { checklist, verified: attestation, validationTime } = checked;
   const appraisal =
-    policy &&
-    appraiseUnder([attestation], [], policy, {
+    policy?.appraise([attestation], [], {
       now: context.now,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
       hasActivity: false,
       names: new Map(),
-    });
+    }) ?? null;
 
   const judgement = conclude({
     setting,
@@ -215,18 +218,18 @@ export async function judgeDocument(
   return { ...judgement, attestation, appraisal };
 }
 
-/** What a policy pins is claimed only where the caller chose the policy. */
+/** Pins are claimed only if the caller chose the policy. */
 function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): Appraisal | null {
   return policyFrom === "caller" ? appraisal : null;
 }
 
-/** What an activity is held against. */
-function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof checkActivity>[2] {
+function demandsOf({ context, policy, uses }: VerifySetting): Parameters<DecodedActivity["check"]>[1] {
   return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
 function appraisalSetting(
-  { activity, given }: DecodedEvidence,
+  { given }: CopiedEvidence,
+  activity: DecodedActivity | null,
   { context, bootProofsOnly }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
@@ -239,16 +242,15 @@ function appraisalSetting(
   };
 }
 
-/** Every piece that has to be verified; without a boot proof nothing is. */
-function piecesOf(
-  { bootProofs, appProofs, activity }: Omit<Verification, "report">,
-  decoded: DecodedEvidence,
-): unknown[] {
-  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(decoded.activity ? [activity] : [])];
+function recordUses(
+  decoded: DecodedActivity | null,
+  activity: Verification["activity"],
+  { uses, context }: VerifySetting,
+): void {
+  if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
 }
 
-/** The app proofs of an activity that was not rejected stand for it from now on. */
-function recordUses(verdict: Verdict, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
-  if (verdict === "rejected" || activity === null) return;
-  uses?.record(activity.appProofs, usedFor(context.expectation, activity.activity));
+/** Every piece that must be verified; null, too, if there is no boot proof. */
+function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
+  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
 }

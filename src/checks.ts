@@ -1,24 +1,24 @@
-/** The checks: a row each. What renderers say of them beside that is in report/check-rows.ts. */
+/** The checks, one row each. report/check-rows.ts has what renderers need of each beside that. */
 import { cut, listed } from "./errors.js";
 
-/** What a check belongs to. Where what it needs cannot be read, the checks of a phase are skipped together. */
+/** The checks of a phase are skipped together where their input cannot be read. */
 type Phase = "input" | "document" | "path" | "manifest" | "binding" | "app-proof" | "activity" | "policy";
 
 interface CheckRow {
-  /** What it asserts when it passes. */
+  /** What is true when the check passes; the `detail` of a passed check by default. */
   readonly title: string;
   readonly phase: Phase;
-  /** It depends on the caller, too: it runs again for a boot proof that was verified before. */
+  /** It depends on the caller too: it runs again for a boot proof that was verified before. */
   readonly again?: true;
 }
 
-/** The ids are a public contract, and their order here is the order of every report. */
+/** The ids are a public contract. Their order is the order of every report. */
 const CHECKS = {
-  "boot.decode": { title: "the boot proof has every field, each of its type", phase: "input" },
+  "boot.decode": { title: "the boot proof has every field, of the right type", phase: "input" },
   "cose.structure": { title: "the attestation document is one strictly encoded COSE_Sign1", phase: "document" },
   "cose.algorithm": { title: "the protected header names ES384 and nothing else", phase: "document" },
   "cose.signature": { title: "the leaf certificate's key signed the document", phase: "document" },
-  "doc.structure": { title: "the attestation document keeps every rule of its format", phase: "document" },
+  "doc.structure": { title: "the attestation document follows every rule of its format", phase: "document" },
   "chain.anchor": {
     title: "the certificate path starts at a trust anchor of this verifier",
     phase: "path",
@@ -27,82 +27,81 @@ const CHECKS = {
   "chain.signature": { title: "each certificate is signed and named by the one above it", phase: "path" },
   "chain.algorithm": { title: "every key is P-384 and every signature ECDSA with SHA-384", phase: "path" },
   "chain.validity": { title: "every certificate is valid at the validation time", phase: "path", again: true },
-  "chain.constraints": { title: "every certificate is allowed its place in the path", phase: "path" },
-  "manifest.decode": { title: "the manifest is one of its declared version", phase: "manifest" },
-  "envelope.decode": { title: "the manifest envelope is one of its declared version", phase: "manifest" },
-  "envelope.manifest": { title: "the envelope approves this very manifest", phase: "manifest" },
+  "chain.constraints": { title: "every certificate may be at its place in the path", phase: "path" },
+  "manifest.decode": { title: "the manifest is valid in its declared version", phase: "manifest" },
+  "envelope.decode": { title: "the manifest envelope is valid in its declared version", phase: "manifest" },
+  "envelope.manifest": { title: "the envelope approves this manifest", phase: "manifest" },
   "envelope.approvals": { title: "enough members of the manifest set approved the manifest", phase: "manifest" },
   "envelope.shares": { title: "every share-set approval is valid", phase: "manifest" },
-  "bind.user-data": { title: "the document commits to this manifest", phase: "binding" },
+  "bind.user-data": { title: "the document's user data is the manifest's hash", phase: "binding" },
   "bind.pcrs": { title: "the measured image is the one the manifest names", phase: "binding" },
-  "bind.image": { title: "the measured image is the one that was given", phase: "binding", again: true },
+  "bind.image": { title: "the measured image is the one that the caller expects", phase: "binding", again: true },
   "bind.key": { title: "the document attests this ephemeral key", phase: "binding", again: true },
-  "bind.commitment": { title: "the enclave itself committed to manifest and key", phase: "binding" },
+  "bind.commitment": { title: "the enclave itself committed to this manifest and key", phase: "binding" },
   "bind.nonce": {
-    title: "the document carries the nonce that was asked for, and none where none was",
+    title: "the document carries the nonce of the request, and none if the request had none",
     phase: "binding",
     again: true,
   },
   "mode.debug": { title: "neither the enclave nor the application runs in debug mode", phase: "binding", again: true },
-  "app.decode": { title: "the app proof has every field, each of its type", phase: "app-proof" },
+  "app.decode": { title: "the app proof has every field, of the right type", phase: "app-proof" },
   "app.signature": { title: "the ephemeral key signed the payload", phase: "app-proof" },
-  "app.key": { title: "the key is the one that a verified boot proof attests", phase: "app-proof" },
+  "app.key": { title: "a verified boot proof attests the key", phase: "app-proof" },
   "app.payload": { title: "the payload is strict JSON of its type", phase: "app-proof" },
   "app.time": {
     title: "the payload was made after the boot, not before the request, and not in the future",
     phase: "app-proof",
   },
   "app.request": {
-    title: "the proof speaks of the organization and addresses that were asked for",
+    title: "the proof is about the organization and addresses of the request",
     phase: "app-proof",
   },
-  "activity.decode": { title: "the activity is one, and carries app proofs", phase: "activity" },
-  "activity.request": { title: "the activity is the answer to what was asked", phase: "activity" },
-  "activity.claims": { title: "what the app proofs say agrees with the activity", phase: "activity" },
+  "activity.decode": { title: "the activity is well-formed and carries app proofs", phase: "activity" },
+  "activity.request": { title: "the activity matches the request", phase: "activity" },
+  "activity.claims": { title: "the app proofs agree with the activity", phase: "activity" },
   "activity.coverage": { title: "every address in the result is backed by an app proof", phase: "activity" },
   "policy.scope": {
-    title: "the deployment that matched says which image runs, which application, and whose it is",
+    title: "the deployment that matched pins image, application and operator",
     phase: "policy",
   },
-  "policy.deployment": { title: "the enclave is a deployment that the policy pins", phase: "policy" },
-  "policy.pcrs": { title: "the measurements are pinned ones", phase: "policy" },
-  "policy.manifest-hash": { title: "the manifest is a pinned one", phase: "policy" },
-  "policy.pivot": { title: "the application binary is a pinned one", phase: "policy" },
+  "policy.deployment": { title: "the enclave matches a deployment of the policy", phase: "policy" },
+  "policy.pcrs": { title: "the measurements are pinned", phase: "policy" },
+  "policy.manifest-hash": { title: "the manifest is pinned", phase: "policy" },
+  "policy.pivot": { title: "the application binary is pinned", phase: "policy" },
   "policy.workloads": { title: "the workloads are the pinned ones, each with its digest", phase: "policy" },
   "policy.args": { title: "the application's arguments and environment are the pinned ones", phase: "policy" },
-  "policy.namespace": { title: "the namespace is a pinned one", phase: "policy" },
+  "policy.namespace": { title: "the namespace is pinned", phase: "policy" },
   "policy.nonce": { title: "the manifest is not older than the pinned one", phase: "policy" },
-  "policy.quorum-key": { title: "the quorum key is a pinned one", phase: "policy" },
+  "policy.quorum-key": { title: "the quorum key is pinned", phase: "policy" },
   "policy.manifest-set": { title: "the manifest set is the pinned one", phase: "policy" },
   "policy.share-set": { title: "the share set is the pinned one", phase: "policy" },
   "policy.user-data": { title: "the document's user data is pinned", phase: "policy" },
   "policy.public-key": { title: "the document's public key is pinned", phase: "policy" },
   "policy.commitment": { title: "the commitment is of the pinned kind", phase: "policy" },
-  "policy.labels": { title: "the service labels the deployment as pinned", phase: "policy" },
+  "policy.labels": { title: "the service's labels are the pinned ones", phase: "policy" },
   "policy.age": { title: "the boot proof is not older than the policy allows", phase: "policy" },
-  "policy.app-proof": { title: "the app proofs are what the policy asks for", phase: "policy" },
+  "policy.app-proof": { title: "the app proofs meet the rules of the policy", phase: "policy" },
 } as const satisfies Record<string, CheckRow>;
 
 export type CheckId = keyof typeof CHECKS;
 
 export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECKS) as readonly CheckId[];
 
-/** Whether it is the id of a check. */
 export function isCheckId(value: unknown): value is CheckId {
   return typeof value === "string" && Object.hasOwn(CHECKS, value);
 }
 
-/** What each check asserts when it passes. */
+/** What is true when each check passes. */
 export const CHECK_TITLES = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECKS[id].title]),
 ) as { readonly [Id in CheckId]: (typeof CHECKS)[Id]["title"] };
 
-/** The checks of the phases, in report order. */
+/** In report order. */
 export function checksOf(...phases: readonly Phase[]): readonly CheckId[] {
   return CHECK_IDS.filter((id) => phases.includes(CHECKS[id].phase));
 }
 
-/** Whether it runs again for a boot proof that was verified before. */
+/** Whether the check runs again for a boot proof that was verified before. */
 export function runsAgain(id: CheckId): boolean {
   const row: CheckRow = CHECKS[id];
   return row.again === true;
@@ -112,52 +111,47 @@ const POSITIONS = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id, index) => [id, index]),
 ) as Readonly<Record<CheckId, number>>;
 
-/** Of the checks that hold evidence against a policy. */
+/** The checks that compare evidence with a policy. */
 export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
 
-/** `pass`; `fail`; `warn`: worth a person's look, changes no verdict; `skip`: could not be asked, `detail` says why. */
+/** `warn`: a person should look at it; the verdict does not change. `skip`: it could not run, `detail` says why. */
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
 
 export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "policy";
 
-/** One check's answer. `expected` and `actual` are there where two values were compared. */
+/** The result of one check. `expected` and `actual` are present where two values were compared. */
 export interface Check {
   readonly id: CheckId;
   readonly subject: CheckSubject;
-  /** Of a check whose subject is `policy`: the boot proof that was held against the policy. */
+  /** Of a check whose subject is `policy`: the boot proof that was compared with the policy. */
   readonly about?: CheckSubject;
-  /** The caller's name of the piece that it is about, such as the file's. */
+  /** The caller's name of the piece that the check is about, such as a file name. */
   readonly name?: string;
   readonly status: CheckStatus;
   readonly detail: string;
   readonly expected?: string;
-  /** Also of a check that passed: the value that is as it has to be. */
+  /** Also of a check that passed: the value that is right. */
   readonly actual?: string;
-  /**
-   * Of a failed check: what a person does about it. Until there is a report, the id of a check stands for the usual
-   * advice of that check.
-   */
+  /** Of a failed check: what to do. Before there is a report, the id of a check takes the place of its usual advice. */
   readonly advice?: string;
-  /** Of a failed check: the evidence is older than the policy allows, and nothing else is wrong with it here. */
+  /** Of a failed check: it failed only because the evidence is older than the policy allows. */
   readonly stale?: true;
 }
 
 /**
- * `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it; in quotes what could be more than a name and
- * its place in a list.
+ * `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. A name with unusual characters is in quotes.
  */
 export function subjectLabel(subject: CheckSubject, name: string | null | undefined): string {
   if (name === null || name === undefined) return subject;
   return `${subject} = ${/^[\w./@+-]{1,80}(?:\[\d{1,4}\])?$/.test(name) ? name : JSON.stringify(cut(name, MAX_NAME))}`;
 }
 
-/** Characters of a detail, and of a compared value: evidence chooses what they quote. */
+/** Characters: details and compared values quote evidence of any length. */
 const MAX_DETAIL = 4096;
 const MAX_COMPARED = 8192;
 const MAX_FAILURE = 1000;
 const MAX_NAME = 80;
 
-/** The failed checks in one line: the first of many. */
 function failureText(checks: readonly Check[]): string {
   const failed = checks.filter((check) => check.status === "fail");
   return listed(
@@ -168,7 +162,7 @@ function failureText(checks: readonly Check[]): string {
   );
 }
 
-/** That evidence is rejected, in one line: what is only too old is told from what is wrong. */
+/** The rejection in one line, stale apart from wrong. */
 export function rejectedText({
   checks,
   stale,
@@ -176,41 +170,37 @@ export function rejectedText({
   readonly checks: readonly Check[];
   readonly stale: boolean;
 }): string {
-  const word = stale ? "rejected, stale: the evidence is genuine, and older than the policy allows" : "rejected";
+  const word = stale ? "rejected, stale: the evidence is genuine, but older than the policy allows" : "rejected";
   return `${word}: ${failureText(checks)}`;
 }
 
-/** The compared values of a failed check, as text. */
 export interface Comparison {
   readonly expected: string;
   readonly actual: string;
 }
 
-/** What an answer may say beside its detail. */
+/** Optional members of a failed check. */
 export type AnswerFacts = Partial<Comparison> & { readonly advice?: string | undefined } & Pick<Check, "stale">;
 
-/** The answers about one subject, at most one for each id, in the order of the table. */
+/** The results for one subject, at most one for each id, in the order of the table. */
 export class Checklist {
   readonly subject: CheckSubject;
   readonly #about: CheckSubject | null;
-  /** By position in the table. */
-  readonly #answers = new Array<Check | undefined>(CHECK_IDS.length);
+  readonly #checks = new Array<Check | undefined>(CHECK_IDS.length);
 
-  /** `about`: the piece that was held against the subject, where one subject has several lists. */
+  /** `about`: the piece that was compared with the subject, where one subject has several lists. */
   constructor(subject: CheckSubject, about: CheckSubject | null = null) {
     this.subject = subject;
     this.#about = about;
   }
 
-  /**
-   * Each answers whether what was asked holds, for whoever makes a fact of it: no fact is read back out of a status.
-   */
+  /** The methods return whether the check passed, so that no caller reads that back out of a status. */
   pass(id: CheckId, detail: string = CHECKS[id].title, actual?: string): true {
     this.#set(id, "pass", detail, actual === undefined ? {} : { actual });
     return true;
   }
 
-  /** Without advice of its own the usual one of the check. */
+  /** Without advice of its own, the usual advice of the check. */
   fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
     this.#set(id, "fail", detail, { ...facts, advice: facts.advice ?? id });
     return false;
@@ -226,26 +216,26 @@ export class Checklist {
     return false;
   }
 
-  /** `fail` with all the reasons at once, or `pass` where there is none. */
+  /** `fail` with all the reasons at once, or `pass` where there are none. */
   conclude(id: CheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
     return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), facts);
   }
 
-  /** `skip` for those of the ids that have no answer yet. */
+  /** `skip` for each id that has no result yet. */
   skipRest(ids: readonly CheckId[], reason: string): void {
     for (const id of ids) if (this.status(id) === undefined) this.skip(id, reason);
   }
 
-  /** Takes over the answers of an earlier list, about the same evidence. */
+  /** Copies the results of an earlier list, about the same evidence. */
   adopt(checks: readonly Check[]): void {
     for (const check of checks) {
-      this.#answers[POSITIONS[check.id]] =
+      this.#checks[POSITIONS[check.id]] =
         check.subject === this.subject ? check : Object.freeze({ ...check, subject: this.subject });
     }
   }
 
   answer(id: CheckId): Check | undefined {
-    return this.#answers[POSITIONS[id]];
+    return this.#checks[POSITIONS[id]];
   }
 
   status(id: CheckId): CheckStatus | undefined {
@@ -258,16 +248,16 @@ export class Checklist {
     return list;
   }
 
-  /** Adds the answers to a list, in their order: of several subjects, without a list of each. */
+  /** Appends the results in their order, without an intermediate list. */
   appendTo(list: Check[]): void {
-    for (const check of this.#answers) if (check !== undefined) list.push(check);
+    for (const check of this.#checks) if (check !== undefined) list.push(check);
   }
 
   #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {
-    if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
+    if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} has two results`);
     const { expected, actual, advice, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
     const shown = cut(detail, MAX_DETAIL);
-    // Member by member: most checks have the first four alone, and each verification makes dozens of them.
+    // Member by member, for speed: each verification makes dozens of checks, most with the first four members only.
     const check: { -readonly [Name in keyof Check]: Check[Name] } =
       this.#about === null
         ? { id, subject: this.subject, status, detail: shown }
@@ -276,6 +266,6 @@ export class Checklist {
     if (actual !== undefined) check.actual = cut(actual, MAX_COMPARED);
     if (advice !== undefined) check.advice = advice;
     if (stale === true) check.stale = stale;
-    this.#answers[POSITIONS[id]] = Object.freeze(check);
+    this.#checks[POSITIONS[id]] = Object.freeze(check);
   }
 }

@@ -1,16 +1,11 @@
-/**
- * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
- */
-import { isPolicy } from "./appraise/parsed-policy.js";
-import { type PlainPolicy, plainPolicy } from "./appraise/plain-policy.js";
+/** Copies the inputs of callers: later changes to their objects have no effect. Unknown options are refused. */
+import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
-import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
+import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type InputCopy, copyInput, copyPlain, ownMembers, ownOptions } from "./decode/input.js";
-import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
-import { type DecodedAppProof, decodeAppProofInput } from "./verify/app-proof.js";
+import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
@@ -18,56 +13,54 @@ import { type Fault, MalformedError, listed } from "./errors.js";
 import { type Expectation, type Expected, expectationOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
-import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem, isAwsNitroRoot } from "./verify/trust-anchor.js";
+import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
 
 /**
- * In place of a policy: accept any genuine enclave, of anybody, running anything. The verdict is then `authentic` at
- * best, and proves no more than that the evidence agrees with itself.
+ * In place of a policy: accepts any genuine enclave, whatever it runs and whoever owns it. The verdict is then
+ * `authentic` at best: the evidence is consistent, and from some Nitro enclave.
  */
 export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
 
 export interface VerifyOptions {
-  /** What the caller pins; or, in so many words, {@link NO_POLICY_ANY_ENCLAVE}. */
+  /** From `parsePolicy`; or, explicitly, {@link NO_POLICY_ANY_ENCLAVE}. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  /** The present, by which ages are counted and the future told from the past. */
+  /** The present, for ages and for documents from the future. */
   readonly now: Date;
-  /** The moment certificates are held against. Default: `document`, the document's own signed time. */
+  /** The time at which certificates must be valid. Default: `document`, the document's signed time. */
   readonly at?: "document" | "now" | Date;
-  /** Only without a policy of the caller's, which names its own. Default: AWS Nitro Enclaves Root G1 alone. */
+  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
   readonly trustAnchors?: readonly TrustAnchor[];
   /**
-   * By index, 48 bytes each: the PCRs of an image of the caller's own (`measureImage` answers them), which each
-   * document has to attest, whatever the policy says.
+   * PCRs by index, 48 bytes each, as `measureImage` returns them: each document must attest them, in addition to the
+   * policy.
    */
   readonly measurements?: Readonly<Record<number, Uint8Array>>;
-  /** The ephemeral key that was asked for, 130 bytes: each boot proof has to attest it. */
+  /** The requested ephemeral key, 130 bytes: each boot proof must attest it. */
   readonly ephemeralKey?: Uint8Array;
-  /** The nonce that was asked for: each document has to carry it. Without one no boot proof may carry any. */
+  /** The requested nonce: each document must carry it. Without this option, no boot proof may carry one. */
   readonly nonce?: Uint8Array;
   /**
-   * What was asked: the activity, and the app proofs, have to be the answer to it. Without it the report leaves that
-   * open. Throws TypeError where boot proofs alone are verified: they cannot answer it.
+   * The request: activity and app proofs must match it. Without it the report leaves open whose they are. TypeError if
+   * only boot proofs are verified, which say nothing of requests.
    */
   readonly expected?: Expected;
-  /** Let debug mode pass with a warning, also where the policy does not. */
+  /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
   /**
-   * Only boot proofs are asked for: the policy's rules about app proofs are not applied, and the report says so. For
-   * the caller to say, before any evidence is there: a service can leave app proofs out. Goes with neither app proofs
-   * nor an activity. Default: false; of `verifyBootProof` and `verifyAttestation`, which ask for no more, true.
+   * Only boot proofs were requested: the policy's rules about app proofs are not applied, and the report lists them.
+   * The caller decides this before evidence arrives, since a service can leave app proofs out. Excludes app proofs and
+   * an activity. Default: false; true for `verifyBootProof` and `verifyAttestation`.
    */
   readonly bootProofsOnly?: boolean;
-  /** Remembers valid signatures from one verification to the next: pass the same one to make later ones cheaper. */
+  /** Remembers valid signatures: pass the same one to each verification to make later ones cheaper. */
   readonly cache?: SignatureCache;
-  /** Remembers what each app proof stood for: pass the same one, and no app proof stands for two activities. */
+  /** Remembers the activity of each app proof: pass the same one, and no app proof is accepted for two activities. */
   readonly uses?: AppProofUses;
 }
 
-/** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence} of it. */
+/** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence}. */
 export interface Evidence {
-  /**
-   * Bare, or as `{"bootProof": …}`; or verified already. Where there is none, nothing can be verified: all is rejected.
-   */
+  /** Bare, as `{"bootProof": …}`, or a `VerifiedBootProof`. Without one everything is rejected. */
   readonly bootProofs: readonly unknown[];
   readonly appProofs?: readonly unknown[];
   /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
@@ -82,17 +75,17 @@ interface PieceFacts {
 
 const FACT_NAMES: Readonly<Record<keyof PieceFacts, true>> = { bytes: true, ephemeralKey: true, latestOf: true };
 
-/** A piece of evidence with what the caller knows of it; the report names it so. */
+/** A piece of evidence with its name, which the report shows, and how it was requested. */
 export class NamedEvidence {
-  /** Such as the file's. Null: none. */
+  /** For example a file's name. */
   readonly name: string | null;
   /** JSON text, its bytes, or the parsed value; or a {@link VerifiedBootProof}. */
   readonly value: unknown;
-  /** As they were given, where the value was parsed from them. */
+  /** The original bytes, if the value was parsed from them. */
   readonly bytes: Uint8Array | null;
-  /** Of a boot proof: the key that this one was asked for by, 130 bytes. */
+  /** Of a boot proof: the ephemeral key by which it was requested, 130 bytes. */
   readonly ephemeralKey: Uint8Array | null;
-  /** Of a boot proof: the application whose newest one was asked for. That it is so is the service's word. */
+  /** Of a boot proof: the application whose newest one was requested. The service chose it: this is not verified. */
   readonly latestOf: string | null;
 
   constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
@@ -107,7 +100,7 @@ export class NamedEvidence {
   }
 }
 
-/** A {@link NamedEvidence} of values and bytes that no caller holds: many pieces of one file share them. */
+/** A {@link NamedEvidence} without copies, for values and bytes that no caller holds: pieces of a file share them. */
 export function namedSharing(
   name: string | null,
   value: unknown,
@@ -116,46 +109,38 @@ export function namedSharing(
   return Object.assign(new NamedEvidence(name, null, facts), { value, bytes });
 }
 
-/** Options that are plain data as they are. */
-const PLAIN = [
-  "now",
-  "at",
-  "measurements",
-  "ephemeralKey",
-  "nonce",
-  "expected",
-  "allowDebug",
-  "bootProofsOnly",
-] as const;
-
-/** The options of a verification as plain data, which another copy of this package takes, too; see VerifyOptions. */
-export interface PlainOptions extends Pick<VerifyOptions, (typeof PLAIN)[number]> {
-  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, any genuine enclave of anybody. */
-  readonly policy: PlainPolicy | "bundle" | null;
-  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
+/** The options of one verification, copied and read. */
+export interface VerifySetting {
+  /** Null: none, so any genuine enclave passes. */
+  readonly policy: ParsedPolicy | null;
+  /** `maker`: the policy came with the evidence, so the verdict is `authentic` at best. */
+  readonly policyFrom: "caller" | "maker";
+  readonly context: BootProofContext;
+  readonly wantedKeys: readonly WantedKey[];
+  readonly uses: AppProofUses | null;
+  readonly bootProofsOnly: boolean;
 }
 
-/**
- * The options as plain data; of a policy that is undefined, the bundle's. What is remembered from one verification to
- * the next is left out. Throws TypeError for a policy that was given as a value.
- */
-export function plainOptions(
-  options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
-): PlainOptions {
-  const own = ownMembers(options, OPTION_NAMES);
-  const { policy, trustAnchors } = own;
-  const given = PLAIN.filter((name) => own[name] !== undefined).map((name) => [name, copyPlain(own[name])]);
-  const plain = Object.fromEntries(given) as Pick<VerifyOptions, (typeof PLAIN)[number]>;
-  const anchors = trustAnchors?.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) }));
-  return { ...plain, policy: plainPolicyOf(policy), ...(anchors && { trustAnchors: anchors }) };
+/** A piece of evidence, and its subject in reports. */
+export interface InputPiece {
+  readonly subject: CheckSubject;
+  readonly piece: NamedEvidence;
 }
 
-function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
-  if (policy === undefined) return "bundle";
-  return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
+/** Evidence; or a bare attestation document, with or without a name. */
+export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
+
+/** The evidence of one verification, copied. */
+export interface CopiedEvidence {
+  readonly bootProofs: readonly BootProofInput[];
+  /** Without those inside the activity. */
+  readonly appProofs: readonly InputCopy[];
+  readonly activity: InputCopy | null;
+  readonly given: readonly InputPiece[];
 }
 
-const PLAIN_NAMES: Readonly<Record<keyof PlainOptions, true>> = {
+/** The names of all options. */
+export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   policy: true,
   now: true,
   at: true,
@@ -166,54 +151,19 @@ const PLAIN_NAMES: Readonly<Record<keyof PlainOptions, true>> = {
   expected: true,
   allowDebug: true,
   bootProofsOnly: true,
+  cache: true,
+  uses: true,
 };
-
-/** A copy of options that are plain data. Throws TypeError as {@link ownOptions} does. */
-export function ownPlainOptions(options: PlainOptions): PlainOptions {
-  return copyPlain(ownOptions("options", options, PLAIN_NAMES));
-}
-
-/** The options of one verification, taken over. */
-export interface VerifySetting {
-  /** Null: none, any enclave of anybody. */
-  readonly policy: Policy | null;
-  /** Of a policy that came with the evidence its maker: the verdict is then `authentic` at best. */
-  readonly policyFrom: "caller" | "maker";
-  readonly context: BootProofContext;
-  readonly wantedKeys: readonly WantedKey[];
-  readonly uses: AppProofUses | null;
-  readonly bootProofsOnly: boolean;
-}
-
-/** A piece of evidence as it was given, and what reports call it. */
-export interface InputPiece {
-  readonly subject: CheckSubject;
-  readonly piece: NamedEvidence;
-}
-
-/** What a verification is of: evidence; or a bare attestation document, with a name or without. */
-export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
-
-/** The evidence of one verification, taken over. */
-export interface DecodedEvidence {
-  readonly bootProofs: readonly BootProofInput[];
-  readonly appProofs: readonly DecodedAppProof[];
-  readonly activity: DecodedActivity | null;
-  readonly given: readonly InputPiece[];
-}
-
-/** The names of all options. */
-export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = { ...PLAIN_NAMES, cache: true, uses: true };
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
 /**
- * Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another.
- * `asksForOne`: the call itself asks for a boot proof or a document, and no more.
+ * Copies and reads options. Throws TypeError for an option of a wrong type or name, or one that contradicts another.
+ * `isOnlyOne`: the call verifies one boot proof or document, so `bootProofsOnly` is true by default.
  */
-export function readOptions(given: VerifyOptions, asksForOne = false): VerifySetting {
+export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySetting {
   const options = ownVerifyOptions(given);
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
-  const bootProofsOnly = readSwitch(options, "bootProofsOnly", asksForOne);
+  const bootProofsOnly = readSwitch(options, "bootProofsOnly", isOnlyOne);
   const allowDebug = readSwitch(options, "allowDebug", false);
   const policy = readPolicy(options);
   const context = {
@@ -230,21 +180,21 @@ export function readOptions(given: VerifyOptions, asksForOne = false): VerifySet
   return { policy, policyFrom: "caller", context, wantedKeys, uses: readUses(options.uses), bootProofsOnly };
 }
 
-/** Options beside a policy that came with the evidence. */
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 
 /**
- * Options under a policy that came with the evidence. Such a policy may only tighten: trust anchors and debug mode are
- * the caller's. Throws as {@link readOptions} does, and {@link MalformedError} (`code`) for a policy that loosens.
+ * Reads options under a policy that came with the evidence. It may only tighten: only the caller can allow other trust
+ * anchors or debug mode. Throws as {@link readOptions} does, and {@link MalformedError} (`code`) for one that loosens.
  */
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
+  requireParsed(policy);
   const faults = looseningFaults(policy, own);
   if (faults.length > 0) throw new MalformedError(code, faults);
   return { ...readOptions(own), policy, policyFrom: "maker" };
 }
 
-/** What a policy that came with the evidence loosens, and the caller's options do not. */
+/** What the policy allows and the caller's options do not. */
 function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBesidePolicy): Fault[] {
   const others = policy.trustAnchors.filter((anchor) => !isAwsNitroRoot(anchor)).map(({ name }) => name);
   return [
@@ -257,10 +207,10 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
   ];
 }
 
-const ONLY_CALLER = "the policy came with the evidence and may only tighten; the caller alone can allow this";
+const ONLY_CALLER = "the policy came with the evidence, and only the caller can allow this";
 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
-  if (isPolicy(options))
+  if (ParsedPolicy.is(options))
     throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
   return ownOptions("options", options, OPTION_NAMES);
 }
@@ -271,12 +221,16 @@ function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly
   return value;
 }
 
-function readPolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
+function readPolicy({ policy, trustAnchors }: VerifyOptions): ParsedPolicy | null {
   if (policy === NO_POLICY_ANY_ENCLAVE) return null;
-  if (!isPolicy(policy))
-    throw new TypeError("options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE");
+  requireParsed(policy);
   if (trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
   return policy;
+}
+
+function requireParsed(policy: unknown): asserts policy is ParsedPolicy {
+  if (!ParsedPolicy.is(policy))
+    throw new TypeError("options.policy: a policy from parsePolicy wanted, or NO_POLICY_ANY_ENCLAVE");
 }
 
 function readNow(now: unknown): Date {
@@ -305,18 +259,18 @@ function wantedKey(key: Uint8Array): WantedKey {
   return { what: "the key that was asked for", key };
 }
 
-/** Decoded anew from a copy, so that what they are is not changed meanwhile. */
+/** Decoded again from a copy, so that later changes have no effect. */
 function readAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
   if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
   const copies = copyPlain(anchors);
   const isGood =
     Array.isArray(copies) &&
     copies.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
-  if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
+  if (!isGood) throw new TypeError("trustAnchors: a list of anchors from parseTrustAnchor wanted");
   return copies.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(certificate.der) }));
 }
 
-/** Of none there would be nothing to ask, and nobody would be told. */
+/** An empty object would silently check nothing, so it is refused. */
 function readMeasurements(measurements: unknown): VerifyContext["measurements"] {
   if (measurements === undefined) return null;
   if (typeof measurements !== "object" || measurements === null || measurements instanceof Uint8Array)
@@ -327,11 +281,11 @@ function readMeasurements(measurements: unknown): VerifyContext["measurements"] 
       throw new TypeError(`measurements.${name}: ${PCR_LENGTH} bytes wanted, as a Uint8Array`);
     return [Number(name), new Uint8Array(value)];
   });
-  if (entries.length === 0) throw new TypeError("measurements: empty: leave it away where no image is asked for");
+  if (entries.length === 0) throw new TypeError("measurements: empty; omit it to check no image");
   return new Map(entries);
 }
 
-/** Whether it is the index of a PCR, as a member of an object is called by it. */
+/** Whether a member name is the index of a PCR. */
 export function isPcrIndex(name: string): boolean {
   return /^(?:[12]?\d|3[01])$/.test(name);
 }
@@ -349,9 +303,11 @@ function isInstant(value: unknown): value is Date {
 const EVIDENCE_WANTED =
   "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
 
-type EvidenceLists = Evidence & { readonly appProofs: readonly unknown[] };
+/** Total: a member that is missing here would be dropped silently. */
+type EvidenceLists = Readonly<Record<keyof Evidence, unknown>> &
+  Readonly<Record<"bootProofs" | "appProofs", readonly unknown[]>>;
 
-/** The members of evidence, each read once. Throws TypeError for what is none, and says what was probably meant. */
+/** The members of evidence, each read once. Throws TypeError for invalid evidence, with a suggestion. */
 export function evidenceMembers(evidence: Evidence): EvidenceLists {
   return evidenceLists(ownEvidence(evidence));
 }
@@ -376,10 +332,10 @@ function listOf(one: string, value: unknown): readonly unknown[] {
 }
 
 /**
- * Takes over evidence. Throws TypeError where it is none, or where something is expected of what is not there;
- * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
+ * Copies evidence. Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError
+ * for more than {@link MAX_APP_PROOFS} app proofs.
  */
-export function decodeEvidence(evidence: Evidence, setting: VerifySetting): DecodedEvidence {
+export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity } = evidenceLists(own);
@@ -389,22 +345,19 @@ export function decodeEvidence(evidence: Evidence, setting: VerifySetting): Deco
     throw new TypeError("no evidence was given");
   if (activity === undefined) requireAnswerable(context.expectation, appProofs.length);
   const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
-  const decodedActivity = whole.map(({ piece }) => decodeActivityInput(copyInput(piece.value)))[0] ?? null;
-  const inputs = [...apps.map(({ piece }) => piece.value), ...(decodedActivity?.value.appProofs ?? [])];
   return {
     bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
-    appProofs: decodeAppProofs(inputs),
-    activity: decodedActivity,
+    appProofs: apps.map(({ piece }) => copyInput(piece.value)),
+    activity: whole.map(({ piece }) => copyInput(piece.value))[0] ?? null,
     given: [...boots, ...apps, ...whole],
   };
 }
 
-/** An empty list, too: a caller who passes on what a service returned asks for what it may have left out. */
+/** Refuses an empty list too: the service may have emptied it. */
 function refuseMore(evidence: Evidence, expectation: Expectation | null): void {
   for (const name of ["appProofs", "activity"] as const)
-    if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
-  if (expectation !== null)
-    throw new TypeError("expected: only boot proofs are verified here: app proofs or an activity could answer it");
+    if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: not allowed with bootProofsOnly`);
+  if (expectation !== null) throw new TypeError("expected: not allowed where only boot proofs are verified");
 }
 
 function inputParts({ bootProofs, appProofs, activity }: EvidenceLists): {
@@ -424,7 +377,7 @@ export function isDocument(evidence: EvidenceInput): evidence is NamedEvidence |
   return evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
 }
 
-/** The pieces of it, in the order in which a report has them; the app proofs inside an activity are none. */
+/** The pieces in report order, without the app proofs inside an activity. */
 export function inputPieces(evidence: EvidenceInput): readonly InputPiece[] {
   if (isDocument(evidence)) return [given("boot[0]", evidence)];
   const { boots, apps, whole } = inputParts(evidenceMembers(evidence));
@@ -440,32 +393,25 @@ function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: read
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
 }
 
-function decodeAppProofs(inputs: readonly unknown[]): DecodedAppProof[] {
-  const budget = { left: MAX_PAYLOADS_VALUES };
-  return inputs.map((input, index) => decodeAppProofInput(copyInput(input), `app[${index}]`, budget));
-}
-
 /**
- * Without an activity nothing could answer what is expected of one; without app proofs either, nothing at all. Throws
- * TypeError: what is expected would silently not be checked. An address that no app proof backs is a failed check.
+ * Throws TypeError for an expectation that the evidence cannot be checked against: it would silently not be checked.
+ * Missing addresses are a failed check instead.
  */
 function requireAnswerable(expectation: Expectation | null, appProofs: number): void {
   if (expectation === null) return;
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
-  if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
+  if (name !== undefined) throw new TypeError(`expected.${name}: about an activity, and there is none`);
   if (appProofs === 0 && expectation.addresses === null)
-    throw new TypeError("expected: boot proofs alone cannot answer it: app proofs or an activity wanted");
+    throw new TypeError("expected: app proofs or an activity wanted, not boot proofs alone");
 }
 
-/**
- * Takes over a bare attestation document. Throws TypeError for anything but bytes, and for what no document answers.
- */
+/** Copies a bare attestation document. Throws TypeError for anything but bytes, and for options of other evidence. */
 export function copyDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,
 ): { readonly bytes: Uint8Array; readonly given: InputPiece } {
-  if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
-  if (context.expectation !== null) throw new TypeError("expected: asked of activities and app proofs only");
+  if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: for boot proofs only");
+  if (context.expectation !== null) throw new TypeError("expected: for activities and app proofs only");
   const { subject, piece } = given("boot[0]", document);
   if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
   return { bytes: new Uint8Array(piece.value), given: { subject, piece } };

@@ -1,4 +1,4 @@
-/** What verifications answer, and how it is demanded of them that they are good. */
+/** The results of verifications, and the functions that require a good one. */
 import { type Check, rejectedText } from "./checks.js";
 import { type ActivityReport, type Report, type Verdict, isMadeReport } from "./report/report.js";
 import type { VerifiedActivity } from "./verify/activity.js";
@@ -6,16 +6,16 @@ import type { VerifiedAppProof } from "./verify/app-proof.js";
 import type { VerifiedAttestation } from "./verify/attestation.js";
 import type { VerifiedBootProof } from "./verify/boot-proof.js";
 
-/** The report, and what was verified: one entry for each piece of evidence, null where it was rejected. */
+/** The report, and an entry for each piece of evidence: null if it was rejected. */
 export interface Verification {
   readonly report: Report;
   readonly bootProofs: readonly (VerifiedBootProof | null)[];
   readonly appProofs: readonly (VerifiedAppProof | null)[];
-  /** Null also where none was given. */
+  /** Null also if there was none. */
   readonly activity: VerifiedActivity | null;
 }
 
-/** The verification of an activity: there is one, or it was rejected. */
+/** The verification of an activity: null only if it was rejected. */
 export interface ActivityVerification extends Verification {
   readonly report: ActivityReport;
 }
@@ -37,7 +37,7 @@ export interface AttestationVerification {
 
 export type AnyVerification = Verification | BootProofVerification | AppProofVerification | AttestationVerification;
 
-/** What each member is where the verdict is `Passed`: nothing was rejected then, and something is claimed. */
+/** The members under the verdict `Passed`: no piece is null, and there are claims. */
 interface Whole<V extends AnyVerification, Passed extends Verdict> {
   readonly report: V["report"] & { readonly verdict: Passed; readonly claims: NonNullable<V["report"]["claims"]> };
   readonly bootProofs: readonly VerifiedBootProof[];
@@ -48,28 +48,34 @@ interface Whole<V extends AnyVerification, Passed extends Verdict> {
   readonly attestation: VerifiedAttestation;
 }
 
-/** A verification that was not rejected: no piece of it is null. */
 type Accepted<V extends AnyVerification, Passed extends Verdict> = {
   readonly [Name in keyof V]: Name extends keyof Whole<V, Passed> ? Whole<V, Passed>[Name] : V[Name];
 };
-/** What {@link requireVerified} lets pass. */
+/** The result of {@link requireVerified}. */
 export type Verified<V extends AnyVerification> = Accepted<V, "verified">;
-/** What {@link requireAuthentic} lets pass. */
+/** The result of {@link requireAuthentic}. */
 export type Authentic<V extends AnyVerification> = Accepted<V, "verified" | "authentic">;
 
-const made = new WeakSet();
+/** An object of these members with a mark that no copy, proxy or heir of it has. Otherwise it is a plain object. */
+class MadeVerification {
+  readonly #made = true;
 
-/**
- * What a verification answers: it can be changed no more, so that its pieces stay those that its report is of. For
- * verification alone to call.
- */
-export function madeVerification<V extends AnyVerification>(verification: V): V {
-  for (const member of Object.values(verification)) if (Array.isArray(member)) Object.freeze(member);
-  made.add(Object.freeze(verification));
-  return verification;
+  constructor(members: AnyVerification) {
+    Object.freeze(Object.setPrototypeOf(Object.assign(this, members), Object.prototype));
+  }
+
+  static is(value: unknown): value is AnyVerification {
+    return typeof value === "object" && value !== null && #made in value;
+  }
 }
 
-/** Evidence that was rejected, where it was demanded that it is not. */
+/** A verification, frozen: its pieces stay those that its report is of. For the verifying functions only. */
+export function madeVerification<V extends AnyVerification>(members: V): V {
+  for (const member of Object.values(members)) if (Array.isArray(member)) Object.freeze(member);
+  return new MadeVerification(members) as object as V;
+}
+
+/** Thrown for evidence without the required verdict. */
 export class RejectedError extends Error {
   override readonly name: string = "RejectedError";
   readonly code = "rejected";
@@ -85,10 +91,14 @@ export class RejectedError extends Error {
 }
 
 /**
- * Demands the verdict `verified`, of what a verification answered, or of its report. Answers the verification, of which
- * no piece is null. Throws {@link RejectedError} with every failed check; also for `authentic`, which says that a
- * genuine enclave is there, and not that it is the caller's. Throws TypeError for any other object, copies included: a
- * report that came with evidence is evidence, not a verdict, and pieces beside a report need not be those it is of.
+ * Requires the verdict `verified` of a verification or its report. Returns the verification, typed without null pieces.
+ * Throws {@link RejectedError} with every failed check; also for `authentic`, which any genuine enclave reaches.
+ * Throws TypeError for any object that this package did not make, copies included: a report from elsewhere proves
+ * nothing, and other pieces beside a report need not be those it is about.
+ * @example
+ * ```ts
+ * const { bootProofs } = requireVerified(await verifyEvidence(evidence, { policy, now: new Date() }));
+ * ```
  */
 export function requireVerified(report: Report): void;
 export function requireVerified<V extends AnyVerification>(verification: V): Verified<V>;
@@ -98,7 +108,7 @@ export function requireVerified(answer: Report | AnyVerification): unknown {
   return answer === report ? undefined : answer;
 }
 
-/** Demands the verdict `verified` or `authentic`. Answers and throws as {@link requireVerified} does. */
+/** Requires the verdict `verified` or `authentic`. Returns and throws as {@link requireVerified} does. */
 export function requireAuthentic(report: Report): void;
 export function requireAuthentic<V extends AnyVerification>(verification: V): Authentic<V>;
 export function requireAuthentic(answer: Report | AnyVerification): unknown {
@@ -109,18 +119,17 @@ export function requireAuthentic(answer: Report | AnyVerification): unknown {
 
 function reportOf(answer: Report | AnyVerification): Report {
   if (isMadeReport(answer)) return answer;
-  if (made.has(answer)) return (answer as AnyVerification).report;
+  if (MadeVerification.is(answer)) return answer.report;
   const isPromise = typeof (answer as { then?: unknown } | null | undefined)?.then === "function";
   throw new TypeError(
     isPromise
       ? "a verification is wanted, and this is a promise of one: await it"
-      : "what this package's verification answered is wanted, or its report, the very object: one that was read from " +
-          "anywhere, copied or put together proves nothing",
+      : "a verification or report that this package made is wanted, the very object: a copy proves nothing",
   );
 }
 
 function rejection(report: Report): RejectedError {
   if (report.verdict === "authentic")
-    return new RejectedError(report, "not verified: no policy was given, so that any enclave of anybody passes");
+    return new RejectedError(report, "not verified: no policy was given, so any genuine enclave passes");
   return new RejectedError(report, rejectedText(report));
 }

@@ -62,7 +62,7 @@ describe("a call that asks for what nobody can answer", () => {
     ["cache", { cache: null }],
     ["bootProofsOnly", { bootProofsOnly: 1 }],
     ["bootProofsOnly", { bootProofsOnly: null }],
-    ["evidence.activity: given, and bootProofsOnly asks for none", { bootProofsOnly: true }],
+    ["evidence.activity: not allowed with bootProofsOnly", { bootProofsOnly: true }],
     ["uses", { uses: new Map() }],
     ["trustAnchors", { trustAnchors: [] }],
     ["now", { now: 0 }],
@@ -114,8 +114,8 @@ describe("a call that asks for what nobody can answer", () => {
     [undefined, "options: an object wanted, with policy, now, at, "],
     ["policy.json", "options: an object wanted, with policy, now, at, "],
     [options.policy, "options: { policy, now: new Date() } wanted, and this is the policy alone"],
-    [{ now: NOW }, "options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE"],
-    [{ ...options, policy: "{}" }, "options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY"],
+    [{ now: NOW }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY_ANY_ENCLAVE"],
+    [{ ...options, policy: "{}" }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY"],
     [{ policy: options.policy }, "now: a valid Date wanted"],
   ])("is a TypeError without options that are some: %#", async (given, message) => {
     await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(TypeError);
@@ -157,7 +157,7 @@ describe("a question without what could answer it", () => {
       { bootProofs: [whole.bootProof], appProofs: whole.appProofs },
       { ...options, expected: { ...asked, ...more } },
     );
-    await expect(call).rejects.toThrow(/asked of an activity, and none was given/);
+    await expect(call).rejects.toThrow(/about an activity, and there is none/);
   });
 
   const another = { ...options, expected: { organizationId: "another" } };
@@ -197,7 +197,7 @@ describe("a question without what could answer it", () => {
       { ...optionsOf(custom), expected: asked },
     );
     expect(report.checks.find(({ id }) => id === "app.request")).toMatchObject({ status: "warn" });
-    expect(renderText(report, { color: false })).not.toContain("nobody said");
+    expect(renderText(report, { color: false })).not.toContain("to compare with");
   });
 });
 
@@ -208,9 +208,9 @@ it("a boot proof that was asked for as an application's newest is named so, and 
     { subject: "boot[0]", name: "newest", sha256: null, latestOf: "signer\u001b" },
     { subject: "boot[1]", name: null, sha256: null },
   ]);
-  const said = "That what was asked for by its application is that application's, and booted last";
+  const said = "That the boot proof is of the application that you named, and of its latest boot";
   expect(renderText(report, { color: false }).replace(/\s+/g, " ")).toContain(
-    `${said} ("signer\\u{1b}"): the service's`,
+    `${said} ("signer\\u{1b}"): only the service's word.`,
   );
   expect(() => new NamedEvidence(null, whole.bootProof, { latestOf: 1 as never })).toThrow(TypeError);
 });
@@ -227,7 +227,7 @@ describe("a call that asks for boot proofs only", () => {
   ])("is a TypeError beside %s", async (_, more) => {
     const call = verifyEvidence({ bootProofs: [whole.bootProof], ...more }, only);
     await expect(call).rejects.toThrow(
-      new TypeError(`evidence.${Object.keys(more)[0]!}: given, and bootProofsOnly asks for none`),
+      new TypeError(`evidence.${Object.keys(more)[0]!}: not allowed with bootProofsOnly`),
     );
   });
 
@@ -256,12 +256,13 @@ describe("a call that asks for boot proofs only", () => {
   it("is told in words, beside the verdict and under what is not proven", async () => {
     const text = renderText((await verifyBootProof(whole.bootProof, demanding)).report, { color: false });
     const flat = text.replace(/\s+/g, " ");
-    const but = "no app proofs were asked for: what the policy demands of them (appProofs.required) was not applied.";
+    const part = "part of this verification";
+    const but = `app proofs were not ${part}: the policy's rules for them (appProofs.required) were not applied.`;
     expect(flat).toMatch(/^VERIFIED: /);
     expect(flat).toContain(`BUT ${but}`);
-    expect(flat).toContain("What the policy demands of app proofs (appProofs.required): none were asked for.");
+    expect(flat).toContain(`The policy's rules for app proofs (appProofs.required): they were not ${part}.`);
     const other = renderText((await verifyBootProof(whole.bootProof, options)).report, { color: false });
-    expect(other).not.toMatch(/BUT no app proofs|policy demands/);
+    expect(other).not.toMatch(/BUT app proofs|policy's rules/);
   });
 });
 
@@ -330,20 +331,18 @@ describe("measurements that are given", () => {
     const { pcr0, pcr1 } = lab.measurements;
     const { report } = await measured({ 0: pcr0, 1: pcr1 });
     expect(report.claims!.bootProofs[0]!.image).toMatchObject({ pinned: true, givenPcrs: [0, 1] });
-    expect(provenStatements(report).join("\n")).toContain("It is the image that was given (PCR0, PCR1).");
+    expect(provenStatements(report).join("\n")).toContain("It is the image that you gave (PCR0, PCR1).");
     const bare = optionsOf(whole, { noPolicy: true, measurements: { 0: pcr0 } });
     const authentic = (await verifyEvidence({ bootProofs: [whole.bootProof] }, bare)).report;
     expect(authentic.verdict).toBe("authentic");
     expect(authentic.claims!.bootProofs[0]!.image.pinned).toBe(false);
     expect(provenStatements(authentic).join("\n")).not.toContain("Nothing pins that image");
-    expect(unprovenWords(authentic)[0]!.heading).toBe(
-      "its image, which was given, and which no policy pins, says that",
-    );
-    expect(unprovenStatements(authentic)[0]).toMatch(/^Whose enclave this is, which application it ought to run/);
+    expect(unprovenWords(authentic)[0]!.heading).toBe("its image, which you gave, but which no policy pins, says that");
+    expect(unprovenStatements(authentic)[0]).toMatch(/^Whose enclave this is, which application it should run/);
     const other = (await measured({ 0: pcr0, 1: pcr0, 20: pcr0 })).report;
     expect(other.checks.find(({ id }) => id === "bind.image")).toMatchObject({
       status: "fail",
-      detail: "the document attests others than were given: PCR1, PCR20",
+      detail: "the document attests other values than the given ones: PCR1, PCR20",
       expected: `PCR1 ${toHex(pcr0)}\nPCR20 ${toHex(pcr0)}`,
       actual: `PCR1 ${toHex(pcr1)}\nPCR20 ${"00".repeat(48)}`,
       advice: expect.stringMatching(
@@ -355,7 +354,7 @@ describe("measurements that are given", () => {
   it("of a part of the image are not the image", async () => {
     const how: Judgement = { noPolicy: true, measurements: { 1: lab.measurements.pcr1 } };
     const { report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole, how));
-    expect(provenStatements(report).join("\n")).toContain("PCR1: as given. Nothing pins that image.");
+    expect(provenStatements(report).join("\n")).toContain("PCR1: equal to what you gave. Nothing pins that image.");
     expect(unprovenWords(report)[0]!.heading).toContain("which nothing pins");
   });
 
@@ -365,7 +364,7 @@ describe("measurements that are given", () => {
     const how: Judgement = { noPolicy: true, allowDebug: true, measurements: zeros };
     const { report } = await verifyAttestation(debug.document, optionsOf(debug, how));
     expect(report.verdict).toBe("authentic");
-    expect(provenStatements(report).join("\n")).not.toContain("that was given");
+    expect(provenStatements(report).join("\n")).not.toContain("that you gave");
   });
 });
 

@@ -92,7 +92,7 @@ function textOf(file: string): string {
 const isThere = <T>(value: T | null): value is T => value !== null;
 
 describe("citations", () => {
-  it("of documents name one that is here, and a section that it has", () => {
+  it("of documents name existing documents and sections", () => {
     const cited = [...code, ...documents].flatMap((from) =>
       citedDocuments(textOf(from)).map((citation) => ({ from, citation })),
     );
@@ -101,7 +101,7 @@ describe("citations", () => {
     expect(cited.map(({ from, citation }) => unresolved(citation, from)).filter(isThere)).toEqual([]);
   });
 
-  it("of files in documents and comments name one that is here", () => {
+  it("of files in documents and comments name existing files", () => {
     const comments = (file: string): string => (textOf(file).match(/\/\*\*?.*?\*\/|^\s*\/\/.*$/gms) ?? []).join("\n");
     const cited = [
       ...documents.flatMap((from) => citedFiles(textOf(from)).map((citation) => ({ from, citation }))),
@@ -111,7 +111,7 @@ describe("citations", () => {
     expect(cited.map(({ from, citation }) => unresolved(citation, from)).filter(isThere)).toEqual([]);
   });
 
-  it("of names in the change walks are in the files of their rows", () => {
+  it("of names in the change walks name existing ones in the files of their rows", () => {
     const text = textOf(".github/CONTRIBUTING.md");
     const [, walks] = text.split("\n## Change walks\n");
     const rows = walks!.split("\n").filter((line) => /^\| `[^|]+\.ts`[^|]* \|/.test(line));
@@ -131,7 +131,7 @@ describe("citations", () => {
     expect(followed.map(({ from, link }) => brokenLink(link, from)).filter(isThere)).toEqual([]);
   });
 
-  it("stand in documents of 120 columns, but for tables", () => {
+  it("are in documents of 120 columns, except for tables", () => {
     const written = documents.filter((file) => !file.startsWith("test/"));
     const long = written.flatMap((file) =>
       textOf(file)
@@ -156,7 +156,7 @@ describe("citations", () => {
   });
 });
 
-describe("what finds them", () => {
+describe("their search", () => {
   const readme = "src/decode/README.md";
 
   it("sees a document and its section, across the lines of a comment", () => {
@@ -172,7 +172,7 @@ describe("what finds them", () => {
     expect(citedDocuments("[a/SPEC.md](https://example.org/a/SPEC.md), https://example.org/b.md")).toEqual([]);
   });
 
-  it("tells of a document, a section and a file that are not there", () => {
+  it("reports a document, a section and a file that do not exist", () => {
     expect(unresolved({ path: "checks.md", section: null }, "src/checks.ts")).toMatch(/is not here/);
     expect(unresolved({ path: "decode/README.md", section: "Nothing" }, "src/checks.ts")).toMatch(
       /no section "Nothing"/,
@@ -186,7 +186,7 @@ describe("what finds them", () => {
     expect(unresolved({ path: "src/gone.ts", section: null }, readme)).toMatch(/is not here/);
   });
 
-  it("tells of links that lead nowhere", () => {
+  it("reports links that lead nowhere", () => {
     const [file, anchor, good] = links("[a](gone.md) [b](#gone) [c](../verify/README.md#the-question) `[d](x)`");
     expect(brokenLink(file!, readme)).toMatch(/leads nowhere/);
     expect(brokenLink(anchor!, readme)).toMatch(/no heading for #gone/);

@@ -19,7 +19,7 @@ describe("README", () => {
     expect(docs.filter((file) => !readme.includes(`](${file})`))).toEqual([]);
   });
 
-  it("is read in one sitting: what is long is in docs/", () => {
+  it("is short: the manual is in docs/", () => {
     expect(textOf("README.md").split("\n").length).toBeLessThan(175);
   });
 });
@@ -27,7 +27,7 @@ describe("README", () => {
 describe("the owner of the repository", () => {
   const [, repository] = /^git\+https:\/\/github\.com\/(.+)\.git$/.exec(MANIFEST.repository.url)!;
 
-  it("is the one of package.json, wherever a document names it", () => {
+  it("is that of package.json in every document", () => {
     const named = ["README.md", ...docs, ".github/CONTRIBUTING.md", ".github/SECURITY.md"].flatMap((file) =>
       [...textOf(file).matchAll(/(?:github\.com\/|uses: )([\w.-]+\/bootproof)\b/g)].map(([, name]) => ({ file, name })),
     );
@@ -46,7 +46,7 @@ describe("a snippet", () => {
   /** `npx` that may download: of a name alone, which anybody may publish. */
   const downloads = (text: string): string[] => text.match(/\bnpx (?!--no -- )[^\n]*bootproof/g) ?? [];
 
-  it("runs no package of that name that is not installed", () => {
+  it("never downloads a package of that name", () => {
     expect(downloads("npx bootproof lab\nnpx --yes bootproof\nnpx --no -- bootproof")).toEqual([
       "npx bootproof",
       "npx --yes bootproof",

@@ -258,8 +258,8 @@ describe("the action", () => {
   it.each([
     ["a file that is not there", { "boot-proof": "nowhere.json" }, "nowhere.json: no such file"],
     ["a policy that is not there", { "boot-proof": "--quiet.json", policy: "nowhere.json" }, "no such file"],
-    ["a file that is named like an option", { "boot-proof": "--no-policy" }, "an option, for its value"],
-    ["no evidence at all", {}, "what is there to verify?"],
+    ["a file that is named like an option", { "boot-proof": "--no-policy" }, "an option, as its value"],
+    ["no evidence at all", {}, "the evidence to verify"],
     ["an organization that nothing can be of", { "boot-proof": "--quiet.json", "organization-id": "o" }, "name no org"],
     [
       "an address that nothing is fetched from",
@@ -276,7 +276,7 @@ describe("the action", () => {
       newFolder(),
     );
     expect([ok, code, outputs]).toEqual([false, 2, { verdict: "", "exit-code": "2", "sarif-file": "" }]);
-    expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was judged: /)]);
+    expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was verified: /)]);
     expect(log).toContain(said);
     expect(called).toEqual([]);
   });
@@ -288,7 +288,7 @@ describe("the action", () => {
       const { ok, code, outputs, annotations } = runAction({ ...inputs, [name]: empty }, newFolder(), { env: offline });
       expect([ok, code, outputs]).toEqual([false, 2, { verdict: "", "exit-code": "2", "sarif-file": "" }]);
       expect(annotations).toEqual([
-        expect.stringMatching(`^::error title=bootproof::Nothing was judged: the input ${name} is empty\\.`),
+        expect.stringMatching(`^::error title=bootproof::Nothing was verified: the input ${name} is empty\\.`),
       ]);
     }
   });

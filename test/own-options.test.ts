@@ -1,14 +1,14 @@
 /**
- * What a caller hands in is read once, before anything is awaited, and of its own members alone: every exported
- * function and method is called with objects that are changed right after the call, with getters that answer something
- * else the second time, and while `Object.prototype` has every option that loosens. Each is in one of two lists here.
+ * Functions read their arguments once, before they first await, and only own members. Every exported function and
+ * method is called with objects that change right after the call, with getters that return another value the second
+ * time, and while `Object.prototype` has every option that loosens. Each is in one of two lists here.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { plainPolicy } from "../src/appraise/plain-policy.js";
+import { plainPolicy } from "../src/plain-settings.js";
 import * as audit from "../src/audit/index.js";
 import * as auditNode from "../src/audit/node.js";
 import * as auditQueue from "../src/audit/queue.js";
@@ -20,12 +20,12 @@ import * as formats from "../src/formats/index.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
-import { ed25519Point, generateKeyPair, signDer } from "../src/lab/keys.js";
 import * as page from "../src/page/index.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
 import { AT, NOW, forge, lab as forgeLab, manifest } from "./attacks/support.js";
 import { AttestedService, policyOf } from "./client/attested.js";
+import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, neverTimeUp, testStamper } from "./client/support.js";
 import { type Door, clone, door, outcome, polluted, ruin, withGetters } from "./support/doors.js";
 import { SECTIONS, imageOf, streamOf } from "./support/images.js";
@@ -35,7 +35,7 @@ const folder = mkdtempSync(join(tmpdir(), "bootproof-own-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const whole = forge();
-/** An enclave in debug mode, of which a policy that does not allow that wants to know nothing. */
+/** An enclave in debug mode, refused by a policy that does not allow that. */
 const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
 const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
@@ -103,23 +103,11 @@ const pageAnchors = [{ name: "lab", pem: anchorPem }];
 const pageContent = { evidence: { bootProofs: [debugged.bootProof] }, options: pageOptions, report: pageReport };
 const html = await page.renderPage(pageContent, { script });
 
-const pair = generateKeyPair("ed25519");
-const delivery = toUtf8(JSON.stringify({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" }));
-const headers = {
-  "X-Webhook-Event-Id": "e",
-  "X-Webhook-Timestamp": String(AT.getTime()),
-  "X-Webhook-Signature-Key-Id": "k",
-  "X-Webhook-Signature-Algorithm": "ed25519",
-  "X-Webhook-Signature-Version": "v1",
-  "X-Webhook-Signature": toHex(
-    signDer(pair, null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery])),
-  ),
-};
-const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
+const { rawBody: delivery, headers } = delivered();
 const handlerOptions = {
   verified: Object.freeze({ verifyActivity: () => Promise.reject(new library.RejectedError(report, "no")) }),
   organizationIds: [ORGANIZATION],
-  jwks,
+  jwks: JWKS,
   onVerified: () => {},
   onRejected: () => {},
   onError: () => {},
@@ -142,13 +130,13 @@ const clientOf = (fetch: typeof globalThis.fetch, now: () => Date): client.Clien
     sleep: neverTimeUp([]),
     timeoutMs: TIMEOUT_MS,
   });
-/** What was sent, and what came of it. */
+/** The requests, and the result. */
 const sent = async (call: (ofClient: client.Client) => Promise<unknown>): Promise<unknown> => {
   const { fetch, requests } = fakeFetch(() => ({ status: 403, body: { code: 7, message: "no", details: [] } }));
   const answer = await outcome(() => call(clientOf(fetch, () => AT)));
   return { requests: requests.map(({ path, body }) => [path, body]), answer };
 };
-/** A verified call of an honest service: what it asks and what it answers. */
+/** A verified call of an honest service: request and result. */
 const proven = async (
   call: (ofClient: client.VerifiedClient) => Promise<client.VerifiedCall<unknown>>,
 ): Promise<unknown> => {
@@ -409,7 +397,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     ),
   ],
   verifyWebhook: [
-    door([{ rawBody: delivery, headers, jwks, now: AT }], async (given) =>
+    door([{ rawBody: delivery, headers, jwks: JWKS, now: AT }], async (given) =>
       client.verifyWebhook(Object.assign(given, { store: new client.MemoryEventStore() })),
     ),
   ],
@@ -638,7 +626,7 @@ async function* batches(): AsyncGenerator<audit.Batch> {
   yield batch;
 }
 
-/** They take text, numbers, bytes (which taken-over.test.ts changes), streams, or what this package has made. */
+/** These take text, numbers, bytes (see copied-bytes.test.ts), streams, or objects of this package. */
 const WITHOUT_OBJECTS: readonly string[] = [
   "RejectedError",
   "requireAuthentic",
@@ -731,13 +719,13 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "SYSTEM.sleep",
   "SYSTEM.random",
   "Stamper.stamp",
-  // They are tried with threads and a server: test/audit/node-threads.test.ts, test/audit/node-queue.test.ts.
+  // Tested with threads and a server: test/audit/node-threads.test.ts, test/audit/node-queue.test.ts.
   "threadJudge",
   "queueJudge",
   "runWorker",
 ];
 
-/** Every function and class that is exported, and the methods of classes and of what is answered. */
+/** Every exported function and class, and the methods of classes and results. */
 function everything(): string[] {
   const entries = [
     library,
@@ -773,7 +761,7 @@ function everything(): string[] {
     ...methodsOf("SYSTEM", watchNode.SYSTEM),
     ...methodsOf("Stamper", stamper),
   ];
-  // One table and one loop make all documented calls, of which one is tried.
+  // One table and one loop make all documented calls, so one is tested.
   const isAlike = (name: string): boolean =>
     /^(?:client|verified)\./.test(name) && !(name in DOORS) && DOCUMENTED.has(name.split(".")[1]!);
   return [...new Set([...exported.map(([name]) => name), ...methods, ...answered])].filter((name) => !isAlike(name));
@@ -819,8 +807,8 @@ const never = (): never => {
 };
 
 /**
- * What another dependency could put on `Object.prototype`: for each option a value that loosens, or one that would be
- * noticed. `signal`, `fetch`, `get`, `cache`, `stdin` and `log` are not there: the platform reads those itself.
+ * Options that another dependency could put on `Object.prototype`, with values that loosen or are noticed. The platform
+ * itself reads `signal`, `fetch`, `get`, `cache`, `stdin` and `log`, so these are missing.
  */
 const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   policy: library.NO_POLICY_ANY_ENCLAVE,
@@ -886,7 +874,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   anchors: {},
 };
 
-/** `expected` is a member of checks as well, which what reads reports reads; the lab's services read requests. */
+/** `expected` is also a member of checks, which readers of reports use; the lab's services read requests. */
 const READS_REPORTS = /^(?:render|verifyPageData|checkPage|verifyBundle|startLab|lab\.)/;
 
 function loosening(door: string): Readonly<Record<string, unknown>> {
@@ -894,10 +882,10 @@ function loosening(door: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(LOOSENING).filter(([name]) => name !== "expected"));
 }
 
-describe("what a caller hands in", () => {
+describe("an argument", () => {
   const rows = Object.entries(DOORS).flatMap(([name, doors]) => doors.map((one, index) => [name, index, one] as const));
 
-  it.each(rows)("is a call that comes to something: %s, %i", async (_name, _index, { given, through }) => {
+  it.each(rows)("gives a result: %s, %i", async (_name, _index, { given, through }) => {
     const answer = await outcome(() => through(...(given() as never[])));
     expect(answer).toBeDefined();
     expect(answer).not.toHaveProperty("error");
@@ -919,7 +907,7 @@ describe("what a caller hands in", () => {
     expect(again).toEqual([]);
   });
 
-  it.each(rows)("is its own members: %s, %i", async (name, _index, { given, through }) => {
+  it.each(rows)("counts only with its own members: %s, %i", async (name, _index, { given, through }) => {
     const before = await outcome(() => through(...(given() as never[])));
     const mine = given();
     const answer = await polluted(loosening(name), () => outcome(() => through(...(mine as never[]))));
@@ -927,7 +915,7 @@ describe("what a caller hands in", () => {
   });
 });
 
-it("is tried at every function and method that there is", () => {
+it("every function and method is tested", () => {
   const all = everything();
   expect(all.filter((name) => !(name in DOORS) && !WITHOUT_OBJECTS.includes(name))).toEqual([]);
   expect(Object.keys(DOORS).filter((name) => !all.includes(name) || WITHOUT_OBJECTS.includes(name))).toEqual([]);
@@ -985,7 +973,7 @@ describe("a debug enclave while Object.prototype allows it", () => {
     expect(await verdict()).toBe("rejected");
   });
 
-  it("would be verified with the option, which is why that may only be the caller's", async () => {
+  it("would be verified with the option", async () => {
     const { report: allowed } = await library.verifyEvidence(
       { bootProofs: [debugged.bootProof] },
       { policy, now: NOW, allowDebug: true },

@@ -25,6 +25,9 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { labMeasurements } from "../src/lab/enclave.js";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
+import { decodeApproval } from "../src/decode/manifest/approval.js";
+import { type PivotManifest, decodeManifest } from "../src/decode/manifest/index.js";
+import { releaseOf, unpackReleases } from "./support/releases.js";
 import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -122,6 +125,27 @@ function writeBuild(folder: string): string {
     "boot.json": JSON.stringify(bootProof),
   };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  return anchorPem;
+}
+
+/** The genuine releases, their operators, and the boot proof of an enclave of the lab that runs 2026.9.0. */
+function writeReleases(folder: string): string {
+  unpackReleases(join(folder, "core-enclaves/releases"));
+  const files = releaseOf("2026.9.0");
+  const manifest = decodeManifest(files.get("manifest")!) as PivotManifest;
+  const approvals = [...files].filter(([name]) => name.endsWith(".approval")).map(([, bytes]) => decodeApproval(bytes));
+  const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
+  const lab = new Forge({ measurements: { ...labMeasurements(), pcr0, pcr1, pcr2, pcr3 } });
+  const { bootProof, anchorPem } = forgeEvidence({
+    lab,
+    at: new Date("2026-09-10T12:00:00.000Z"),
+    version: "v1",
+    alterManifest: { manifest: () => manifest, approvals: () => approvals, shareApprovals: () => [] },
+  });
+  const first = decodeManifest(releaseOf("2026.1.1").get("manifest")!).manifestSet;
+  const members = first.members.map(({ pubKey }) => Buffer.from(pubKey).toString("hex"));
+  writeFileSync(join(folder, "operators.json"), JSON.stringify({ threshold: first.threshold, members }));
+  writeFileSync(join(folder, "boot.json"), JSON.stringify(bootProof));
   return anchorPem;
 }
 
@@ -226,15 +250,17 @@ describe("the documents at a terminal", () => {
   const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json") && !first.includes(lines));
   const labs = paragraphs.filter((lines) => isAbout(lines, "bootproof lab"));
   const walk = paragraphs.filter((lines) => isAbout(lines, "app.eif") || isAbout(lines, "--binary app"));
-  const offline = paragraphs.filter((lines) => ![...online, ...first, ...faults, ...labs, ...walk].includes(lines));
+  const published = paragraphs.filter((lines) => isAbout(lines, "core-enclaves/"));
+  const others = [...online, ...first, ...faults, ...labs, ...walk, ...published];
+  const offline = paragraphs.filter((lines) => !others.includes(lines));
 
-  it("has what is told apart here", () => {
+  it("has the expected kinds of commands", () => {
     expect([online.length, first.length, faults.length, labs.length]).toEqual([2, 1, 1, 3]);
     expect(labs.flat()).toContain(LAB);
     expect(offline.flat().length).toBeGreaterThan(7);
   });
 
-  it.each(offline.map((lines) => [lines[0], lines] as const))("%s, and what follows", async (_, lines) => {
+  it.each(offline.map((lines) => [lines[0], lines] as const))("%s, and the following lines", async (_, lines) => {
     const folder = newFolder();
     writeFileSync(join(folder, "policy.json"), policy);
     for (const line of lines) await inShell(line, folder);
@@ -255,7 +281,27 @@ describe("the documents at a terminal", () => {
     await expect(inShell(lines.at(-1)!, folder)).rejects.toMatchObject({ code: 1 });
   });
 
-  it("speaks with a service", async () => {
+  it("walks from the published releases to the first verified boot proof, and to the next release", async () => {
+    const folder = newFolder();
+    const anchor = writeReleases(folder);
+    const lines = published.flat();
+    expect(lines.filter((line) => line.includes(" release check "))).toHaveLength(2);
+    const path = join(folder, "policy.json");
+    for (const line of lines) {
+      await inShell(line, folder);
+      if (!line.endsWith("--out policy.json")) continue;
+      // The lab's root stands for that of AWS.
+      const made = JSON.parse(readFileSync(path, "utf8")) as object;
+      writeFileSync(path, JSON.stringify({ ...made, trustAnchors: [{ pem: anchor }] }));
+      const said = await inShell("bootproof verify --boot-proof boot.json --policy policy.json", folder);
+      expect(said).toMatch(/^VERIFIED/);
+      expect(said.replaceAll(/\s+/g, " ")).toContain('deployment "signer 2026.9.0"');
+    }
+    const { deployments } = JSON.parse(readFileSync(path, "utf8")) as { readonly deployments: { name: string }[] };
+    expect(deployments.map(({ name }) => name)).toEqual(["signer 2026.9.0", "signer 2026.9.1"]);
+  });
+
+  it("connects to a service", async () => {
     const folder = newFolder();
     const lab = await startedLab(LAB, folder);
     try {
@@ -296,7 +342,7 @@ describe("the documents at a terminal", () => {
   const hasTools = ["curl", "jq"].every((tool) =>
     (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, tool))),
   );
-  it.skipIf(!hasTools)("comes to a first VERIFIED and REJECTED (needs curl and jq)", async () => {
+  it.skipIf(!hasTools)("shows a first VERIFIED and REJECTED (needs curl and jq)", async () => {
     const folder = newFolder();
     const lab = await startedLab(LAB, folder);
     try {
@@ -384,7 +430,7 @@ describe("the documents in a program", () => {
     for (const { path, text } of whole) writeFileSync(path, text);
   });
 
-  it("is surrounded by what it takes for granted, block by block", () => {
+  it("has surroundings for each block", () => {
     expect(programs.map(({ place }) => place)).toEqual(Object.keys(SURROUNDINGS));
   });
 
@@ -423,7 +469,7 @@ describe("the documents in a program", () => {
 });
 
 describe("the code of the documents", () => {
-  it("is run, or listed here with the reason why not", () => {
+  it("is run, or listed here with a reason", () => {
     const others = blocks.filter((block) => !shell.includes(block) && !programs.includes(block));
     expect(others.map(({ text }) => text).filter((text) => !isListed(text))).toEqual([]);
     const written = blocks.flatMap(({ text }) => text.split("\n"));

@@ -60,7 +60,7 @@ describe.each(ROOMS)("src/%s/README.md", (room) => {
     expect([...imported].filter((name) => !new RegExp(`[\`/]${name.replace(".", "\\.")}\``).test(named!))).toEqual([]);
   });
 
-  it("says first what the room does, in two to five sentences", () => {
+  it("begins with two to five sentences on what the room does", () => {
     const [title, first] = readmeOf(room).split("\n\n") as [string, string];
     expect(title).toMatch(new RegExp(`^# ${room}: [^\n]+$`));
     const sentences = first.match(/[^.]\.(?=\s|$)/g) ?? [];
@@ -83,7 +83,7 @@ describe("tables of the rooms' READMEs", () => {
     expect(tableOf("appraise", "pin").map(([pin, kind, , check]) => [pin, kind, check])).toEqual(rows);
   });
 
-  it("verify: every kind of commitment, and what follows from it", () => {
+  it("verify: every kind of commitment, and its consequences", () => {
     const yes = (value: boolean): string => (value ? "yes" : "no");
     const rows = COMMITMENT_KINDS.map((kind) => {
       const { register, signsAppProofs, attestsAnyTime } = COMMITMENTS[kind];
@@ -114,7 +114,7 @@ describe("tables of the rooms' READMEs", () => {
     expect(queries).toEqual(Object.values(QUERY_OPERATIONS).map(({ name }) => name));
   });
 
-  it("diff: every change, worst first, and how bad it is", () => {
+  it("diff: every change and its severity, worst first", () => {
     const rows = CHANGE_IDS.map((id) => {
       const turns = Object.entries(CHANGES[id].means);
       const [first] = turns;

@@ -156,6 +156,13 @@ describe("pieces that were put together", () => {
     }
   });
 
+  it("cannot be made by what made a good one", () => {
+    for (const made of [good, good.report]) {
+      expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
+      expect(made.constructor).toBe(Object);
+    }
+  });
+
   it("cannot be put into a verification either", () => {
     const loose = good as { report: unknown; appProofs: unknown };
     expect(() => (loose.appProofs = rejected.appProofs)).toThrow(TypeError);

@@ -1,7 +1,4 @@
-/**
- * What pins and deployments accept, compared with each other and not with evidence: which of two accepts more, and
- * whether anything passes both.
- */
+/** Compares what pins and deployments accept: which of two accepts more, and whether any evidence meets both. */
 import type { DeploymentPins } from "./parsed-policy.js";
 import {
   type DocumentFacts,
@@ -15,10 +12,10 @@ import {
 } from "./pins.js";
 import { scopeOf } from "./questions.js";
 
-/** How what is accepted changes; `changed`: some of it passes no more, and some that did not pass before does. */
+/** `changed`: accepts some evidence that it did not before, and no longer accepts some that it did. */
 type AcceptedTurn = "wider" | "narrower" | "changed";
 
-/** What a policy accepts, compared: null where both accept the same. */
+/** Null if both accept the same. */
 export type Accepts<T> = (before: T, after: T) => AcceptedTurn | null;
 
 export function turnOf(passesAll: boolean, passesNoMore: boolean): AcceptedTurn | null {
@@ -38,7 +35,6 @@ export const acceptsListOrAny: Accepts<readonly string[] | null> = (before, afte
   return acceptsList(before, after);
 };
 
-/** An image that passes the first one passes the second. */
 function isWithin(image: readonly PcrPin[], wider: readonly PcrPin[]): boolean {
   return wider.every(({ index, accepted }) =>
     image.some((pin) => pin.index === index && pin.accepted.every((one) => accepted.includes(one))),
@@ -51,7 +47,7 @@ const acceptsImages: Accepts<PinTypes["pcrs"]["pin"]> = (before, after) =>
     after.every((image) => before.some((other) => isWithin(image, other))),
   );
 
-/** The names are met exactly: another one is another application. */
+/** Names must be equal: another name is another application. */
 const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) => {
   const names = Object.keys(before);
   if (acceptsList(names, Object.keys(after)) !== null) return "changed";
@@ -70,7 +66,6 @@ const acceptsSets: Accepts<SetPin> = (before, after) => {
 
 const acceptsFrom: Accepts<number> = (before, after) => turnOf(after <= before, after >= before);
 
-/** Labels that are named have to be met. */
 const acceptsLabels: Accepts<object> = (before, after) => {
   const [one, other] = [before, after].map((labels) => Object.entries(labels).map((entry) => JSON.stringify(entry)));
   return turnOf(
@@ -98,7 +93,6 @@ const excludesOther: Excludes<unknown> = (one, other) => acceptsExactly(one, oth
 const excludesSets: Excludes<SetPin> = (one, other) => acceptsList(one.members, other.members) !== null;
 const excludesNothing: Excludes<unknown> = () => false;
 
-/** Every two alternatives differ in a register that both name. */
 const excludesImages: Excludes<PinTypes["pcrs"]["pin"]> = (images, others) =>
   images.every((image) =>
     others.every((other) =>
@@ -118,7 +112,7 @@ const excludesLabels: Excludes<PinTypes["labels"]["pin"]> = (one, other) =>
 interface AcceptedRow<P> {
   readonly accepts: Accepts<P>;
   readonly excludes: Excludes<P>;
-  /** The pin that all evidence meets which has such a thing at all. */
+  /** The pin that accepts all evidence that has the pinned member. */
   readonly any?: P;
 }
 
@@ -126,7 +120,6 @@ const LIST: AcceptedRow<readonly string[]> = { accepts: acceptsList, excludes: e
 const EXACTLY: AcceptedRow<unknown> = { accepts: acceptsExactly, excludes: excludesOther };
 const SETS: AcceptedRow<SetPin> = { accepts: acceptsSets, excludes: excludesSets };
 
-/** Every pin. */
 export const ACCEPTED: { readonly [K in PinName]: AcceptedRow<PinTypes[K]["pin"]> } = {
   pcrs: { accepts: acceptsImages, excludes: excludesImages },
   manifestHash: LIST,
@@ -145,17 +138,16 @@ export const ACCEPTED: { readonly [K in PinName]: AcceptedRow<PinTypes[K]["pin"]
   labels: { accepts: acceptsLabels, excludes: excludesLabels, any: {} },
 };
 
-/** How much of what one deployment accepts another one accepts too. */
+/** How much of one deployment's evidence another one accepts. */
 export interface AcceptedToo {
   readonly extent: "all" | "part";
-  /** Of a part: what the other one pins more narrowly. Empty where it accepts all of the evidence. */
+  /** The pins that are narrower in the other one. Empty if it accepts all of the evidence. */
   readonly narrower: readonly NarrowerThing[];
 }
 
-/** `appProofs`: the types of app proof; `open`: the questions that it says it leaves open. */
 export type NarrowerThing = PinName | "appProofs" | "open";
 
-/** How much of what the one accepts the other accepts too; null where no evidence meets both. */
+/** How much of the evidence of `one` the other accepts; null if no evidence meets both. */
 export function acceptedToo(one: DeploymentPins, other: DeploymentPins): AcceptedToo | null {
   if (one.kind !== other.kind || PIN_NAMES.some((name) => isExcluded(name, one, other))) return null;
   const narrower: NarrowerThing[] = [
@@ -166,7 +158,6 @@ export function acceptedToo(one: DeploymentPins, other: DeploymentPins): Accepte
   return { extent: narrower.length === 0 ? "all" : "part", narrower };
 }
 
-/** Whether both accept the same. */
 export function acceptSame(one: DeploymentPins, other: DeploymentPins): boolean {
   return acceptedToo(one, other)?.extent === "all" && acceptedToo(other, one)?.extent === "all";
 }
@@ -183,7 +174,7 @@ function isExcluded<K extends PinName>(name: K, one: DeploymentPins, other: Depl
   return pins[0] !== pins[1] && excludes.some((each) => against[each] !== undefined);
 }
 
-/** Whether what meets this pin of the one meets that of the other. */
+/** Whether evidence that meets this pin of the one also meets the other's. */
 function isCovered<K extends PinName>(name: K, one: DeploymentPins, other: DeploymentPins): boolean {
   const { accepts, any }: AcceptedRow<PinTypes[K]["pin"]> = ACCEPTED[name];
   const wide: PinTypes[K]["pin"] | undefined = other[name];
@@ -191,7 +182,7 @@ function isCovered<K extends PinName>(name: K, one: DeploymentPins, other: Deplo
   return wide === undefined || (pin !== undefined && isAsWide(accepts(pin, wide)));
 }
 
-/** A legacy document without a role: it opens questions that the deployment may not leave open. */
+/** A legacy document without a role leaves questions open that the deployment may not leave open. */
 const ROLELESS: DocumentFacts = {
   pcrs: new Map([[3, ZERO_PCR]]),
   userData: null,

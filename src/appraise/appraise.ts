@@ -1,8 +1,7 @@
-/** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
+/** Appraisal (RFC 9334 section 8): compares verified evidence with the policy, and reports every difference. */
 import { Checklist, type PolicyCheckId, subjectLabel } from "../checks.js";
 import { cut, listed, shownName } from "../errors.js";
-import { lastDecisions } from "../verify/activity.js";
-import type { VerifiedAppProof } from "../verify/app-proof.js";
+import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
@@ -25,7 +24,7 @@ import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
 
-/** Holds verified evidence against the policy; null stands for a piece that was rejected. */
+/** Appraises verified evidence; null stands for a rejected piece. */
 export function appraise(
   bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
   appProofs: readonly (VerifiedAppProof | null)[],
@@ -59,8 +58,8 @@ export function appraise(
 }
 
 /**
- * When each rule that demands something is applied. Total: a rule that is not here could pass without being applied.
- * `types` and `maxAge` demand nothing where there is no app proof.
+ * When each rule is applied that app proofs can miss. Total: a rule that is not here could pass without being applied.
+ * Without app proofs, `types` and `maxAge` always pass.
  */
 const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
   required: ({ onlyAsked }) => onlyAsked === null,
@@ -75,7 +74,6 @@ function rulesNotApplied({ appProofs }: Policy, setting: AppraisalSetting): stri
     .map((rule) => `appProofs.${rule}`);
 }
 
-/** A deployment, compared. */
 interface Compared {
   readonly pins: DeploymentPins;
   readonly answers: ReadonlyMap<PinName, PinAnswer>;
@@ -90,12 +88,12 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
     open: scope.open,
     scope: Object.freeze([...scope.reasons]),
     pcrs: Object.freeze(commonPcrs(pins)),
-    // What counts is decided in one place: a set of public keys, for one, names nobody.
+    // Decided in one place: for example, a set of public keys identifies no operator.
     manifestPin: MANIFEST_PINS.find((name) => scope.answers.operator.includes(name)) ?? null,
   });
 }
 
-/** Holds the evidence against every deployment of its kind. Answers the first that matches whole, or null. */
+/** Compares the evidence with every deployment of its kind. Returns the first complete match, or null. */
 function appraiseDeployment(
   evidence: VerifiedBootProof | VerifiedAttestation,
   policy: Policy,
@@ -110,7 +108,7 @@ function appraiseDeployment(
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
     checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`, {
-      advice: `Hold ${what} against a policy with a deployment of kind ${kind}.`,
+      advice: `Use a policy with a deployment of kind ${kind}.`,
     });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
     return null;
@@ -123,7 +121,7 @@ function appraiseDeployment(
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-/** Where the nearest differs in one thing, what to do is what to do about that. */
+/** If the nearest has one difference, the advice is about that. */
 function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
   const [first, second] = differing;
   if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
@@ -148,12 +146,10 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
   return { pins, answers, scope, differing };
 }
 
-/** The pins that each check answers. */
 const PINS_OF: ReadonlyMap<PolicyCheckId, readonly PinName[]> = new Map(
   PIN_CHECKS.map((id) => [id, PIN_NAMES.filter((name) => PINS[name].check === id)]),
 );
 
-/** Several pins may be answered by one check. */
 function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
   const own = PINS_OF.get(id)!.flatMap((name) => answers.get(name) ?? []);
   if (own.length === 0) return checklist.skip(id, `${pins.name} does not pin it`);
@@ -193,7 +189,7 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
     return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`, {
-      advice: "Check this machine's clock (or --now); if it is right, trust nothing of the boot proof.",
+      advice: "Check this machine's clock (or --now); if it is right, do not trust the boot proof.",
     });
   if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
   return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
@@ -203,17 +199,14 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   });
 }
 
-/** An app proof, and the deployment whose enclave signed it; null where that matched none. */
+/** An app proof, and the deployment of its enclave; null if none matched. */
 interface SignedAppProof {
   readonly proof: VerifiedAppProof;
-  /** As people are told which one it is. */
   readonly label: string;
   readonly signer: DeploymentPins | null;
 }
 
-/**
- * Holds the app proofs against the policy's rules, and each against those of the deployment whose enclave signed it.
- */
+/** Applies the policy's rules to the app proofs, and to each those of its enclave's deployment. */
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
@@ -221,7 +214,7 @@ function appraiseAppProofs(
   checklist: Checklist,
 ): void {
   if (onlyAsked !== null) {
-    const why = `only ${onlyAsked} asked for: the policy's rules about app proofs were not applied`;
+    const why = `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
     return void checklist.skip("policy.app-proof", why);
   }
   const { types, maxAge, required, decision } = policy.appProofs;
@@ -241,7 +234,6 @@ function appraiseAppProofs(
   else checklist.pass("policy.app-proof");
 }
 
-/** What is wrong with app proofs, and what to do about it. */
 interface AppProofFault {
   readonly text: string;
   readonly advice: string;
@@ -275,13 +267,11 @@ function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): 
   );
 }
 
-/** Characters of the list of types, which the fault of each app proof repeats. */
+/** Limit of the list of types, in characters: each app proof's fault repeats it. */
 const MAX_TYPES = 1000;
 
-/** What the policy asks of every app proof. */
 interface AppProofRules {
   readonly types: readonly string[] | null;
-  /** In words, once for all of them. */
   readonly typesText: string;
   readonly maxAge: number | null;
 }
@@ -308,7 +298,7 @@ function appProofFaults(signed: SignedAppProof, rules: AppProofRules, now: Date)
   ];
 }
 
-/** Whether the organization's last decision is there, and is to allow; of any organization where none is named. */
+/** Whether the organization's last decision is there, and allows; of any organization if none is named. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
   const decisions = [...lastDecisions(verified)].filter(
     ([decided]) => organizationId === null || decided === organizationId,

@@ -1,7 +1,7 @@
-/** What a policy is worth, before any evidence: what answers the three questions, and what is left open. */
+/** Describes a policy without evidence: which pins decide the three questions, and what is left open. */
 import { type Fault, MalformedError } from "../errors.js";
 import { type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { type AppProofRules, type DeploymentPins, type Policy, isPolicy } from "./parsed-policy.js";
+import { type AppProofRules, type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
 import { type DeploymentKind, PIN_NAMES, type PinName, commonPcrs } from "./pins.js";
 import { type ParsePolicyOptions, parsePolicy } from "./policy.js";
 import { type Answers, type Question, scopeOf } from "./questions.js";
@@ -21,36 +21,34 @@ export interface PolicyDescription {
 
 export interface DescribedAnchor {
   readonly name: string;
-  /** Otherwise whoever holds its key makes evidence that passes. */
+  /** The holder of any other root's key can make evidence that passes. */
   readonly awsNitroRoot: boolean;
-  /** RFC 3339: nobody's clock was asked. */
+  /** RFC 3339. Not compared with the present. */
   readonly notAfter: string;
 }
 
 export interface DescribedDeployment {
   readonly name: string;
   readonly kind: DeploymentKind;
-  /** The pins that answer each question; empty where none does. */
+  /** The pins that decide each question; empty if none does. */
   readonly answers: Answers;
-  /** What it says that it leaves open. */
+  /** The questions that are declared open. */
   readonly open: readonly Question[];
-  /** What `policy.scope` will warn of, a sentence each: what is open or answered weakly, and what an attacker does. */
+  /** The warnings of `policy.scope`, a sentence each: what is open or weakly pinned, and what an attacker can do. */
   readonly reasons: readonly string[];
-  /** Everything that is compared, in the order of reports. */
   readonly pinned: readonly PinName[];
-  /** The PCRs that every accepted image is pinned by. */
+  /** The PCRs pinned for every accepted image. */
   readonly pcrs: readonly number[];
   /** The types of app proof that its enclaves may sign; null: any that the policy allows. */
   readonly appProofTypes: readonly string[] | null;
 }
 
 /**
- * What a policy pins, what each of its deployments answers, and what it leaves open, with what an attacker makes of
- * that: what a reviewer reads before the policy is relied on. Throws TypeError for anything but a policy as
- * `parsePolicy` answers it.
+ * Describes for a reviewer what a policy pins, which questions its deployments leave open, and what an attacker can do
+ * with each. Throws TypeError for anything but a policy from `parsePolicy`.
  */
 export function describePolicy(policy: Policy): PolicyDescription {
-  if (!isPolicy(policy)) throw new TypeError("policy: a policy as parsePolicy answers it wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a policy from parsePolicy wanted");
   const { name, trustAnchors, maxAge, appProofs, allowDebug, deployments } = policy;
   return {
     name,
@@ -68,7 +66,7 @@ export function describePolicy(policy: Policy): PolicyDescription {
   };
 }
 
-const ANCHOR_ATTACK = "whoever holds its key makes evidence that passes for every deployment here";
+const ANCHOR_ATTACK = "anyone who holds its key can make evidence that passes for every deployment";
 
 function describeAnchor(anchor: TrustAnchor): DescribedAnchor {
   return {
@@ -93,18 +91,14 @@ function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
   };
 }
 
-/** What became of a policy file, as data. */
 export interface PolicyCheck extends Partial<Omit<PolicyDescription, "deployments">> {
   readonly format: "bootproof-policy-check/1";
-  /** Empty where it is well-formed; the first hundred otherwise, and no more than `deployments` beside them. */
+  /** Empty for a well-formed policy; otherwise the first 100, and of the description only `deployments`. */
   readonly faults: readonly Fault[];
   readonly deployments: readonly DescribedDeployment[];
 }
 
-/**
- * Reads a policy as `parsePolicy` does, and answers its faults, or what it pins and leaves open ({@link
- * describePolicy}). Never throws for what is wrong with the policy.
- */
+/** Reads a policy as `parsePolicy` does; returns its faults or its {@link describePolicy}. Never throws for faults. */
 export function checkPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): PolicyCheck {
   const format = "bootproof-policy-check/1";
   try {

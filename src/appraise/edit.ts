@@ -1,4 +1,4 @@
-/** Changes of a policy file: a roll-out and its end. What they do not change stays as it was written. */
+/** Edits policy files for a roll-out and its end. Other text stays as it is. */
 import { equalBytes, fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { MalformedError, listed, shownName } from "../errors.js";
@@ -10,39 +10,34 @@ import { type MadePolicy, namedApart } from "./pin.js";
 import { type DeploymentFile, type ParsePolicyOptions, ownParseOptions, parsePolicy } from "./policy.js";
 import { nearest } from "./shapes.js";
 
-/** A policy file that was changed, and what a person has to know of the change: sentences. */
+/** A changed policy file, with notes for its reviewer. */
 export interface EditedPolicy {
-  /** The whole file. */
   readonly text: string;
-  /** The names of the deployments that were added; empty where one was dropped. */
   readonly added: readonly string[];
-  /** The deployments that were not added, since one that is there accepts the same. */
+  /** The deployments that were not added, since one in the policy accepts the same. */
   readonly alreadyThere: readonly AlreadyThere[];
-  /** The deployments that still accept what was dropped, or a part of it. */
+  /** The deployments that still accept all or a part of what the dropped one accepted. */
   readonly stillAcceptedBy: readonly StillAccepting[];
   readonly notes: readonly string[];
 }
 
 export interface AlreadyThere {
-  /** Of the deployment that was to be added. */
   readonly name: string;
-  /** Of the one that accepts the same. */
+  /** The name of the one that accepts the same. */
   readonly as: string;
 }
 
 export interface StillAccepting extends AcceptedToo {
-  /** As reports name it from now on. */
+  /** Its name in reports from now on. */
   readonly name: string;
-  /** A sentence for a person. */
   readonly message: string;
 }
 
 /**
- * A roll-out: the policy with the deployments of a made one behind its own, and their trust anchors among its own. A
- * deployment that accepts the same as one that is there is not added. Everything else stays as it was written. A name
- * that is taken gets ` (2)`. Throws {@link MalformedError} (`json` or
- * `policy`) where either is malformed, where both together would be (the faults are those of the result), and for a
- * debug deployment where the policy does not allow debug mode: nothing is loosened in passing.
+ * Starts a roll-out: appends the deployments of another policy, and adds its trust anchors. A deployment that accepts
+ * the same as an existing one is not added; a name in use gets ` (2)`. Other text stays as it is. Throws
+ * {@link MalformedError} (`json` or `policy`) if either policy or the result is malformed, and for a debug deployment
+ * if the policy does not allow debug mode: adding must not loosen the policy.
  */
 export function addToPolicy(
   policy: string | Uint8Array | object,
@@ -76,10 +71,9 @@ export function addToPolicy(
 }
 
 /**
- * The end of a roll-out: the policy without the deployment of that name (or place, where it has none). Everything else
- * stays as it was written, trust anchors too. What it accepted passes no more, unless `stillAcceptedBy` names another
- * deployment. Throws {@link MalformedError} (`json` or `policy`) for a malformed policy, a name that is not there, and
- * the last deployment.
+ * Ends a roll-out: removes the deployment of that name (or place, if it has none). Other text stays as it is, trust
+ * anchors too. `stillAcceptedBy` lists the deployments that still accept its evidence. Throws {@link MalformedError}
+ * (`json` or `policy`) for a malformed policy, an unknown name, and the last deployment.
  */
 export function dropDeployment(
   policy: string | Uint8Array | object,
@@ -106,7 +100,7 @@ export function dropDeployment(
   };
 }
 
-/** Which of the new deployments accept what none before them does, by their places; and the others. */
+/** Separates new deployments that accept something new from the others. */
 function apartFrom(
   before: readonly DeploymentPins[],
   adding: readonly DeploymentPins[],
@@ -141,15 +135,15 @@ function acceptingText(dropped: string, other: string, { extent, narrower }: Acc
   return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
-/** With a copy of its policy: every part of the change is made of the same values. */
+/** With a copy of its policy, so that every part of the change uses the same values. */
 function ownMade(made: MadePolicy): MadePolicy {
   const { policy, notes } = ownMembers(made, { policy: true, notes: true });
   return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes };
 }
 
 const LAST =
-  "a policy without deployments is malformed, since it would accept nothing, or be taken to accept anything. To pin " +
-  "another one in its place, add that one first, or pin anew";
+  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept anything. " +
+  "To pin another one in its place, add that one first, or pin anew";
 
 function refused(path: string, message: string): MalformedError {
   return new MalformedError("policy", [{ path, message }]);
@@ -172,10 +166,9 @@ function shown(name: string): string {
   return JSON.stringify(shownName(name, MAX_SHOWN_NAME));
 }
 
-/** The text itself; of a value one that says the same. */
 function textOf(policy: string | Uint8Array | object): string {
   if (typeof policy === "string") return policy;
-  // What is not UTF-8 is refused by who parses it.
+  // The parser refuses bytes that are not UTF-8.
   if (policy instanceof Uint8Array) return fromUtf8(policy) ?? "";
   return `${JSON.stringify(jsonInput(policy), undefined, 2)}\n`;
 }
@@ -188,13 +181,12 @@ function appendedDeployments(text: string, deployments: readonly DeploymentFile[
   return appended(text, entriesAt(text, memberOf(text, "deployments")!.value), deployments);
 }
 
-/** An anchor as the file says it, and once read. */
 interface NewAnchor {
   readonly entry: unknown;
   readonly anchor: TrustAnchor;
 }
 
-/** Those whose certificate the policy does not name yet. A release names none. */
+/** The anchors whose certificate the policy does not have. A release has none. */
 function newAnchors(before: Policy, adding: Policy, { policy }: MadePolicy): readonly NewAnchor[] {
   const { trustAnchors: known } = before;
   return adding.trustAnchors.flatMap((anchor, index) => {
@@ -207,7 +199,7 @@ function isSame(one: TrustAnchor, other: TrustAnchor): boolean {
   return equalBytes(one.certificate.der, other.certificate.der);
 }
 
-/** Where the policy names none, the default is written beside the new ones: it would count no more. */
+/** Without anchors in the policy, the default is written too: new ones would replace it. */
 function anchorChanges(text: string, anchors: readonly NewAnchor[]): TextEdit[] {
   const entries = anchors.map(({ entry }) => entry);
   if (entries.length === 0) return [];
@@ -216,7 +208,7 @@ function anchorChanges(text: string, anchors: readonly NewAnchor[]): TextEdit[] 
   return [insertedBefore(text, memberOf(text, "deployments")!, "trustAnchors", [AWS_NITRO_ROOT_G1_NAME, ...entries])];
 }
 
-/** Rules of a whole policy are no deployment's: leaving them out in silence would loosen what was meant. */
+/** Refuses rules of the whole policy: silently omitting them would loosen the added deployment. */
 const RULES = ["maxAge", "appProofs"] as const;
 
 function refuseRules(policy: MadePolicy["policy"]): void {
@@ -252,8 +244,8 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
   });
   const trusted = anchors.map(
     ({ anchor }) =>
-      `${anchor.name} is now a trust anchor of every deployment of the policy: whoever holds its key makes evidence ` +
-      "that passes for each of them",
+      `${anchor.name} is now a trust anchor of every deployment of the policy: anyone who holds its key can make ` +
+      "evidence that passes for each of them",
   );
   return [
     ...accepted,
@@ -268,12 +260,12 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
   ];
 }
 
-/** Whether it accepts every boot proof, though perhaps not every app proof. */
+/** Whether it accepts every boot proof; app proofs may differ. */
 function isBootProofCovered(too: AcceptedToo | null): boolean {
   return too !== null && too.narrower.every((one) => one === "appProofs");
 }
 
-/** Of deployments without a name the place is the name, which reports show. */
+/** Reports use the place as the name of a deployment without one. */
 function movedNames(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): string[] {
   const moved = before.flatMap(({ name }, index) => {
     const now = after[index]!.name;
@@ -290,11 +282,11 @@ function anchorsStay({ trustAnchors }: Policy): string[] {
   );
   return [
     `trust anchors are for the whole policy, and stay: ${names}. If only the dropped deployment needed one of them, ` +
-      "take it out by hand",
+      "remove it by hand",
   ];
 }
 
-/** A change of text that changed another deployment would be a false accept. */
+/** A change of another deployment could be a false accept. */
 function requireSame(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): void {
   const text = (deployments: readonly DeploymentPins[]): string =>
     JSON.stringify(deployments.map((deployment) => ({ ...deployment, name: "" })));

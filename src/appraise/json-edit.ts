@@ -1,21 +1,16 @@
-/**
- * Changes of JSON text that leave every other character as it was written, so that a reviewer sees what changed and
- * nothing else. The text is strict JSON: whoever changes it has parsed it before.
- */
+/** Edits JSON text without changing other characters, for readable diffs. The text must have been parsed before. */
 import { printableJson } from "../decode/json.js";
 
 /** An item of an array or a member of an object, by its place in the text. */
 export interface JsonEntry {
-  /** Of a member its name; null of an item. */
+  /** A member's name; null for an item. */
   readonly name: string | null;
-  /** Where it begins: a member with its name. */
+  /** Where it begins; a member begins with its name. */
   readonly start: number;
-  /** Where its value begins. */
   readonly value: number;
   readonly end: number;
 }
 
-/** Put in place of what stands between the two. */
 export interface TextEdit {
   readonly start: number;
   readonly end: number;
@@ -24,10 +19,9 @@ export interface TextEdit {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s"[\]{},:]+/g;
 
-/** The entries of the array or object that begins there. */
 export function entriesAt(text: string, start: number): readonly JsonEntry[] {
   const entries: JsonEntry[] = [];
-  /** The places of the tokens of the entry that is read, those inside its value left out. */
+  /** The places of the current entry's tokens, without those inside its value. */
   let own: number[] = [];
   let before = start;
   for (const { token, at, depth } of tokensAt(text, start)) {
@@ -43,11 +37,11 @@ export function entriesAt(text: string, start: number): readonly JsonEntry[] {
 interface Token {
   readonly token: string;
   readonly at: number;
-  /** How many arrays and objects are around it; brackets are outside of what they hold. */
+  /** The number of arrays and objects around it; brackets are outside. */
   readonly depth: number;
 }
 
-/** Those of one array or object, its brackets included. */
+/** The tokens of one array or object, with its brackets. */
 function* tokensAt(text: string, start: number): Generator<Token> {
   const tokens = new RegExp(TOKEN);
   tokens.lastIndex = start;
@@ -65,21 +59,21 @@ function isClosing(token: string): boolean {
   return token === "]" || token === "}";
 }
 
-/** Of one token an item; of a name, a colon and a value a member. */
+/** One token is an item; a name, a colon and a value are a member. */
 function entryOf(text: string, own: readonly number[], end: number): JsonEntry {
   const [start, colon, value] = own as [number, number?, number?];
   if (colon === undefined || value === undefined) return { name: null, start, value: start, end };
   return { name: JSON.parse(text.slice(start, colon)) as string, start, value, end };
 }
 
-/** The text with all changes made, none of which touches another. */
+/** Applies changes that do not overlap. */
 export function changed(text: string, changes: readonly TextEdit[]): string {
   return [...changes]
     .sort((a, b) => b.start - a.start)
     .reduce((edited, change) => edited.slice(0, change.start) + change.text + edited.slice(change.end), text);
 }
 
-/** Puts values behind the last entry of an array that is not empty, laid out as that one is. */
+/** Appends values to an array that is not empty, in its layout. */
 export function appended(text: string, entries: readonly JsonEntry[], values: readonly unknown[]): TextEdit {
   const last = entries.at(-1)!;
   const layout = layoutAt(text, last);
@@ -87,7 +81,7 @@ export function appended(text: string, entries: readonly JsonEntry[], values: re
   return { start: last.end, end: last.end, text: values.map((value) => between + written(value, layout)).join("") };
 }
 
-/** Puts a member before another one, laid out as that one is. */
+/** Inserts a member before another one, in its layout. */
 export function insertedBefore(text: string, entry: JsonEntry, name: string, value: unknown): TextEdit {
   const layout = layoutAt(text, entry);
   const after = layout.ownLine ? `,${layout.feed}${layout.indent}` : ", ";
@@ -98,7 +92,7 @@ export function insertedBefore(text: string, entry: JsonEntry, name: string, val
   };
 }
 
-/** Takes one of several entries out, with its comma. */
+/** Removes one of several entries, with its comma. */
 export function removed(entries: readonly JsonEntry[], index: number): TextEdit {
   const next = entries[index + 1];
   return index === 0
@@ -107,11 +101,9 @@ export function removed(entries: readonly JsonEntry[], index: number): TextEdit 
 }
 
 interface Layout {
-  /** The entry begins a line of its own. */
   readonly ownLine: boolean;
-  /** Values stand on several lines. */
+  /** Whether values have several lines. */
   readonly lines: boolean;
-  /** White space at the begin of the entry's line. */
   readonly indent: string;
   readonly unit: string;
   readonly feed: string;
@@ -131,7 +123,7 @@ function layoutAt(text: string, { start, end }: JsonEntry): Layout {
   };
 }
 
-/** JSON whose every character can be seen: evidence chose the texts in it, and a person reviews them. */
+/** JSON with invisible characters escaped: its strings come from evidence, and a person reviews them. */
 function written(value: unknown, { lines, indent, unit, feed }: Layout): string {
   const json = printableJson(lines ? JSON.stringify(value, undefined, "  ") : JSON.stringify(value));
   return json

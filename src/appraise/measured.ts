@@ -1,15 +1,11 @@
-/**
- * What was built, held against what a policy pins, with no enclave running (appraise/README.md, "What was built"): the
- * same pins and the same values as for evidence, and no more than that the policy means this build.
- */
+/** Compares the measurements of a build with a policy, without an enclave (appraise/README.md, "What was built"). */
 import { toHex } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
-import type { DeploymentPins, Policy } from "./parsed-policy.js";
-import { isPolicy } from "./parsed-policy.js";
+import { type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
 import type { PcrPin } from "./pins.js";
 
-/** What was measured of files and names, as `bootproof/image` does it. */
+/** Measurements of files and names, from `bootproof/image`. */
 export interface Measured {
   /** By index, 48 bytes each: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. */
   readonly pcrs?: Readonly<Record<number, Uint8Array>>;
@@ -18,40 +14,36 @@ export interface Measured {
 }
 
 export interface DifferingPin {
-  /** As policies name it, such as `pcrs.0` or `pivotHash`. */
+  /** Its name in policies, for example `pcrs.0` or `pivotHash`. */
   readonly pin: string;
-  /** Any of these would do, in lower-case hex. */
   readonly expected: readonly string[];
   readonly found: string;
 }
 
-/** What one deployment of the policy says to what was measured. */
 export interface MeasuredDeployment {
   readonly name: string;
-  /** Every pin that could be compared is met, and there is one for each thing that was measured. */
+  /** Every compared pin is met, and each measured thing has one. */
   readonly fits: boolean;
   readonly differing: readonly DifferingPin[];
-  /** Measured, and pinned by nothing: any would pass. */
+  /** Measured, but not pinned: any value would pass. */
   readonly unpinned: readonly string[];
-  /** Pinned, and not measured. */
+  /** Pinned, but not measured. */
   readonly notCompared: readonly string[];
 }
 
 export interface MeasuredComparison {
-  /** Whether a deployment fits. */
   readonly fits: boolean;
-  /** In the order of the policy. */
   readonly deployments: readonly MeasuredDeployment[];
-  /** The one that fits, or that differs in the fewest things; null: the policy has none. */
+  /** The one that fits, or has the fewest differences; null without deployments. */
   readonly nearest: MeasuredDeployment | null;
 }
 
-/** PCR8 of an image that nobody signed. */
+/** PCR8 of an unsigned image. */
 const UNSIGNED = "00".repeat(PCR_LENGTH);
 
-/** Throws TypeError for what is no policy, or where nothing was measured. */
+/** Throws TypeError for anything but a policy from `parsePolicy`, and without measurements. */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
-  if (!isPolicy(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
   measured = ownMembers(measured, { pcrs: true, pivotHash: true });
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
   if (found.has(0) && !found.has(8)) found.set(8, UNSIGNED);
@@ -68,7 +60,7 @@ function compareDeployment(
   found: ReadonlyMap<number, string>,
   pivotHash: string | null,
 ): MeasuredDeployment {
-  // Of several images the nearest: one has to be met whole.
+  // One image must be met completely: the nearest is compared.
   const images = (pins.pcrs ?? [[]]).map((image) => ({ image, differing: differingPcrs(image, found) }));
   const [{ image, differing }] = images.sort((one, other) => one.differing.length - other.differing.length) as [
     (typeof images)[number],
@@ -100,7 +92,7 @@ function differingPivot({ pivotHash: accepted }: DeploymentPins, pivotHash: stri
   return isMet ? [] : [{ pin: "pivotHash", expected: accepted, found: pivotHash }];
 }
 
-/** What the PCRs are of: a pin of one of them is a pin of it. PCR8 says who signed an image, and not which it is. */
+/** The thing that each PCR measures. PCR8 identifies an image's signer, not the image. */
 const THINGS: readonly (readonly number[])[] = [[0, 1, 2], [3], [4]];
 
 function unpinnedPcrs(pinned: readonly number[], found: ReadonlyMap<number, string>): string[] {

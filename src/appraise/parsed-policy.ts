@@ -1,4 +1,4 @@
-/** A policy once it was read, and which policies were: apart from what reads them, for who only verifies. */
+/** Policies that were read. Reading and appraisal are in other modules, which verification without a policy omits. */
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -7,10 +7,10 @@ import type { Appraisal, AppraisalSetting } from "./appraisal.js";
 import type { DeploymentKind, Pins } from "./pins.js";
 import type { Question } from "./questions.js";
 
-/** A policy that was read and found well-formed. Durations are in milliseconds. It cannot be changed, at any depth. */
+/** A well-formed policy, immutable at every depth. Durations are in milliseconds. */
 export interface Policy {
   readonly name: string | null;
-  /** Copies: the policy keeps its own. */
+  /** New copies each time. */
   readonly trustAnchors: readonly TrustAnchor[];
   readonly deployments: readonly DeploymentPins[];
   readonly maxAge: number | null;
@@ -18,11 +18,9 @@ export interface Policy {
   readonly allowDebug: boolean;
 }
 
-/**
- * What one deployment pins. What is undefined is not pinned; where a list is given, one of its values has to be met.
- */
+/** The pins of one deployment. An undefined member is not pinned; of a list one value must match. */
 export interface DeploymentPins extends Pins {
-  /** Its place in the file, such as `deployments[0]`, where the file names none. */
+  /** Default: its place in the file, for example `deployments[0]`. */
   readonly name: string;
   readonly kind: DeploymentKind;
   readonly open: readonly Question[];
@@ -39,13 +37,6 @@ export interface AppProofRules {
   readonly decision: boolean;
 }
 
-/** What reading a policy leaves for those who verify under it. */
-interface Parsed {
-  /** Those that it was read from; null where it was given as a parsed value. */
-  readonly bytes: Uint8Array | null;
-  readonly appraise: Appraise;
-}
-
 type Appraise = (
   bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
   appProofs: readonly (VerifiedAppProof | null)[],
@@ -53,30 +44,54 @@ type Appraise = (
   setting: AppraisalSetting,
 ) => Appraisal;
 
-const parsedPolicies = new WeakMap<object, Parsed>();
-
-/** Only for what reads policies: nothing else has found one well-formed. */
-export function keepParsed(policy: Policy, parsed: Parsed): void {
-  parsedPolicies.set(policy, parsed);
+interface PolicySource {
+  /** The bytes that it was read from; null if it was read from a parsed value. */
+  readonly bytes: Uint8Array | null;
+  readonly appraise: Appraise;
 }
 
-/**
- * Whether `parsePolicy` made it: nothing else was found well-formed, and an object without pins would fit anything.
- */
-export function isPolicy(value: unknown): value is Policy {
-  return parsedPolicies.has(value as object);
+/** Only `parsePolicy` makes one: an object that was not read could lack pins, and match any enclave. */
+export class ParsedPolicy implements Policy {
+  declare readonly name: Policy["name"];
+  declare readonly trustAnchors: Policy["trustAnchors"];
+  declare readonly deployments: Policy["deployments"];
+  declare readonly maxAge: Policy["maxAge"];
+  declare readonly appProofs: Policy["appProofs"];
+  declare readonly allowDebug: Policy["allowDebug"];
+  readonly #source: PolicySource;
+
+  /** @internal */
+  constructor(members: Policy, source: PolicySource, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a policy is made by parsePolicy only");
+    // With its getter of trust anchors.
+    Object.defineProperties(this, Object.getOwnPropertyDescriptors(members));
+    this.#source = source;
+    Object.freeze(this);
+  }
+
+  static is(value: unknown): value is ParsedPolicy {
+    return typeof value === "object" && value !== null && #source in value;
+  }
+
+  /** A copy of {@link PolicySource.bytes}. */
+  bytes(): Uint8Array | null {
+    return this.#source.bytes?.slice() ?? null;
+  }
+
+  /** Appraises verified evidence; null stands for a rejected piece. */
+  appraise(
+    bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
+    appProofs: readonly (VerifiedAppProof | null)[],
+    setting: AppraisalSetting,
+  ): Appraisal {
+    return this.#source.appraise(bootProofs, appProofs, this, setting);
+  }
 }
 
-/**
- * A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value.
- */
-export function policyBytes(policy: Policy): Uint8Array | null {
-  return parsedPolicies.get(policy)?.bytes?.slice() ?? null;
-}
+/** Not exported: `policy.constructor` makes no other policy. */
+const TOKEN = Symbol();
 
-/**
- * Holds verified evidence against the policy, as `appraise.ts` does it; null stands for a piece that was rejected. It
- * comes with the policy, so that who verifies without one does not load it.
- */
-export const appraiseUnder: Appraise = (bootProofs, appProofs, policy, setting) =>
-  parsedPolicies.get(policy)!.appraise(bootProofs, appProofs, policy, setting);
+/** For `parsePolicy` only. */
+export function madePolicy(members: Policy, source: PolicySource): ParsedPolicy {
+  return new ParsedPolicy(members, source, TOKEN);
+}

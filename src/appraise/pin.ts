@@ -1,7 +1,4 @@
-/**
- * Making a policy: from evidence that has just been verified, from the measurements of a published release, or from
- * those of what was built.
- */
+/** Makes policies from verified evidence, a published release, or the measurements of a build. */
 import { toHex } from "../bytes.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
@@ -11,20 +8,19 @@ import { type Fault, FaultList, MalformedError, attempt, listed, shownName } fro
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { writePins } from "./pins.js";
+import { writePins } from "./pin-writers.js";
 import { type DocumentFacts, type SetFile, factsOf } from "./pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "./policy.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 
-/** A policy that was made, and what a person has to know of it before it is committed: sentences. */
+/** A new policy, with notes for its reviewer. */
 export interface MadePolicy {
   readonly policy: PolicyFile;
   readonly notes: readonly string[];
 }
 
-/** What a boot proof does not say, and its reader may know. */
 export interface PinOptions {
-  /** The policy's; the namespaces where not given. */
+  /** The policy's name. Default: the namespaces. */
   readonly name?: string;
   /** The types of app proof that each deployment may sign: its `appProofs.types`. */
   readonly appProofTypes?: readonly string[];
@@ -33,11 +29,11 @@ export interface PinOptions {
 const PIN_OPTIONS: Readonly<Record<keyof PinOptions, true>> = { name: true, appProofTypes: true };
 
 /**
- * The policy that pins the deployment of a verified boot proof, or those of several: PCR0–3, the program with its
- * arguments and environment, namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where
- * nothing else answers the three questions. What no policy can say (a quorum key of odd length) is left out. The same
- * evidence verifies under it. A person reads it before it is committed. Throws TypeError for anything that verification
- * did not make, and {@link MalformedError} (`policy`) for what one policy cannot pin, as debug mode beside none.
+ * Pins the deployment of one or several verified boot proofs: PCR0–3, the program with its arguments and environment,
+ * namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, if nothing else decides the three
+ * questions. Values that no policy can hold (a quorum key of odd length) are omitted. The same evidence verifies under
+ * the policy. Review it before use. Throws TypeError for anything but verified boot proofs, and {@link MalformedError}
+ * (`policy`) for a combination that no policy can pin, for example debug mode and none.
  */
 export function pinPolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
@@ -46,7 +42,7 @@ export function pinPolicy(
   return makePolicy(verified, options).policy;
 }
 
-/** {@link pinPolicy}, with what the policy leaves open or answers weakly. */
+/** {@link pinPolicy}, with notes on what is open or weakly pinned. */
 export function makePolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
   options: PinOptions = {},
@@ -62,7 +58,7 @@ export function makePolicy(
   );
 }
 
-/** `allowDebug` is for the whole policy: one debug enclave would switch it on for deployments that never need it. */
+/** `allowDebug` is for the whole policy: one debug enclave would allow it for deployments that do not need it. */
 function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
   if (debug === 0 || debug === bootProofs.length) return;
@@ -78,8 +74,8 @@ function makeOne(verified: VerifiedBootProof, options: PinOptions): MadePolicy {
   const facts = factsOf(verified);
   const { manifestHash, commitment } = facts.bootProof!;
   const whole = writePins(facts, facts.bootProof!);
-  // The manifest's hash stands for what answers nothing (a set of public keys), for parts too large for a policy, and
-  // for names that a policy cannot say.
+  // The manifest's hash replaces pins that decide nothing (a set of public keys), parts that are too large for a
+  // policy, and names that a policy cannot hold.
   const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
   const saysApplication = whole.pivotEnv !== undefined || whole.workloads !== undefined;
   const candidates = [...(saysApplication ? [whole] : []), { ...whole, manifestHash }, least];
@@ -109,7 +105,7 @@ function typesOf(types: readonly string[] | undefined): Pick<DeploymentFile, "ap
   return types === undefined ? {} : { appProofs: { types } };
 }
 
-/** One policy of several, each of one deployment. What pins the same is pinned once. */
+/** Merges policies of one deployment each. Equal deployments are pinned once. */
 function together(made: readonly MadePolicy[], name: string): MadePolicy {
   const pins = made.map(({ policy }) => pinsText(policy.deployments[0]!));
   const kept = made.filter((_, index) => pins.indexOf(pins[index]!) === index);
@@ -130,7 +126,7 @@ function pinsText(deployment: DeploymentFile): string {
   return JSON.stringify({ ...deployment, name: "" });
 }
 
-/** The deployment under a name that is not taken yet, which is taken from then on. */
+/** The deployment under a name that is not in use, which it adds to those in use. */
 export function namedApart<D extends DeploymentFile>(deployment: D, taken: Set<string>): D & { readonly name: string } {
   const name = deployment.name ?? "";
   let free = name;
@@ -146,7 +142,7 @@ interface Finished extends MadePolicy {
 
 const HASH_NOTE = "manifestHash is pinned: this manifest passes, and no successor of it";
 
-/** Says in the one deployment which questions are left open, and tells what the policy is worth. */
+/** Declares the open questions in the one deployment, and notes what the policy leaves open. */
 function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {
   const [deployment] = policy.deployments as [DeploymentFile];
   const withOpen = (open: readonly Question[]): PolicyFile => ({
@@ -167,14 +163,13 @@ function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {
   };
 }
 
-/** As it is written to a file, which has a greatest size. */
 function asText(policy: PolicyFile): string {
   return JSON.stringify(policy, undefined, 2);
 }
 
 const MAX_NAME = 200;
 
-/** A name for people, of evidence that chose its length. */
+/** Limited, since the name comes from evidence. */
 function shortened(name: string): string {
   return shownName(name, MAX_NAME);
 }
@@ -184,11 +179,10 @@ function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
   return { pem: certificatePem(anchor.certificate.der) };
 }
 
-/** What a release does not say, and its reader may know. */
 export interface ReleaseOptions {
   readonly name?: string;
   readonly namespace?: string;
-  /** `live` where not given. */
+  /** Default: `live`. */
   readonly commitment?: CommitmentKind;
   readonly manifestSet?: SetFile;
   /** 130 bytes, in hex. */
@@ -209,15 +203,15 @@ const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
 const RELEASE_PCRS = [0, 1, 2, 3];
 
 /**
- * The policy that pins one application of a published release: a parsed YAML of `version` and, for each application,
- * `appBinaryDigest` (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: it is worth what its source is. What
- * the release leaves open it says in `open`. Throws {@link MalformedError} (`release`).
+ * Pins one application of a published release: a parsed YAML of `version` and, for each application, `appBinaryDigest`
+ * (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: trust it only as far as its source. `open` lists what the
+ * release leaves open. Throws {@link MalformedError} (`release`).
  */
 export function policyFromRelease(release: unknown, app: string, options: ReleaseOptions = {}): PolicyFile {
   return makeReleasePolicy(release, app, options).policy;
 }
 
-/** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
+/** {@link policyFromRelease}, with notes on what is open or weakly pinned. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
   options = copyPlain(ownOptions("options", options, RELEASE_OPTIONS));
   const { version, pivotHash, pcrs } = readRelease(release, app);
@@ -233,7 +227,6 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
   return made;
 }
 
-/** What is pinned of an enclave that nobody has evidence of. */
 interface Unseen {
   readonly name: string;
   readonly deployment: string;
@@ -249,7 +242,6 @@ function unseen({ name, deployment, measured, options, trustAnchors }: Unseen): 
   return finished({ policy: "bootproof/1", name, ...anchors, deployments }, null);
 }
 
-/** What was measured of a build: each part where there is one. */
 export interface BuildMeasurements {
   /** By index, 48 bytes each: 0, 1 and 2 of the image, 8 where it is signed (`measureImage`), 3 of the role. */
   readonly pcrs?: Readonly<Record<number, Uint8Array>>;
@@ -257,17 +249,15 @@ export interface BuildMeasurements {
   readonly pivotHash?: Uint8Array;
 }
 
-/** What a build does not say, and who runs it knows. */
 export interface BuildOptions extends ReleaseOptions {
-  /** In place of the AWS root: those of an installation of one's own, such as a lab. */
+  /** In place of the AWS root, for example a lab's. */
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
 /**
- * The policy that pins what was built, before any enclave runs it: image, program, and what the options say of the
- * operator; with what it leaves open or answers weakly. It is worth what the build is. What is left open it says in
- * `open`. Throws TypeError for what are no measurements, {@link MalformedError} (`policy`) where nothing answers which
- * image runs.
+ * Pins a build before an enclave runs it: image, program, and the operator of the options; with notes on what is open
+ * or weakly pinned. Trust it only as far as the build. `open` lists what is left open. Throws TypeError for invalid
+ * measurements, {@link MalformedError} (`policy`) if nothing decides which image runs.
  */
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
   options = copyPlain(ownOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: true }));
@@ -284,7 +274,6 @@ export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions 
   return made;
 }
 
-/** By as much of a digest as tells two builds apart. */
 function buildName(
   { pcrs, pivotHash = "" }: { readonly pcrs?: Readonly<Record<string, string>>; readonly pivotHash?: string },
   namespace: string | undefined,
@@ -305,7 +294,6 @@ function hexOf(name: string, value: unknown, length: number): string {
   throw new TypeError(`${name}: ${length} bytes wanted, as a Uint8Array`);
 }
 
-/** One application of a release. */
 interface ReleasedApplication {
   readonly version: string;
   readonly pivotHash: string;
@@ -333,7 +321,7 @@ function applicationIn(release: MemberReader, app: string): MemberReader | undef
 
 /**
  * A set from JSON: `{"threshold", "members"}`, members as keys in hex or, as in a manifest, as objects with a `pubKey`.
- * What is wrong with it is told where the policy is read.
+ * Its faults are found when the policy is read.
  */
 export function memberSetFile(json: JsonValue): SetFile {
   if (!isJsonObject(json) || !Array.isArray(json["members"])) return json as unknown as SetFile;

@@ -1,8 +1,6 @@
 /**
- * The table of pins: one row for each thing that a deployment of the policy may pin (appraise/README.md, "Pins"). How
- * the file says it, how it is read, which check answers it, how it is compared and how `pin` writes it stand in the
- * row; reading, refusing unknown members, appraising and writing go through the table. Rows stand in the order of their
- * checks.
+ * The table of pins (appraise/README.md, "Pins"): for each the shape in the file, the check and the comparison. Rows
+ * are in the order of their checks. `pin-writers.ts` writes pins.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
@@ -31,17 +29,14 @@ import {
   wholeNumber,
 } from "./shapes.js";
 
-/**
- * `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. Each matches nothing of the
- * other.
- */
+/** `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. */
 export const DEPLOYMENT_KINDS = ["qos", "nitro"] as const;
 export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 
 type OneOrMore<T> = T | readonly T[];
 
 /** PCR values in hex, by index. */
-type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
@@ -49,13 +44,13 @@ export interface SetFile {
   readonly members: readonly string[];
 }
 
-/** One PCR of an image: the values of which one has to be attested, 48 bytes each, in lower-case hex. */
+/** The accepted values of one PCR, 48 bytes each, in lower-case hex. */
 export interface PcrPin {
   readonly index: number;
   readonly accepted: readonly string[];
 }
 
-/** Keys in lower-case hex, sorted, none twice. */
+/** Keys in lower-case hex, sorted, without duplicates. */
 export interface SetPin {
   readonly threshold: number;
   readonly members: readonly string[];
@@ -67,18 +62,15 @@ interface LabelsPin {
   readonly deploymentLabel?: string;
 }
 
-/**
- * What each pin is in the file, and what it is once read. Bytes are hex, in lower case once read; one value of a list
- * is met.
- */
+/** The type of each pin in the file, and as read: in lower-case hex. One value of a list must match. */
 export interface PinTypes {
-  /** Images, of which one has to be met whole. */
+  /** Images: one must match completely. */
   pcrs: { file: OneOrMore<PcrsFile>; pin: readonly (readonly PcrPin[])[] };
   /** 32 bytes. */
   manifestHash: { file: OneOrMore<string>; pin: readonly string[] };
   /** SHA-256 of the application binary. */
   pivotHash: { file: OneOrMore<string>; pin: readonly string[] };
-  /** By the workload's name, `sha256:<hex>` of its image in the file; the hex alone once read. */
+  /** By the workload's name, `sha256:<hex>` of its image in the file; only the hex as read. */
   workloads: { file: Readonly<Record<string, OneOrMore<string>>>; pin: Readonly<Record<string, readonly string[]>> };
   pivotArgs: { file: readonly string[]; pin: readonly string[] };
   pivotEnv: { file: Readonly<Record<string, string>>; pin: Readonly<Record<string, string>> };
@@ -98,25 +90,24 @@ export type PinName = keyof PinTypes;
 export type Pins = { readonly [K in PinName]?: PinTypes[K]["pin"] };
 export type PinsFile = { readonly [K in PinName]?: PinTypes[K]["file"] };
 
-/** A verified document, in the spelling of pins. */
 export interface DocumentFacts {
   readonly pcrs: ReadonlyMap<number, string>;
   readonly userData: string | null;
   readonly publicKey: string | null;
-  /** Null: a bare document. */
+  /** Null for a bare document. */
   readonly bootProof: BootProofFacts | null;
 }
 
-/** A verified boot proof, in the spelling of pins. */
+/** A verified boot proof, in the format of pins: lower-case hex. */
 export interface BootProofFacts {
   readonly manifestHash: string;
-  /** Null: a manifest of workloads. */
+  /** Null for a manifest of workloads. */
   readonly pivot: {
     readonly hash: string;
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
   } | null;
-  /** Digests by name; null: a manifest of one pivot. */
+  /** Digests by name; null for a manifest of one pivot. */
   readonly workloads: Readonly<Record<string, string>> | null;
   readonly namespace: string;
   readonly nonce: number;
@@ -124,14 +115,13 @@ export interface BootProofFacts {
   readonly manifestSet: SetPin;
   readonly shareSet: SetPin;
   readonly commitment: CommitmentKind;
-  /** The service's word. */
+  /** Stated by the service, not verified. */
   readonly labels: Readonly<Record<string, string | null | undefined>>;
 }
 
-/** What was verified stays what it is: a boot proof that many app proofs are judged under is spelled once. */
+/** A cache: verified values are immutable. */
 const known = new WeakMap<object, DocumentFacts>();
 
-/** Made once for each piece of evidence, however many deployments it is held against, and however often. */
 export function factsOf(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
   const facts = known.get(evidence) ?? spelledFacts(evidence);
   known.set(evidence, facts);
@@ -187,21 +177,20 @@ function setFacts({ threshold, members }: MemberSet): SetPin {
   return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)).sort() };
 }
 
-/** Without a prototype: `__proto__` is a name like any other. */
+/** Without a prototype, so that `__proto__` is an ordinary name. */
 function byName<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
 }
 
-/** The words of an answer, and what was compared. */
 export interface Explanation {
   readonly detail: string;
-  /** What was compared; of what is met the actual value alone. */
+  /** For a match only the actual value. */
   readonly compared?: Partial<Comparison>;
-  /** What a person does about it, where the usual advice of the check does not fit. */
+  /** In place of the check's usual advice. */
   readonly advice?: string;
 }
 
-/** What a comparison found. The words are made only for the one deployment that the report speaks of. */
+/** The result of a comparison. Its text is made only for the deployment in the report. */
 export interface PinAnswer {
   readonly met: boolean;
   readonly explain: () => Explanation;
@@ -209,27 +198,19 @@ export interface PinAnswer {
 
 interface PinRow<K extends PinName> {
   readonly check: PolicyCheckId;
-  /** The kinds of deployment that it may stand in. */
   readonly kinds: readonly DeploymentKind[];
   readonly shape: PolicyShape<PinTypes[K]["pin"]>;
-  /** What is compared where a deployment does not name it. */
   readonly unnamed?: PinTypes[K]["pin"];
-  /** A pin without which this one means nothing. */
   readonly needs?: PinName;
-  /** Pins that no evidence can meet together with this one. */
+  /** Pins that no evidence can meet beside this one. */
   readonly excludes?: readonly PinName[];
-  /** Null where the pin asks nothing. */
+  /** Null if the pin compares nothing. */
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
-  /**
-   * What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else
-   * answers.
-   */
-  readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
 }
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
 
-/** A comparison with what only a boot proof has. */
+/** A comparison with members that only a boot proof has. */
 function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return (pin, { bootProof }) =>
     bootProof === null
@@ -241,11 +222,9 @@ function unmet(detail: string, advice: string): PinAnswer {
   return { met: false, explain: () => ({ detail, advice }) };
 }
 
-/** Words of an answer, where they are not the usual ones. */
 interface AnswerWords {
   readonly met?: string;
   readonly unmet?: string;
-  /** What to do where it is not met. */
   readonly advice?: string;
 }
 
@@ -263,7 +242,6 @@ function answer(met: boolean, expected: () => string, actual: () => string, word
   };
 }
 
-/** One of the accepted values has to be the actual one. */
 function oneOf(accepted: readonly string[], actual: string, show: (value: string) => string = String): PinAnswer {
   return answer(
     accepted.includes(actual),
@@ -278,12 +256,12 @@ function quoted(value: unknown): string {
 
 export const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
 
-/** A PCR of zeros fits everybody: of no role, of no signing certificate, of a debug enclave. */
+/** Zeros identify no enclave: no role, no signing certificate, or debug mode. */
 export function isZeroPcr(value: string | undefined): boolean {
   return value === ZERO_PCR;
 }
 
-/** The PCRs that every accepted image is pinned by, in order: names that are whole numbers stand so in an object. */
+/** The PCRs pinned for every accepted image, ascending, as objects order integer names. */
 export function commonPcrs({ pcrs = [] }: Pins): number[] {
   const [first = [], ...others] = pcrs.map((image) => image.map(({ index }) => index));
   return first.filter((index) => others.every((image) => image.includes(index)));
@@ -291,7 +269,6 @@ export function commonPcrs({ pcrs = [] }: Pins): number[] {
 
 const QOS = ["qos"] as const;
 const NITRO = ["nitro"] as const;
-const WRITTEN_PCRS = [0, 1, 2, 3];
 
 const pcrValues = record(
   "an object",
@@ -317,7 +294,7 @@ const pcrsShape: PolicyShape<PinTypes["pcrs"]["pin"]> = oneOrMore({
   },
 });
 
-/** Holds the PCRs against each accepted image, and tells of the nearest where none is met. */
+/** Compares the PCRs with each accepted image; a mismatch is reported for the nearest. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
   const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
   const differingOf = (image: readonly PcrPin[]): PcrPin[] => image.filter((pin) => !isMet(pin));
@@ -345,25 +322,15 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
   };
 }
 
-/** The first of the items with the smallest size. */
 export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
   return items.reduce((least, item) => (size(item) < size(least) ? item : least));
-}
-
-/** Zeros are left out: they fit everybody. */
-function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
-  const values = WRITTEN_PCRS.flatMap((index) => {
-    const value = pcrs.get(index);
-    return value?.length === ZERO_PCR.length && !isZeroPcr(value) ? [[String(index), value] as const] : [];
-  });
-  return values.length === 0 ? undefined : Object.fromEntries(values);
 }
 
 const OTHER_KIND =
   "The enclave runs another kind of application than is pinned: review its manifest before you pin it.";
 const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot", OTHER_KIND);
 
-/** A comparison with the one application of manifests up to v2. */
+/** A comparison with the one pivot of manifests up to v2. */
 function ofPivot<P>(
   compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer,
 ): (pin: P, facts: DocumentFacts) => PinAnswer | null {
@@ -435,11 +402,6 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
   );
 }
 
-/** A map that the file can say: the name `comment` is taken. */
-function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
-  return Object.hasOwn(values, COMMENT) ? undefined : Object.fromEntries(Object.entries(values));
-}
-
 const key = hex(QOS_PUBLIC_KEY_LENGTH);
 const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: arrayOf(key) }, [
   "threshold",
@@ -461,7 +423,7 @@ const setShape: PolicyShape<SetPin> = {
   },
 };
 
-/** The same members by key, in any order, and a threshold at least as high. Aliases do not count. */
+/** Requires the same keys, in any order, and a threshold at least as high. Ignores aliases. */
 function compareSet(pin: SetPin, set: SetPin): PinAnswer {
   const sameMembers =
     pin.members.length === set.members.length && pin.members.every((member, index) => member === set.members[index]);
@@ -476,13 +438,6 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
       ...(sameMembers && { advice: "The same people are named, and fewer of them suffice than the policy expects." }),
     },
   );
-}
-
-/** A set that the file can say; undefined for members of odd lengths and the like. */
-function writeSet({ threshold, members }: SetPin): SetFile | undefined {
-  const whole =
-    members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
-  return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
 }
 
 const LABELS: PolicyShapes<Required<LabelsPin>> = { enclaveApp: anyText, owner: anyText, deploymentLabel: anyText };
@@ -504,7 +459,6 @@ const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   );
 };
 
-/** A field of the document that may be absent. */
 function compareField(pin: string, field: string | null): PinAnswer {
   return answer(
     pin === field,
@@ -519,21 +473,18 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     kinds: DEPLOYMENT_KINDS,
     shape: pcrsShape,
     compare: comparePcrs,
-    write: (_, document) => writePcrs(document),
   },
   manifestHash: {
     check: "policy.manifest-hash",
     kinds: QOS,
     shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
-    write: null,
   },
   pivotHash: {
     check: "policy.pivot",
     kinds: QOS,
     shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
-    write: ({ pivot }) => pivot?.hash,
   },
   workloads: {
     check: "policy.workloads",
@@ -541,12 +492,6 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     shape: workloadsShape,
     excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
     compare: ofBootProof(compareWorkloads),
-    write: ({ workloads }) => {
-      const said = workloads && sayable(workloads);
-      return said
-        ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value]))
-        : undefined;
-    },
   },
   pivotArgs: {
     check: "policy.args",
@@ -560,21 +505,18 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { unmet: "the arguments are others than pinned" },
       ),
     ),
-    write: ({ pivot }) => pivot?.args,
   },
   pivotEnv: {
     check: "policy.args",
     kinds: QOS,
     shape: record("an object", { name: () => null, nameSchema: {}, value: anyText }),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
-    write: ({ pivot }) => (pivot ? sayable(pivot.env) : undefined),
   },
   namespace: {
     check: "policy.namespace",
     kinds: QOS,
     shape: oneOrMore(nonEmptyText),
     compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
-    write: ({ namespace }) => namespace || undefined,
   },
   minNonce: {
     check: "policy.nonce",
@@ -589,42 +531,36 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `nonce ${nonce}, at least ${pin} wanted`, unmet: "the manifest is older than the policy allows" },
       ),
     ),
-    write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
   },
   quorumKey: {
     check: "policy.quorum-key",
     kinds: QOS,
     shape: oneOrMore(key),
     compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
-    write: ({ quorumKey }) => (quorumKey.length === 2 * QOS_PUBLIC_KEY_LENGTH ? quorumKey : undefined),
   },
   manifestSet: {
     check: "policy.manifest-set",
     kinds: QOS,
     shape: setShape,
     compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
-    write: ({ manifestSet }) => writeSet(manifestSet),
   },
   shareSet: {
     check: "policy.share-set",
     kinds: QOS,
     shape: setShape,
     compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
-    write: null,
   },
   userData: {
     check: "policy.user-data",
     kinds: NITRO,
     shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { userData }) => compareField(pin, userData),
-    write: null,
   },
   publicKey: {
     check: "policy.public-key",
     kinds: NITRO,
     shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { publicKey }) => compareField(pin, publicKey),
-    write: null,
   },
   commitment: {
     check: "policy.commitment",
@@ -639,32 +575,23 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `${commitment}, as wanted` },
       ),
     ),
-    write: ({ commitment }) => commitment,
   },
   labels: {
     check: "policy.labels",
     kinds: QOS,
     shape: object<LabelsPin>(LABELS as PolicyShapes<LabelsPin>),
     compare: ofBootProof(compareLabels),
-    write: null,
   },
 };
 
 export const PIN_NAMES = Object.keys(PINS) as readonly PinName[];
 
-/** The checks that pins are answered by, in report order. */
 export const PIN_CHECKS: readonly PolicyCheckId[] = CHECK_IDS.filter((id): id is PolicyCheckId =>
   PIN_NAMES.some((name) => PINS[name].check === id),
 );
 
-/** Compares one pin of a deployment; null where it is not pinned, or asks nothing. */
+/** Compares one pin of a deployment; null if it is not pinned, or compares nothing. */
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
   return pin === undefined ? null : PINS[name].compare(pin, facts);
-}
-
-/** The pins that `pin` writes of a boot proof. */
-export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsFile {
-  const written = PIN_NAMES.map((name) => [name, PINS[name].write?.(facts, document)] as const);
-  return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 }

@@ -1,4 +1,4 @@
-/** The policy file, `bootproof/1`: what a user pins (appraise/README.md, "The policy file"). */
+/** Reads the policy file, `bootproof/1` (appraise/README.md, "The policy file"). */
 import { toUtf8 } from "../bytes.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput, ownOptions } from "../decode/input.js";
@@ -11,7 +11,7 @@ import {
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
 import { appraise } from "./appraise.js";
-import { type AppProofRules, type DeploymentPins, type Policy, keepParsed } from "./parsed-policy.js";
+import { type AppProofRules, type DeploymentPins, type Policy, madePolicy } from "./parsed-policy.js";
 import {
   DEPLOYMENT_KINDS,
   type DeploymentKind,
@@ -41,7 +41,7 @@ import {
 
 export type { DeploymentPins, Policy };
 
-/** The file, as JSON. `comment` may stand on any object, and changes nothing. */
+/** The file, as JSON. Any object may have a `comment`, which is ignored. */
 export interface PolicyFile {
   readonly $schema?: string;
   readonly policy: "bootproof/1";
@@ -62,16 +62,16 @@ export interface PolicyFile {
 
 export interface DeploymentFile extends PinsFile {
   readonly name?: string;
-  /** `qos` where not given. */
+  /** Default: `qos`. */
   readonly kind?: DeploymentKind;
-  /** The questions that it leaves open, and means to. */
+  /** The questions that it leaves open on purpose. */
   readonly open?: readonly Question[];
   readonly appProofs?: { readonly types: readonly string[] };
   readonly comment?: string;
 }
 
 export interface ParsePolicyOptions {
-  /** Reads a trust anchor's `file`, named relative to the policy file. Without it such an anchor is a fault. */
+  /** Reads a trust anchor's `file`, a path relative to the policy file. Without this option it is a fault. */
   readonly readFile?: (path: string) => string;
 }
 
@@ -81,13 +81,12 @@ export function ownParseOptions(options: ParsePolicyOptions): ParsePolicyOptions
   return ownOptions("options", options, PARSE_OPTIONS);
 }
 
-/** In bytes. */
 const MAX_POLICY_BYTES = 1024 * 1024;
 const MAX_DEPLOYMENTS = 1000;
 const MAX_TRUST_ANCHORS = 100;
 const ANCHOR_WORDS = `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}`;
 
-/** Bytes and names of the anchors, which the policy's readers get copies of. */
+/** An anchor, from which each reader of the policy gets a copy. */
 type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
 
 /** As it was when this module was loaded. */
@@ -153,8 +152,8 @@ function policyMembers(options: ParsePolicyOptions): PolicyShapes<PolicyMembers>
 const REQUIRED = ["policy", "deployments"] as const;
 
 /**
- * The JSON Schema of the file, made from what reads it. It says what a member may be; what several of them are together
- * (an open question, a name that is there twice) `parsePolicy` says alone.
+ * The JSON Schema of the file, made from the shapes that read it. Only `parsePolicy` checks rules across members (an
+ * open question, a duplicate name).
  */
 export function policySchema(): JsonObject {
   return {
@@ -177,12 +176,12 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   const read = readMembers(value as JsonValue, policyMembers(own), REQUIRED, place);
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
   if (place.faults.length > 0) throw new MalformedError("policy", place.faults);
-  const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);
-  keepParsed(policy, { bytes, appraise });
-  return policy;
+  return madePolicy(policyOf(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>), {
+    bytes,
+    appraise,
+  });
 }
 
-/** Null for what is neither text nor bytes. */
 function bytesOf(input: unknown): Uint8Array | null {
   if (typeof input !== "string" && !(input instanceof Uint8Array)) return null;
   refuseSize(input.length);
@@ -196,9 +195,9 @@ function refuseSize(length: number): void {
     throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
 }
 
-function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
+function policyOf(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
   const anchors = read.trustAnchors ?? [AWS_ROOT];
-  return Object.freeze({
+  return {
     name: read.name ?? null,
     get trustAnchors(): readonly TrustAnchor[] {
       return Object.freeze(anchors.map(anchorCopy));
@@ -214,7 +213,7 @@ function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deploy
       ...read.appProofs,
     }),
     allowDebug: read.allowDebug ?? false,
-  });
+  };
 }
 
 function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
@@ -241,7 +240,7 @@ function readDeployment(value: JsonValue, place: PolicyPlace): DeploymentPins | 
     ),
   });
   if (new Set(open).size < open.length) place.at("open").fault("a question twice");
-  // With a pin that could not be read nobody knows what is open.
+  // With an unreadable pin, the open questions are not known.
   const isWhole = foreign.length === 0 && Object.values(read).every((member) => member !== undefined);
   if (isWhole) for (const fault of openFaults(deployment)) place.fault(fault);
   return deployment;
@@ -251,7 +250,6 @@ function unnamed(pin: PinName, kind: DeploymentKind): unknown {
   return PINS[pin].kinds.includes(kind) ? PINS[pin].unnamed : undefined;
 }
 
-/** Members beside the pins that speak of what only QOS has. */
 const QOS_MEMBERS: readonly string[] = ["open", "appProofs"] satisfies (keyof DeploymentMembers)[];
 
 function mayStand(member: string, kind: DeploymentKind): boolean {
@@ -270,7 +268,7 @@ function refuseTogether(pins: Pins, place: PolicyPlace): void {
   }
 }
 
-/** Names stand once; and where the policy names types, deployments of different applications name their own. */
+/** Names must be unique; and under a policy with types, deployments of different applications need their own. */
 function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: PolicyPlace): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
@@ -294,7 +292,6 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
   }
 }
 
-/** What tells one application from another: the namespace and the program. */
 function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
   const sorted = (values: readonly string[] | undefined): string[] | undefined => values?.toSorted();
   const program = workloads

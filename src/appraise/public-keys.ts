@@ -1,7 +1,6 @@
 /**
- * QOS public keys whose secrets are public: public tools of the service's family ship both halves. A set or a quorum
- * key made of them says nothing about who runs a deployment. Source: tkhq/rust-sdk `tvc/src/config/app.rs`
- * (Apache-2.0), 2026.
+ * QOS public keys whose secrets are public, since public tools of the service ship them: they identify no operator.
+ * Source: tkhq/rust-sdk `tvc/src/config/app.rs` (Apache-2.0), 2026.
  */
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import type { SetPin } from "./pins.js";
@@ -38,19 +37,19 @@ const HALVES: readonly string[] = KEYS.flat();
 /** In digits: half of the bytes, two digits for each. */
 const HALF_DIGITS = QOS_PUBLIC_KEY_LENGTH;
 
-/** Whether the secret of the key is public, or that of one of its halves. `key` is hex in lower case. */
+/** Whether the secret of the key, or of one of its halves, is public. `key` is lower-case hex. */
 export function isPublicSecret(key: string): boolean {
-  // Compared in place: asked of every key of every entry of an audit, of which next to none is such a one.
+  // Compared in place: an audit runs this for every key of every entry.
   const isWhole = key.length === 2 * HALF_DIGITS;
   return HALVES.some((half) => key.startsWith(half) || (isWhole && key.startsWith(half, HALF_DIGITS)));
 }
 
-/** Whether keys whose secrets are public reach the threshold alone: anybody can approve or rebuild then. */
+/** Whether such keys alone reach the threshold: then anyone can approve or rebuild. */
 export function isNobodysSet(set: SetPin): boolean {
   const isNobodys = known.get(set) ?? set.members.filter(isPublicSecret).length >= set.threshold;
   known.set(set, isNobodys);
   return isNobodys;
 }
 
-/** Sets are read once, of a policy or of a boot proof, and asked about for each piece of evidence. */
+/** Cached: the same sets are compared for each piece of evidence. */
 const known = new WeakMap<SetPin, boolean>();

@@ -1,6 +1,6 @@
 /**
- * The three questions that a deployment answers (appraise/README.md, "What a deployment has to pin"): which image runs,
- * which application inside it, and whose deployment it is. What looks like an answer and is none is told here too.
+ * The three questions that the pins of a deployment decide (appraise/README.md, "What a deployment has to pin"): which
+ * image runs, which application inside it, and whose deployment it is. Some pins only seem to decide one.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
 import {
@@ -15,18 +15,17 @@ import {
 } from "./pins.js";
 import { isNobodysSet, isPublicSecret } from "./public-keys.js";
 
-/** What a deployment may say that it leaves open. */
+/** The questions that a deployment may declare open. */
 export const QUESTIONS = ["application", "operator"] as const;
 export type Question = (typeof QUESTIONS)[number];
 type AnyQuestion = "image" | Question;
 
-/** A deployment, as far as it decides who passes. One of kind `qos` has a commitment, named in the file or not. */
+/** The members of a deployment that decide what it accepts. Kind `qos` always has a commitment. */
 interface Questioned extends Pins {
   readonly kind: DeploymentKind;
   readonly open: readonly Question[];
 }
 
-/** What an attacker makes of an open question, and what closes it. */
 const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonly remedy: string }>> = {
   image: {
     attack: "an attacker's own image shows whatever manifest it likes, so that every other pin is its word",
@@ -38,7 +37,7 @@ const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonl
       'Pin pivotHash (v3: workloads), manifestSet with namespace, or manifestHash; or say "open": ["application"]',
   },
   operator: {
-    attack: "anybody who runs this image and application over keys of his own passes",
+    attack: "anyone who runs this image and application with their own keys passes",
     remedy: 'Pin manifestSet, manifestHash, quorumKey (live) or pcrs 3; or say "open": ["operator"]',
   },
 };
@@ -48,18 +47,15 @@ const NITRO_IMAGE = {
   remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
 };
 
-/**
- * What documents of each kind let an application that somebody else chose forge. Total: a new kind has to be listed.
- */
+/** What an attacker's application cannot forge in documents of each kind. Total: a new kind must be listed. */
 const KINDS: Readonly<
   Record<
     CommitmentKind,
     {
-      /** The pivot's hash, or the workloads, are what ran. */
+      /** The pivot's hash, or the workloads, are those that ran. */
       readonly program: boolean;
-      /** The enclave holds its quorum key. */
       readonly quorumKey: boolean;
-      /** The manifest is the one that was booted; otherwise only as far as its PCR3 names a role. */
+      /** The manifest is the one that was booted; otherwise only if its PCR3 names a role. */
       readonly manifest: boolean;
     }
   >
@@ -69,13 +65,9 @@ const KINDS: Readonly<
   legacy: { program: false, quorumKey: false, manifest: false },
 };
 
-/** The pins that answer each question. */
 export type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
 
-/**
- * The pins that answer each question. `roleless`: PCR3 is zeros, in the evidence; before there is any, that the pins
- * allow it.
- */
+/** The pins that decide each question. `roleless`: PCR3 is zeros in the evidence or, without evidence, may be. */
 function answersOf(pins: Questioned, roleless: boolean): Answers {
   const kind = KINDS[pins.commitment!];
   const { pcrs, manifestSet, quorumKey, shareSet } = pins;
@@ -107,7 +99,7 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
   };
 }
 
-/** Whether every alternative pins all of these PCRs, and accepts zeros for none. */
+/** Whether every alternative pins all of these PCRs, and no zeros. */
 function everyImagePins(images: Pins["pcrs"], indexes: readonly number[]): boolean {
   if (images === undefined) return false;
   return images.every((image) =>
@@ -126,7 +118,7 @@ function openIn(answers: Answers): AnyQuestion[] {
   return (["image", ...QUESTIONS] as const).filter((question) => answers[question].length === 0);
 }
 
-/** The sentences of what a deployment leaves open and does not say so; empty where it is well-formed. */
+/** A sentence for each undeclared open question; empty for a well-formed deployment. */
 export function openFaults(pins: Questioned): string[] {
   if (pins.kind === "nitro") {
     const pinsImage = pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8]));
@@ -148,7 +140,7 @@ function isDeclared(pins: Questioned, question: AnyQuestion): boolean {
   return (pins.open as readonly AnyQuestion[]).includes(question);
 }
 
-/** Pins that look like an answer and are none, each with its reason. */
+/** Pins that seem to decide a question, but do not, each with its reason. */
 function noAnswers(pins: Questioned): string[] {
   const { commitment, quorumKey, pcrs = [] } = pins;
   const { program, quorumKey: holdsKey } = KINDS[commitment!];
@@ -157,43 +149,42 @@ function noAnswers(pins: Questioned): string[] {
     ...(program || named.length === 0
       ? []
       : [
-          `under commitment ${commitment}, ${named.join(" and ")} answer nothing: ` +
-            "the application itself may have asked for the document",
+          `under commitment ${commitment}, ${named.join(" and ")} decide nothing: ` +
+            "the application itself may have requested the document",
         ]),
     ...(program && !holdsKey && quorumKey
-      ? [`under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`]
+      ? [`under commitment ${commitment}, quorumKey decides nothing: the enclave does not hold it yet`]
       : []),
     ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr))
-      ? ["a PCR of zeros fits everybody, and answers nothing"]
+      ? ["a PCR of zeros identifies no enclave"]
       : []),
-    ...(pcrs.length > 1 ? ["of several pcrs, each has to answer"] : []),
+    ...(pcrs.length > 1 ? ["each of several pcrs must pin it"] : []),
     ...publicKeyNotes(pins),
   ];
 }
 
 function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
-  const nobodys = "keys whose secrets are public reach its threshold";
+  const areShared = "keys whose secrets are public reach its threshold";
   return [
-    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public: anybody holds it"] : []),
+    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public"] : []),
     ...(manifestSet && isNobodysSet(manifestSet)
-      ? [`the manifest set is nobody's: ${nobodys}, so that anybody approves manifests`]
+      ? [`the manifest set identifies no owner: ${areShared}, so anyone can approve manifests`]
       : []),
     ...(shareSet && isNobodysSet(shareSet)
-      ? [`the share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`]
+      ? [`the share set identifies no owner: ${areShared}, so anyone can rebuild the quorum key`]
       : []),
   ];
 }
 
-/** What a deployment's pins are worth for the evidence that meets them, or for any where none is given. */
+/** What a deployment's pins leave open for matching evidence, or for any if none is passed. */
 export interface Scope {
   readonly answers: Answers;
-  /** Every question without an answer. */
   readonly unanswered: readonly AnyQuestion[];
-  /** The questions that are open, and were said to be. */
+  /** The declared ones. */
   readonly open: readonly Question[];
-  /** Sentences of what is open or answered weakly, each with what an attacker could do. */
+  /** A sentence for each open or weakly pinned question, with what an attacker could do. */
   readonly reasons: readonly string[];
-  /** Sentences of what this evidence leaves open, and the deployment does not say so: it does not match. */
+  /** A sentence for each undeclared open question of this evidence: it does not match. */
   readonly faults: readonly string[];
 }
 
@@ -203,7 +194,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
   const roleless = facts === null ? pinsNoRole(pins) : isRoleless(facts);
   const answers = answersOf(pins, roleless);
   const open = openIn(answers);
-  // Of a debug enclave, which was allowed, nothing about its code is proven: `mode.debug` says so.
+  // In debug mode nothing about the code is proven: `mode.debug` reports that.
   const isDebug = [0, 1, 2].some((index) => isZeroPcr(facts?.pcrs.get(index)));
   const undeclared = open.filter((question) => !isDeclared(pins, question) && !(question === "image" && isDebug));
   return {
@@ -212,10 +203,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
     open: pins.open,
     reasons: [
       ...(isDebug
-        ? [
-            "runs in debug mode, which is allowed: its measurements are zeros, and every debug enclave of anybody " +
-              "has those",
-          ]
+        ? ["runs in debug mode, which is allowed: its measurements are zeros, like those of every debug " + "enclave"]
         : []),
       ...(open.includes("image") ? [`leaves the image open: ${LEFT_OPEN.image.attack}`] : []),
       ...pins.open.map((question) => declaredReason(question, answers)),
@@ -232,7 +220,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
 
 function declaredReason(question: Question, answers: Answers): string {
   if (answers[question].length > 0)
-    return `says that it leaves the ${question} open; ${answers[question].join(", ")} answers for it`;
+    return `declares the ${question} open, but ${answers[question].join(", ")} decides it`;
   return `leaves the ${question} open: ${LEFT_OPEN[question].attack}`;
 }
 
@@ -242,27 +230,27 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
   const role = roleless ? "that image" : "that role and image";
   return [
     ...(only("operator", "pcrs")
-      ? ["only pcrs 3 names the operator: any other deployment of that account and role passes"]
+      ? ["only pcrs 3 pins the operator: any other deployment of that account and role passes"]
       : []),
     ...(pins.commitment === "legacy"
       ? [`legacy: any application of ${role} could have made this document, over ${legacyReach(answers)}`]
       : []),
     ...(only("image", "manifestSet") && pins.minNonce === undefined
       ? [
-          "only manifestSet names the image: every image and program passes that its members ever approved, " +
+          "only manifestSet pins the image: every image and program passes that its members ever approved, " +
             "old ones too; minNonce closes it",
         ]
       : []),
   ];
 }
 
-/** What the maker of a legacy document was free to choose, within the pins. */
+/** What the maker of a legacy document could choose freely within the pins. */
 function legacyReach({ operator }: Answers): string {
   if (operator.includes("manifestHash")) return "any key";
   return operator.includes("manifestSet") ? "any key, and any manifest that the set approved" : "any manifest and key";
 }
 
-/** The keys of the evidence: what is public among them is told, whether it was pinned or not. */
+/** Public keys of the evidence are reported, pinned or not. */
 function keysOf({ quorumKey, manifestSet, shareSet }: BootProofFacts): Pins {
   return { quorumKey: [quorumKey], manifestSet, shareSet };
 }
@@ -271,7 +259,7 @@ function isRoleless({ pcrs }: DocumentFacts): boolean {
   return isZeroPcr(pcrs.get(3));
 }
 
-/** In a bare enclave the program is part of the image; who signed the image names who made it, and not the program. */
+/** A bare enclave's program is part of the image; the image's signer identifies its maker, not the program. */
 function nitroAnswers(pins: Questioned): Answers {
   const { pcrs, publicKey } = pins;
   const isRun = pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false;
@@ -285,5 +273,5 @@ function nitroAnswers(pins: Questioned): Answers {
 function nitroReasons(pins: Questioned): string[] {
   return nitroAnswers(pins).operator.length > 0
     ? []
-    : ["names nobody who runs it: anybody who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
+    : ["pins no operator: anyone who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
 }

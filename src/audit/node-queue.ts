@@ -1,7 +1,4 @@
-/**
- * The producer's side of a queue: batches go to workers on other machines, and what they answer is checked. A batch is
- * held here until its answer came, so that a server which forgets everything loses nothing.
- */
+/** The producer's side of a queue. It keeps each batch until its answer arrives, so that a server may lose its data. */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { readResults } from "./answered.js";
@@ -27,17 +24,18 @@ import {
   writeJob,
 } from "./node-queue-wire.js";
 import { threadJudge } from "./node-threads.js";
+import { type Part, partsOf, splitPart } from "./queue-parts.js";
 import type { AuditResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions {
-  /** Shared with the workers: what goes through the server is sealed by it. */
+  /** Shared with the workers; seals jobs and answers. */
   readonly secret?: string;
-  /** Told what whoever waits should know: outages, workers that are missing, answers that are refused. */
+  /** Messages for the operator: outages, missing workers, refused answers. */
   readonly onNote?: (text: string) => void;
-  /** How many batches are on their way at once, and as many wait. Default: 16. */
+  /** Batches in flight; as many wait. Default: 16. */
   readonly concurrency?: number;
-  /** What judges entries whose jobs fail three times, in this process, in place of threads. */
+  /** Judges here the entries whose jobs failed three times. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -49,25 +47,21 @@ const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
 };
 const CONCURRENCY = 16;
 const MAX_SAID = 100;
-/** Bytes of the entries of one job; a longer entry is a job by itself. */
-const MAX_JOB_BYTES = 1024 * 1024;
 const TICK_MS = 1000;
-/** How often a job may be found missing until it is put there again: its answer may be on its way. */
+/** Looks before a missing job is enqueued again: its answer may be on the way. */
 const MISSING = 2;
-/** Ticks without a worker until that is told. */
+/** Ticks without a worker before a note. */
 const PATIENCE = 5;
-/** Parts of what ended a worker: few of them, since each may end another worker. */
+/** Few, since each part of a failed job may end another worker. */
 const PARTS = 16;
-/** How many jobs of an entry fail until this process judges it. */
 const TRIES = 3;
-/** How long the end waits for what is taken away from the server. */
 const CLEANUP_MS = 2000;
 const KEPT_EVENTS = 100;
 
 /**
- * A judge whose batches are judged by workers at the same queue ({@link runWorker}), under this setting. Throws
- * {@link QueueError} where the server cannot be reached within ten seconds, or the packages for it are missing. From
- * then on it goes on through whatever a network or a server does.
+ * A judge that sends its batches to the workers of the queue ({@link runWorker}). Throws {@link QueueError} if the
+ * server cannot be reached within ten seconds or its packages are missing. Later failures of network and server do not
+ * end it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
   const own = ownOptions("options", options, QUEUE_OPTIONS);
@@ -87,18 +81,12 @@ interface Run extends Member {
   readonly judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-/** Entries that follow one another, on their way as one job. */
-interface Part {
-  readonly first: number;
-  readonly entries: readonly Uint8Array[];
-}
-
-/** A part that is waited for. */
 interface Task extends Part {
-  readonly id: string;
+  /** Of its newest job. An answer to an earlier one counts, too. */
+  id: string;
   readonly digest: string;
   readonly settle: (judged: JudgedPart | null) => void;
-  /** Whether the server was asked to take it, and has not answered. */
+  /** Not acknowledged by the server yet. */
   isOnItsWay: boolean;
   missing: number;
 }
@@ -113,10 +101,10 @@ class QueueJudge implements Judge {
   readonly #reader: Redis;
   readonly #tasks = new Map<string, Task>();
   #timer: NodeJS.Timeout | undefined;
-  #isTicking = false;
+  #ticking: Promise<void> | null = null;
   #lonelyTicks = 0;
   #attempts = 0;
-  /** What judges here, once it is needed. */
+  /** Made on demand. */
   #own: Promise<Judge> | null = null;
 
   constructor(run: Run, concurrency: number) {
@@ -149,37 +137,39 @@ class QueueJudge implements Judge {
   async close(): Promise<void> {
     if (this.#connection.isClosed) return;
     clearInterval(this.#timer);
-    const { client } = this.#connection;
-    const { id } = this.#run.peer;
-    const leaving = [
-      withdraw(client, "producers", id),
-      client.del(keys.setting(id), keys.answers(id)),
-      ...[...this.#tasks.keys()].map((task) => this.#queue.remove(task)),
-    ];
     const timeout = new Promise((resolve) => setTimeout(resolve, CLEANUP_MS).unref());
-    await Promise.race([Promise.allSettled(leaving), timeout]);
+    await Promise.race([this.#leave(), timeout]);
     this.#connection.close();
     await this.#queue.close().catch(() => {});
     await this.#own?.then((judge) => judge.close()).catch(() => {});
   }
 
-  /**
-   * A job that failed is cut into parts, so that the others of its entries are judged elsewhere. That it failed may be
-   * unsealed, and so decides nothing but who judges its entries next: after so many failures, this process.
-   */
+  /** A tick that is under way would announce this producer again, so it ends first. */
+  async #leave(): Promise<void> {
+    await this.#ticking;
+    const { client } = this.#connection;
+    const { id } = this.#run.peer;
+    await Promise.allSettled([
+      withdraw(client, "producers", id),
+      client.del(keys.setting(id), keys.answers(id)),
+      ...[...this.#tasks.keys()].map((task) => this.#queue.remove(task)),
+    ]);
+  }
+
+  /** Cuts a failed job into parts. A failure is unsealed, so it only decides who judges the entries next. */
   async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
     if (failures === TRIES) return this.#judgeHere(part);
     const judged = await this.#ask(part);
     if (judged !== null) return judged;
-    const pieces = piecesOf(part, Math.ceil(part.entries.length / PARTS));
+    const pieces = splitPart(part, Math.ceil(part.entries.length / PARTS));
     return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
   }
 
-  /** In a thread: an entry that ends it does not end the audit. */
+  /** In a thread, so that an entry cannot end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#run.notes.once(
-      `${TRIES} jobs of an entry failed, one after the other: such entries are judged here. Workers end over it, or ` +
-        `somebody else writes to the server`,
+      `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, or another ` +
+        `program writes to the server`,
     );
     this.#own ??= Promise.resolve(this.#run.judgeOf(this.#run.setting));
     const judge = await this.#own;
@@ -189,7 +179,7 @@ class QueueJudge implements Judge {
     return { results, ...(slowest && { slowest }) };
   }
 
-  /** The list is for people: a server that does not take it changes no result. */
+  /** The list is for people. Its loss changes no result. */
   async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
     const { peer, onNote } = this.#run;
     const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entry), reason: UNJUDGED_REASON };
@@ -197,19 +187,16 @@ class QueueJudge implements Judge {
     await addDeadLetter(this.#connection.client, letter).catch((error: unknown) => this.#sayError(error));
   }
 
-  /** Null where the job failed, as the server has it, or as a worker says under its seal. */
+  /** Null if the job failed, according to the server or a sealed answer. */
   async #ask(part: Part): Promise<JudgedPart | null> {
-    const { peer, digest: setting } = this.#run;
-    const id = `${peer.id}-${part.first}-${part.entries.length}-${this.#attempts++}`;
+    const digest = jobDigest(this.#run.digest, part.first, part.entries);
     return new Promise((resolve, reject) => {
       const settle = (judged: JudgedPart | null): void => {
-        this.#tasks.delete(id);
+        for (const [id, each] of this.#tasks) if (each === task) this.#tasks.delete(id);
         resolve(judged);
       };
-      const digest = jobDigest(setting, part.first, part.entries);
-      const task: Task = { ...part, id, digest, settle, isOnItsWay: false, missing: 0 };
-      this.#tasks.set(id, task);
-      // Where it could not be put there, it is found missing, and put there again.
+      const task: Task = { ...part, id: "", digest, settle, isOnItsWay: false, missing: 0 };
+      // If it was not stored, `#lookFor` finds it missing.
       this.#enqueue(task).catch((error: unknown) => {
         if (!this.#connection.isClosed && isPassing(error)) this.#sayError(error);
         else reject(error);
@@ -217,9 +204,11 @@ class QueueJudge implements Judge {
     });
   }
 
-  /** What is there already stays as it is. */
+  /** Each time under a new id: BullMQ does not add an id again while a trace of its job is left. */
   async #enqueue(task: Task): Promise<void> {
     const { peer, digest: setting, seal } = this.#run;
+    task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
+    this.#tasks.set(task.id, task);
     const job = { ...task, run: peer.id, setting };
     task.isOnItsWay = true;
     try {
@@ -234,7 +223,7 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** Reads answers as they come. What was read is taken away before more is asked for: nothing is read past. */
+  /** Removes answers before it reads on, so that it skips none. */
   async #read(): Promise<void> {
     const stream = keys.answers(this.#run.peer.id);
     while (!this.#connection.isClosed) {
@@ -256,7 +245,7 @@ class QueueJudge implements Judge {
     const answer = readAnswer(text!);
     if (answer === null) return this.#refuse(FORM);
     const task = this.#tasks.get(answer.job);
-    // Of a job that another worker has answered.
+    // Another worker has answered the job.
     if (task === undefined) return;
     if (answer.run !== this.#run.peer.id || answer.digest !== task.digest) return this.#refuse(FOREIGN);
     if (answer.results === null) return task.settle(null);
@@ -267,7 +256,7 @@ class QueueJudge implements Judge {
     const results = readResults(written, task.first, task.entries.length);
     if (results === null) return this.#refuse(FORM);
     this.#lonelyTicks = 0;
-    // A worker whose threads end says so of each entry: that it is the entry's fault has to be found here.
+    // The worker's threads ended. This process must find out whether the entry is the cause.
     if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle(null);
     task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
   }
@@ -276,32 +265,37 @@ class QueueJudge implements Judge {
     this.#run.notes.once(`an answer is refused: ${why}`);
   }
 
-  /** Makes itself known, and looks for what is missing. */
+  /** Announces this producer, and looks for jobs that are missing. One at a time. */
   async #tick(): Promise<void> {
-    if (this.#isTicking) return;
-    this.#isTicking = true;
+    if (this.#ticking !== null) return;
+    this.#ticking = this.#look();
+    await this.#ticking;
+    this.#ticking = null;
+  }
+
+  async #look(): Promise<void> {
     try {
       await this.#announce();
-      for (const task of [...this.#tasks.values()]) await this.#look(task);
+      for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
       if (this.#tasks.size > 0) await this.#lookForWorkers();
     } catch (error) {
       this.#sayError(error);
-    } finally {
-      this.#isTicking = false;
     }
   }
 
   async #announce(): Promise<void> {
     const { peer, setting } = this.#run;
     const { now, at, allowDebug, bootProofs } = setting;
-    // Policy and trust anchors are each worker's own, which come to the same digest.
+    // Workers have their own policy and anchors, with the same digest.
     await keepSetting(this.#connection.client, peer.id, JSON.stringify({ now, at, allowDebug, bootProofs }));
     await announce(this.#connection.client, "producers", peer);
   }
 
-  async #look(task: Task): Promise<void> {
+  async #lookFor(task: Task): Promise<void> {
     if (task.isOnItsWay) return;
-    const state = await this.#queue.getJobState(task.id);
+    // A job whose data the server lost, as one that evicts does, stays in the list of what is in progress.
+    const isThere = await this.#connection.client.exists(this.#queue.toKey(task.id));
+    const state = isThere === 1 ? await this.#queue.getJobState(task.id) : "unknown";
     if (!this.#tasks.has(task.id)) return;
     if (state === "failed") {
       await this.#queue.remove(task.id);
@@ -317,45 +311,22 @@ class QueueJudge implements Judge {
     if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
-      const found = others.map((why) => `; one that is there ${why}`).join("");
-      this.#run.notes.tell(`no worker takes anything, and this waits for one${found}`);
+      const found = others.map((why) => `; a running worker ${why}`).join("");
+      this.#run.notes.tell(`waiting for a worker: none accepts these jobs${found}`);
     }
   }
 
-  /** Outages are told by the connection. */
+  /** The connection reports outages. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
     this.#run.notes.once(this.#connection.messageOf(error));
   }
 }
 
-const SEAL = "its seal does not hold: BOOTPROOF_QUEUE_SECRET is another there, or somebody made it up";
-const FORM = "it is not what a worker of this version answers";
-const FOREIGN = "it is for other entries, or another setting";
+const SEAL = "its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET";
+const FORM = "its form is not that of this version";
+const FOREIGN = "it is for other entries or another setting";
 
 function isAmong(n: number, results: readonly AuditResult[]): boolean {
   return n >= results[0]!.n && n <= results.at(-1)!.n;
-}
-
-/** In pieces of so many bytes. */
-function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
-  const parts: { first: number; entries: Uint8Array[] }[] = [];
-  let bytes = Infinity;
-  entries.forEach((entry, index) => {
-    if (bytes + entry.length > MAX_JOB_BYTES) {
-      parts.push({ first: first + index, entries: [] });
-      bytes = 0;
-    }
-    parts.at(-1)!.entries.push(entry);
-    bytes += entry.length;
-  });
-  return parts;
-}
-
-/** In pieces of so many entries. */
-function piecesOf({ first, entries }: Part, size: number): Part[] {
-  return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => ({
-    first: first + index * size,
-    entries: entries.slice(index * size, (index + 1) * size),
-  }));
 }

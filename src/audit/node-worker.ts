@@ -1,4 +1,4 @@
-/** The worker's side of a queue: takes batches of its own policy, judges them, and answers. */
+/** The worker's side of a queue: judges batches that match its own policy. */
 import { availableParallelism } from "node:os";
 import type { Job as QueuedJob, Worker } from "bullmq";
 import { ownOptions } from "../decode/input.js";
@@ -30,20 +30,20 @@ import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions {
-  /** How many threads judge. As many as there are cores for this process, unless said otherwise. */
+  /** Threads. Default: one for each core of this process. */
   readonly workers?: number;
   /** Shared with the producers: see `QueueJudgeOptions`. */
   readonly secret?: string;
-  /** Told what whoever runs it should know: runs that it takes or leaves, outages, what is refused. */
+  /** Messages for the operator: accepted and ignored runs, outages, refused jobs. */
   readonly onNote?: (text: string) => void;
-  /** Aborted: it takes nothing more, finishes what it has, and ends. */
+  /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
   /**
-   * A worker that is not heard of for so long is dead, and its batches are for others; it is heard of in half of that.
-   * Default: 5,000. The event loop has to be free meanwhile, as threads leave it.
+   * Milliseconds of silence after which other workers get its batches. Renewing a lock needs a free event loop.
+   * Default: 5,000.
    */
   readonly lockMs?: number;
-  /** What judges the batches of a setting, in place of threads. */
+  /** Judges the batches of a setting. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -62,20 +62,18 @@ const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
 };
 const LOCK_MS = 5000;
 const TICK_MS = 2000;
-/** How long what is judged at the end is waited for. */
 const FINISH_MS = 20_000;
 const LOOK_MS = 100;
 const IDLE_LOOKS = 3;
 const CLOSE_MS = 1000;
-/** A setting that nobody asked for in so long is let go of. */
+/** Then an unused judge is closed. */
 const IDLE_MS = 30_000;
 const MAX_SAID = 1000;
 
 /**
- * Judges batches of producers that hold the same policy and trust anchors, are of the same version of this package, and
- * share the secret; of all others it tells, and takes nothing. Resolves when the signal was aborted and what it had is
- * finished. Rejects with {@link QueueError} where the server cannot be reached within ten seconds or the packages for
- * it are missing, and where a judge rejects: then nothing more can be judged here.
+ * Judges batches of producers with the same policy, trust anchors, package version and secret, and reports all others.
+ * Resolves when the signal was aborted and its batches are finished. Rejects with {@link QueueError} if the server
+ * cannot be reached within ten seconds, its packages are missing, or a judge rejects.
  */
 export async function runWorker(
   url: string,
@@ -92,7 +90,6 @@ interface Standing extends Member {
   readonly held: Pick<AuditSetting, "policy" | "trustAnchors">;
 }
 
-/** What judges by one setting. */
 interface Seat {
   readonly judge: Promise<Judge>;
   active: number;
@@ -140,7 +137,7 @@ class QueueWorker {
     void this.#tick();
     const error = await ended;
     clearInterval(timer);
-    if (error === undefined) notes.tell(`ending; batches that it has are finished first`);
+    if (error === undefined) notes.tell(`ending after its current batches`);
     await this.#finish(worker, error === undefined ? FINISH_MS : 0);
     if (error !== undefined) throw judgeFailure(error);
     return { batches: this.#batches, entries: this.#entries };
@@ -157,11 +154,11 @@ class QueueWorker {
         connection: this.#connection.client,
         prefix: PREFIX,
         skipVersionCheck: true,
-        // One is judged while the next one is on its way.
+        // The next job arrives while one is judged.
         concurrency: 2 * this.#threads,
         lockDuration: this.#lockMs,
         stalledInterval: this.#lockMs / 4,
-        // Its producer is told at once, which cuts it into parts: one of them may have been the reason.
+        // The producer cuts a stalled job into parts.
         maxStalledCount: 0,
       },
     );
@@ -169,10 +166,7 @@ class QueueWorker {
     return worker;
   }
 
-  /**
-   * What is not finished by then is for others, when its lock has run out. Not by BullMQ's own waiting, which has no
-   * end where a connection is away.
-   */
+  /** Unfinished batches go to others. BullMQ's own closing would wait forever without a connection. */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
     const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
     void Promise.allSettled(leaving);
@@ -183,7 +177,7 @@ class QueueWorker {
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
-  /** Until there is nothing to do for a moment, in which the last answer is confirmed; or the server is away. */
+  /** Ends when idle long enough to confirm the last answer, or when the server is away. */
   async #idle(milliseconds: number): Promise<void> {
     let looks = 0;
     for (let left = milliseconds; left >= 0 && looks < IDLE_LOOKS; left -= LOOK_MS) {
@@ -192,12 +186,12 @@ class QueueWorker {
     }
   }
 
-  /** Resolves where nothing is answered, too: the producer finds that its job is gone, and puts it there again. */
+  /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
     const { seal } = this.#standing;
     const job = readJob(queued.id!, queued.data, seal);
     if (job === null)
-      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "its seal or form does not hold" : "form"}`);
+      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
     if (!(await isProducerAlive(this.#connection.client, job.run))) return;
     const seat = await this.#seatFor(job);
     if (seat === null) return;
@@ -224,7 +218,6 @@ class QueueWorker {
     }
   }
 
-  /** One that the server does not take now is left: the producer misses it, and asks again. */
   async #answer(answer: Answer): Promise<void> {
     try {
       await putAnswer(this.#connection.client, answer, this.#standing.seal);
@@ -234,32 +227,29 @@ class QueueWorker {
     }
   }
 
-  /** A seat that is taken; null, and said, where the job is of a setting that nobody here may judge by. */
+  /** Null, with a note, if this worker may not judge by the job's setting. */
   async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
     const known = this.#seats.get(digest);
     if (known !== undefined) return taken(known);
     const setting = await this.#settingOf(run, digest);
     if (setting === null) return null;
-    // Another batch may have been first.
+    // Another batch may have added it meanwhile.
     const seat = this.#seats.get(digest) ?? { judge: this.#seated(setting), active: 0, usedAt: performance.now() };
     this.#seats.set(digest, seat);
     this.#standing.notes.once(`takes batches of run ${run.slice(0, 8)}…`);
     return taken(seat);
   }
 
-  /**
-   * A judge that has shown that it judges: one that fails at whatever it is given would have its producer look for the
-   * fault in the entries.
-   */
+  /** Tests the judge first: a producer blames failures on the entries. */
   async #seated(setting: AuditSetting): Promise<Judge> {
     const judge = await this.#judgeOf(setting);
     const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
     const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
-    if (!isWell) throw new Error("an empty entry ends what judges it, too");
+    if (!isWell) throw new Error("an empty entry ends the judge, too");
     return judge;
   }
 
-  /** Of the producer what is its own, of this worker the policy: what both come to has to have the digest. */
+  /** The producer's setting with this worker's policy, which must match the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
     const told = readTold(await this.#connection.client.get(keys.setting(run)));
     if (told === null) return null;
@@ -270,7 +260,7 @@ class QueueWorker {
       return setting;
     } catch (error) {
       this.#standing.notes.once(
-        `run ${run.slice(0, 8)}…: nothing is taken from it: ${printable((error as Error).message)}`,
+        `run ${run.slice(0, 8)}…: takes nothing from it: ${printable((error as Error).message)}`,
       );
       return null;
     }
@@ -306,7 +296,7 @@ class QueueWorker {
     }
   }
 
-  /** Outages are told by the connection; a lock that is lost in one costs the work of a batch, and nothing else. */
+  /** The connection reports outages. A lock lost in one only costs the work of a batch. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
     const message = this.#connection.messageOf(error);
@@ -319,7 +309,7 @@ function judgeFailure(error: unknown): QueueError {
   return new QueueError("judge", `nothing more can be judged here: ${message}`, { cause: error });
 }
 
-/** What a producer tells of its setting; null where it is not there, or no such thing. */
+/** The setting that a producer stored; null if it is absent or malformed. */
 function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnchors"> | null {
   const told = text === null ? null : jsonOf(text);
   if (!isJsonObject(told)) return null;

@@ -1,11 +1,18 @@
 /** The setting of an audit as plain data, for the state of a run, other threads and other machines. */
-import { type Policy, parsePolicy } from "../appraise/policy.js";
-import { plainPolicy } from "../appraise/plain-policy.js";
+import type { Policy } from "../appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
-import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
+import { toHex, toUtf8 } from "../bytes.js";
+import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
+import {
+  type PolicyText,
+  optionsBesidePolicy,
+  parsePlainPolicy,
+  plainOptions,
+  policyOfText,
+  policyText,
+} from "../plain-settings.js";
 import { sha256 } from "../verify/digest.js";
-import { type TrustAnchor, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
+import type { TrustAnchor } from "../verify/trust-anchor.js";
 
 /** Everything that decides a verdict, as JSON that can also be cloned. */
 export interface AuditSetting {
@@ -43,12 +50,7 @@ export function ownHeld(held: Held): Held {
   return copyPlain(ownMembers(held, { policy: true, trustAnchors: true }));
 }
 
-/** The text of a policy, with the certificates of the files that it names. */
-export interface AuditPolicy {
-  readonly text: string;
-  /** The PEM text of each trust anchor's file, by its name in the policy. */
-  readonly anchors?: Readonly<Record<string, string>>;
-}
+export type AuditPolicy = PolicyText;
 
 export interface AuditOptions {
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
@@ -70,40 +72,30 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
 
 /** The setting as plain data. Throws TypeError for a policy that was given as a value, since it has no text. */
 export function auditSetting(options: AuditOptions): AuditSetting {
-  const { policy, now, at, trustAnchors, allowDebug, bootProofs = [] } = ownOptions("options", options, OPTIONS);
+  const { bootProofs = [], ...own } = ownOptions("options", options, OPTIONS);
+  const { policy, now, at, ...others } = plainOptions(own);
+  if (policy === "bundle") throw new TypeError("options.policy: a policy or NO_POLICY_ANY_ENCLAVE wanted");
   return {
-    policy: policy === NO_POLICY_ANY_ENCLAVE ? null : policyText(policy),
-    ...(trustAnchors && {
-      trustAnchors: trustAnchors.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) })),
-    }),
+    ...others,
+    policy: policy && policyText(policy),
     now: now.toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
-    ...(allowDebug !== undefined && { allowDebug }),
     bootProofs: [...bootProofs],
   };
 }
 
-function policyText(policy: Policy): AuditPolicy {
-  const { bytes, anchors } = copyPlain(plainPolicy(policy));
-  // UTF-8, since it was parsed as JSON.
-  return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
-}
-
 /** The options of each verification. Throws MalformedError for a malformed policy or anchor. */
 export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
-  const { policy, trustAnchors, now, at, allowDebug } = ownSetting(setting);
-  const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
+  const own = ownSetting(setting);
+  const { policy, now, at } = own;
   return {
-    policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsedPolicy(policy),
-    now: new Date(now),
-    ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
-    ...(anchors && { trustAnchors: anchors }),
-    ...(allowDebug !== undefined && { allowDebug }),
+    ...optionsBesidePolicy({
+      ...otherMembers(own, "policy", "at", "bootProofs"),
+      now: new Date(now),
+      ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
+    }),
+    policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policyOfText(policy)),
   };
-}
-
-function parsedPolicy({ text, anchors = {} }: AuditPolicy): Policy {
-  return parsePolicy(text, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
 }
 
 /** SHA-256, in hex, of the whole setting: identifies the run of a state or a queue. */

@@ -1,4 +1,4 @@
-/** A bundle as a file, `bootproof-bundle/1`: evidence, and what it was judged by. Nothing in it is believed. */
+/** The bundle file, `bootproof-bundle/1`: evidence, policy, time and report. Nothing in it is trusted. */
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
@@ -11,42 +11,42 @@ import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
-/** Each is judged on its own: with more of them, a small file would be a long wait. */
+/** Each is verified separately, so a small file with more would take long. */
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
-/** The file, as JSON. `now`, `policy` and `report` are there together, or none of them: then nobody judged it yet. */
+/** The file, as JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
-  /** RFC 3339, UTC, with milliseconds: the present when it was judged. */
+  /** RFC 3339, UTC, with milliseconds: the present of the verification. */
   readonly now?: string;
   readonly bootProofs: readonly unknown[];
-  /** Without those that the activity carries. */
+  /** Without those inside the activity. */
   readonly appProofs: readonly unknown[];
   readonly activity?: unknown;
-  /** Complete in itself: trust anchors as PEM. Null: judged without one. */
+  /** With trust anchors as PEM. Null: verified without a policy. */
   readonly policy?: PolicyFile | null;
   readonly report?: Report;
 }
 
-/** A bundle that was read and found well-formed. Its evidence is as it was packed, good or not. */
+/** A well-formed bundle. Its evidence is not verified. */
 export interface Bundle {
   readonly evidence: Evidence;
   readonly judgement: Judgement | null;
 }
 
-/** What the bundle says of how it was judged: its maker's word. */
+/** The verification by the bundle's maker, as the bundle states it. */
 export interface Judgement {
   readonly now: Date;
   readonly policy: Policy | null;
   readonly report: JsonObject;
 }
 
-/** Whether a JSON value calls itself a bundle, of whatever version. */
+/** Whether a JSON value claims to be a bundle of any version. */
 export function isBundle(json: unknown): boolean {
   return isJsonObject(json) && Object.hasOwn(json, "bundle");
 }
 
 /**
- * Reads a bundle from JSON text, its bytes, or the parsed value. The evidence inside is not looked into. Throws
+ * Reads a bundle from JSON text, its bytes, or the parsed value. The evidence is not checked. Throws
  * {@link MalformedError} (`json` or `bundle`) with the path of every fault.
  */
 export function decodeBundle(input: unknown): Bundle {
@@ -64,7 +64,7 @@ function bundleOf(reader: MemberReader): Bundle {
   return { evidence, judgement: judgementOf(reader) };
 }
 
-/** The evidence in `bootProofs`, `appProofs` and `activity`, bounded. `required`: the lists that may not be missing. */
+/** The evidence in `bootProofs`, `appProofs` and `activity`, within limits. `required`: lists that must be there. */
 export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
   const listOf = (name: "bootProofs" | "appProofs", most: number): JsonValue[] | undefined =>
     required.includes(name) || reader.get(name) !== undefined ? list(reader, name, most) : undefined;
@@ -82,7 +82,7 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
   };
 }
 
-/** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */
+/** Names each piece of evidence after the bundle's file, for reports. */
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
   const { bootProofs, appProofs, activity } = evidenceMembers(bundle.evidence);
   const shared = new Uint8Array(bytes);

@@ -1,4 +1,4 @@
-/** Packs evidence, with what it was judged by and the report, into a bundle. */
+/** Packs evidence, policy, time and report into a bundle. */
 import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
@@ -6,19 +6,19 @@ import { unwrapAlone } from "../decode/evidence-members.js";
 import { copyPlain, jsonInput, ownOptions } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
+import { anchorPems } from "../plain-settings.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
-import { certificatePem } from "../verify/trust-anchor.js";
 import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
 
 export interface PackOptions {
-  /** Complete in itself: see {@link selfContainedPolicy}. */
+  /** Without files: see {@link selfContainedPolicy}. */
   readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
   readonly now: Date;
-  /** What was asked. It is not packed: whoever verifies the bundle says what they ask. */
+  /** The request. It is not packed: the verifier of the bundle states its own. */
   readonly expected?: Expected;
-  /** The nonce that was asked for. It is not packed either. */
+  /** The requested nonce, not packed either. */
   readonly nonce?: Uint8Array;
 }
 
@@ -29,10 +29,7 @@ const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
   nonce: true,
 };
 
-/**
- * Packs evidence as it is. Throws TypeError for what is none, and for a boot proof that is verified already, of which
- * no JSON is left.
- */
+/** Packs evidence as it is. Throws TypeError for invalid evidence, and for a `VerifiedBootProof`, which has no JSON. */
 export function packEvidence(evidence: Evidence): BundleFile {
   const { appProofs, activity, ...given } = evidenceMembers(evidence);
   const bootProofs = given.bootProofs.map(valueOf);
@@ -46,7 +43,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
   };
 }
 
-/** The value of JSON text; text that is none stays what it is, to be judged like the rest. */
+/** The value of JSON text. Other text is kept, and rejected by verification. */
 function jsonOf(piece: unknown): unknown {
   const input = valueOf(piece);
   return attempt(() => jsonInput(input)).value ?? copyPlain(input);
@@ -57,8 +54,8 @@ function valueOf(piece: unknown): unknown {
 }
 
 /**
- * Verifies evidence and packs it, with what it was judged by and the report. There is no bundle of rejected evidence.
- * Throws {@link MalformedError} for a policy that is none, or not complete in itself.
+ * Verifies evidence and packs it, with policy, time and report. The bundle of rejected evidence is null. Throws
+ * {@link MalformedError} for a malformed policy, or one that names files.
  */
 export async function packBundle(
   evidence: Evidence,
@@ -67,7 +64,7 @@ export async function packBundle(
   const { policy, now: given, expected, nonce } = ownOptions("options", options, PACK_OPTIONS);
   const now = given instanceof Date ? new Date(given) : given;
   const packed = packEvidence(evidence);
-  // The very copy that is judged by is packed.
+  // The copy that verification uses is packed.
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : (jsonInput(policy) as unknown as PolicyFile);
   const verification = await verifyEvidence(evidenceOf(packed), {
     policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : parsePolicy(policyFile),
@@ -84,24 +81,18 @@ export async function packBundle(
 }
 
 /**
- * The policy with the certificates of its anchor files inside it, made from the certificates: whatever else stands in
- * those files stays there. Throws {@link MalformedError} (`json` or `policy`) with
- * every fault.
+ * The policy with the certificates of its anchor files as PEM, without other content of those files. Throws
+ * {@link MalformedError} (`json` or `policy`) with every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
-  const file = jsonInput(input) as unknown as PolicyFile;
-  const { trustAnchors } = parsePolicy(file, options);
+  const json = jsonInput(input)!;
+  const file = json as unknown as PolicyFile;
+  const pems = anchorPems(json, parsePolicy(file, options));
   if (file.trustAnchors === undefined) return file;
-  return {
-    ...file,
-    trustAnchors: file.trustAnchors.map((anchor, index) =>
-      isFile(anchor) ? { pem: certificatePem(trustAnchors[index]!.certificate.der) } : anchor,
-    ),
-  };
-}
-
-function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
-  return typeof anchor === "object" && Object.hasOwn(anchor, "file");
+  const trustAnchors = file.trustAnchors.map((anchor) =>
+    typeof anchor === "object" && "file" in anchor ? { pem: pems[anchor.file]! } : anchor,
+  );
+  return { ...file, trustAnchors };
 }
 
 function evidenceOf(packed: BundleFile): Evidence {

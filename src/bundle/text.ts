@@ -1,4 +1,4 @@
-/** What stands beside the verdict on a bundle: whose policy it was held against, what became of the report inside. */
+/** The notices beside a bundle's verdict: about its policy, and the report inside. */
 import type { Notice } from "../report/facts.js";
 import { printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
@@ -17,7 +17,6 @@ export interface BundleFacts {
   } | null;
 }
 
-/** The maker of the evidence chose the policy, and so what passes. */
 export const POLICY_CHOSEN_BY_MAKER =
   "the policy came out of the bundle itself: its maker chose what passes, and anybody can make one that " +
   'passes. So the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
@@ -25,7 +24,6 @@ export const POLICY_CHOSEN_BY_MAKER =
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;
 
-/** What is said beside the verdict of the report; nothing where there is nothing to tell. */
 export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verdict): Notice[] {
   return [
     ...(policyFrom === "bundle" ? [{ kind: "but", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
@@ -33,7 +31,7 @@ export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verd
   ];
 }
 
-/** `verdict`: today's by the same policy, where it is the same. */
+/** `verdict`: today's, if by the same policy. */
 function packedNotices(
   { now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>,
   verdict: Verdict | null,

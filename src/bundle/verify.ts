@@ -1,4 +1,4 @@
-/** Verifies a bundle anew, and tells where the report inside says something else. */
+/** Verifies a bundle again, and lists where the report inside differs. */
 import type { Policy } from "../appraise/policy.js";
 import {
   type Evidence,
@@ -17,48 +17,42 @@ import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
 
-/**
- * In place of a policy: the one inside the bundle, which the bundle's maker chose. It may only tighten, and the verdict
- * is `authentic` at best.
- */
+/** In place of a policy: the bundle's. Its maker chose it, so it only tightens; the verdict is `authentic` at best. */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
 export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
-  /** The caller's own; or, in so many words, the bundle's; or none at all. */
+  /** The caller's; or, explicitly, the bundle's or none. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
 }
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
-  /** The report inside the bundle, held against its evidence; null where there is none. */
+  /** The comparison with the report inside; null without one. */
   readonly packed: PackedReport | null;
 }
 
 interface PackedReport {
-  /** RFC 3339: the present that it was made by. */
+  /** RFC 3339: its present. */
   readonly now: string;
-  /** What its evidence yields, by its policy and as of that time. */
+  /** The verdict on the evidence by the bundle's policy and time. */
   readonly verdict: Report["verdict"];
-  /**
-   * Where it says something else, up to a hundred places: verdict, statuses, claims; not words, for versions change
-   * them.
-   */
+  /** Up to 100 differences of verdict, statuses and claims; not of texts, which versions change. */
   readonly differences: readonly Difference[];
 }
 
-/** Values as JSON text, long ones cut; null where one side has none. */
+/** Values as shortened JSON text; null if one side has none. */
 interface Difference {
-  /** Such as `verdict`, or `boot[0] cose.signature`. */
+  /** For example `verdict`, or `boot[0] cose.signature`. */
   readonly place: string;
   readonly packed: string | null;
   readonly anew: string | null;
 }
 
 /**
- * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does
- * not. The report inside is compared, and not believed. Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic`
- * at best; throws TypeError where the bundle has no policy, and {@link MalformedError} (`bundle`) where that policy
- * loosens what the options do not: other trust anchors, debug mode.
+ * Verifies the evidence in a bundle again, and throws, as {@link verifyEvidence} does. The report inside is compared,
+ * not trusted. Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best; throws TypeError if the bundle
+ * has no policy, and {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode, and the
+ * options do not.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);
@@ -74,7 +68,7 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
   return verifyBundleUnder(own, inside, rest, "bundle");
 }
 
-/** As {@link verifyBundle} under {@link POLICY_OF_THE_BUNDLE}, by a policy that came with the bundle, or around it. */
+/** {@link verifyBundle} under a policy in the bundle, or in the page around it. */
 export async function verifyBundleUnder(
   bundle: Bundle,
   policy: Policy,
@@ -98,7 +92,7 @@ async function verified(
   const options: OptionsBesidePolicy = ownMembers(given as VerifyOptions, OPTION_NAMES);
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
-  // Both are copied before anything is awaited: what they are of is the same evidence.
+  // Both are copied before the first await, so that they are about the same evidence.
   const compared = judgement && packedComparison(evidence, judgement, { cache, ...nonce });
   const verification = await verify(evidence, { ...options, cache });
   const packed = compared && (await compared());
@@ -107,7 +101,7 @@ async function verified(
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
 
-/** Takes over evidence and judgement; verifies and compares when it is called. */
+/** Copies evidence and judgement; verifies and compares when the result is called. */
 function packedComparison(
   evidence: Evidence,
   { now, policy, report }: Judgement,
@@ -126,18 +120,18 @@ function packedComparison(
   };
 }
 
-/** What a report says of its making; and what depends on what was asked, which no bundle says. */
+/** Members about the making of the report; and those that depend on the request, which no bundle has. */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
 const ASKED = /^claims\.activity\.asked/;
-/** What reports of earlier versions do not say: compared where it is said. */
+/** Members that reports of earlier versions lack: compared only if present. */
 const NOT_ALWAYS_SAID = /^(?:stale|notApplied|claims\.bootProofs\[\d+\]\.image\.restsOn)$/;
 
-/** Of checks the statuses are compared, wherever in the list they are. The packed report may be of any shape. */
+/** Compares checks by status, in any order. The packed report may have any shape. */
 function packedDifferences(packed: object, report: Report): Difference[] {
   const anew = statusesOf(report.checks);
   const { checks } = packed as { readonly checks?: unknown };
-  // Checks in excess are differences: no more of them need to be read than are reported.
+  // Extra checks are differences: only as many are read as are reported.
   const said = Array.isArray(checks) ? statusesOf(checks, anew.size + MAX_EXCESS) : null;
   const excess = [...(said?.keys() ?? [])].filter((place) => !anew.has(place));
   const places = [...anew.keys(), ...excess];
@@ -153,10 +147,10 @@ function packedDifferences(packed: object, report: Report): Difference[] {
   }).map(({ place, theirs, anew }) => ({ place, packed: theirs, anew }));
 }
 
-/** More than differences are reported. */
+/** More than the differences that are reported. */
 const MAX_EXCESS = 1000;
 
-/** The status of each check by subject and id. Under several boot proofs a check of the policy is in the list often. */
+/** The status of each check by subject and id. With several boot proofs, checks of the policy repeat. */
 function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, unknown> {
   const statuses = new Map<string, unknown>();
   for (const [index, check] of checks.entries()) {

@@ -1,31 +1,30 @@
-/** What an audit says on stderr: how far it is, and what came of everything. */
+/** What `audit` writes on stderr: progress and summary. */
 import type { AuditFilesEnd, AuditFilesProgress } from "../audit/node.js";
 import type { AuditSummary } from "../audit/index.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Io } from "./io.js";
 
-/** From one line of a log to the next. */
 const LOG_EVERY_MS = 30_000;
 
-/** At a terminal one line that changes; elsewhere a line now and then. */
+/** One changing line at a terminal, otherwise a line every {@link LOG_EVERY_MS}. */
 export class AuditProgressLine {
   readonly #io: Io;
   #total: number | null = null;
   #startedAt = 0;
   #loggedAt = 0;
-  /** Where this process began. */
+  /** The first progress of this process. */
   #first: AuditFilesProgress | null = null;
 
   constructor(io: Io) {
     this.#io = io;
   }
 
-  /** `total`: bytes of everything; null where nobody knows. */
+  /** `total`: the bytes of all inputs; null if unknown. */
   start(total: number | null): void {
     this.#total = total;
     this.#startedAt = performance.now();
     this.#loggedAt = this.#startedAt;
-    this.#io.progress("judging");
+    this.#io.progress("verifying");
   }
 
   tell(at: AuditFilesProgress): void {
@@ -48,11 +47,11 @@ interface Pace {
   readonly total: number | null;
 }
 
-/** The part that came first counts for nothing: threads were started in its time. */
+/** The first part is not counted: threads start during it. */
 export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
   const entries = at.summary.entries - first.summary.entries;
   const bytes = at.bytes - first.bytes;
-  const done = `${count(at.summary.entries)} entries judged`;
+  const done = `${count(at.summary.entries)} entries verified`;
   const bad = at.summary.entries - at.summary.accepted;
   const refused = bad > 0 ? `, ${count(bad)} not accepted` : "";
   if (entries <= 0 || seconds <= 0) return done + refused;
@@ -68,19 +67,19 @@ function timeText(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
 }
 
-/** With spaces between thousands, whatever the language of the machine. */
+/** With commas between thousands, in any locale. */
 function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 export function interruptedText(entries: number, hasState: boolean): string {
   const goesOn = hasState
-    ? "the same command goes on from there"
-    : "without --state a run cannot go on: the next one begins anew";
-  return `interrupted: ${count(entries)} entries are judged; ${goesOn}\n`;
+    ? "the same command resumes from there"
+    : "without --state a run cannot be resumed: the next one starts anew";
+  return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
-/** Of everything, a state's part included; only the slowest entry is of this process alone. */
+/** Covers the whole audit, with the part before a resume; only the slowest entry is of this process. */
 export function summaryText({ end, summary, slowest }: AuditFilesEnd): string {
   const lines = [headline(summary, end), ...failureLines(summary), ...deploymentLines(summary)];
   if (summary.oldest !== null)
@@ -89,7 +88,7 @@ export function summaryText({ end, summary, slowest }: AuditFilesEnd): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-const ENDS = { done: "", failed: ", and then ended with the first that is not accepted", aborted: " so far" } as const;
+const ENDS = { done: "", failed: ", then stopped at the first that is not accepted", aborted: " so far" } as const;
 
 function headline({ entries, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)

@@ -1,4 +1,4 @@
-/** `bootproof audit`: everything that is there, each entry judged, a line for each. */
+/** `bootproof audit`: verifies every entry, and writes a line for each. */
 import type { Command } from "commander";
 import type { AuditFilesEnd } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
@@ -11,31 +11,16 @@ import { InputFiles, MAX_BUNDLE_BYTES, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { atOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
-import { workersOf } from "./worker.js";
 import { isSameFile } from "./write-whole.js";
 
-interface AuditFlags {
-  readonly policy?: string | false;
-  readonly bootProof?: string[];
-  readonly out?: string;
-  readonly state?: string;
-  readonly workers?: string;
-  readonly queue?: string;
-  readonly onlyFailures?: boolean;
-  readonly failFast?: boolean;
-  readonly at?: string;
-  readonly now?: string;
-  readonly allowDebug?: boolean;
-  readonly trustAnchor?: string;
-}
-
-/** A command line that makes sense. */
 interface AuditRequest {
   readonly inputs: readonly string[];
-  /** Null: none, as the caller said in so many words. */
+  /** Null: `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
@@ -54,14 +39,14 @@ const EXAMPLES = `
 INPUT is a file with an entry in each line (NDJSON), - for such lines on stdin, or a folder: each file in it is an
 entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
 app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
-App proofs without a boot proof of their own are judged under those of --boot-proof. Each entry is judged by itself.
+App proofs without a boot proof of their own are verified with those of --boot-proof. Each entry is verified on its own.
 
-The results are one line each, in the order of the input, the same for the same input, policy and --now. What broken
-input comes to is a result too: "malformed". The summary is on stderr.
+Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
+Malformed input has a result too: "malformed". The summary is on stderr.
 
-With --state, a run that was killed or interrupted goes on where it was when the same command is given again: nothing is
-lost and nothing is there twice. A run that has ended goes on, too: what was added to its input is judged, and an input
-that was changed otherwise is refused.
+With --state, the same command resumes a run that was killed or interrupted: no result is lost or written twice. It also
+continues a finished run: entries that were appended to its input are verified, and any other change of the input is
+refused.
 
 Examples:
     $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
@@ -69,49 +54,36 @@ Examples:
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
-    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file is taken for an option
+    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
-Exit codes: 0 every entry is accepted, 1 one is not, 2 wrong usage, unreadable or empty input, a state or a file of
-results that cannot be gone on with, or interrupted before the end; 3 the queue cannot be reached.`;
+Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
+file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached.`;
 
 export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("audit")
-    .summary("verify everything that is there, on all cores: a result for each entry")
-    .description("Verify any number of entries, each by itself, and write a line for each, in their order.")
+    .summary("verify any number of entries on all cores, with a result for each")
+    .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
     .argument("[input...]", "files of lines, folders, or - for lines on stdin")
-    .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
-    .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
-    .option("--boot-proof <file...>", "boot proofs, for app proofs and activities that come without one")
-    .option("--out <file>", "write the results there, and not to stdout")
-    .option("--state <file>", "with --out: keep there how far the run has come, and go on from it")
-    .option("--workers <number>", "threads that judge (default: one for each core)")
-    .option("--queue <url>", "have bootproof worker judge, on other machines: redis://HOST:PORT")
-    .option("--only-failures", "write lines of what is not accepted only")
-    .option("--fail-fast", "end with the first entry that is not accepted")
-    .option("--at <when>", "the moment certificates are held against: document, now, or an RFC 3339 time")
-    .option("--now <time>", "RFC 3339: the present by which ages are counted (default: the clock at the start)")
-    .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
-    .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
     .usage("(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--out FILE [--state FILE]] [options]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (inputs: string[], flags: AuditFlags) => {
+  const args = new ArgumentReader(addOptions(command, "audit"));
+  command.action(async (inputs: string[], flags: Flags<"audit">) => {
     finish(await run(requestOf(args, inputs, flags, io), io));
   });
 }
 
-function requestOf(args: ArgumentReader, inputs: readonly string[], flags: AuditFlags, io: Io): AuditRequest {
+function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">, io: Io): AuditRequest {
   const { policy, bootProof = [], out, state, queue, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([...inputs, ...bootProof, policy || undefined, trustAnchor]);
   refuseFiles(args, inputs, flags);
   if (queue !== undefined && flags.workers !== undefined)
-    args.fault("--workers is for threads of this machine: with --queue, workers of any machine judge");
+    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
   const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
   const options = optionsOf(args, flags, io);
   args.throwFaults();
@@ -132,40 +104,38 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Audit
 }
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
-  const taken = bootProofs.length > 1 ? `, or, after --boot-proof, before it: that takes every word that follows` : "";
-  if (inputs.length === 0) args.fault(`INPUT is wanted: a file of lines, a folder, or - for stdin${taken}`);
+  const taken = bootProofs.length > 1 ? `. --boot-proof takes every word after it: give INPUT first` : "";
+  if (inputs.length === 0) args.fault(`INPUT is required: a file of lines, a folder, or - for stdin${taken}`);
   args.refuseTwice(
     "INPUT",
     inputs.filter((input) => input !== STDIN && input !== ""),
   );
 }
 
-/** One file has one use. */
-function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: AuditFlags): void {
-  if (state === STDIN) args.fault("--state -: a state is a file");
+function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: Flags<"audit">): void {
+  if (state === STDIN) args.fault("--state -: a file is required");
   if (state !== undefined && (out === undefined || out === STDIN))
-    args.fault("--state goes with --out FILE only: of what went to stdout nobody can tell what arrived");
+    args.fault("--state requires --out FILE: what a reader of stdout received is not known");
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
-    args.fault("--out and --state are one file: give two");
+    args.fault("--out and --state name the same file: give two files");
   for (const path of files)
-    if (inputs.some((input) => input === path || isSameFile(input, path!))) args.fault(`${path}: is an INPUT, too`);
+    if (inputs.some((input) => input === path || isSameFile(input, path!)))
+      args.fault(`${path}: is also an INPUT: give another file`);
 }
 
-function optionsOf(args: ArgumentReader, flags: AuditFlags, io: Io): AuditRequest["options"] {
-  const { at, allowDebug = false } = flags;
-  const isWord = at === undefined || at === "document" || at === "now";
-  const moment = isWord ? at : args.time("--at", at, "document, now, or ")?.toISOString();
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {
+  const at = atOf(args, flags.at);
+  const now = nowOf(args, flags.now, io.now());
   return {
     now: (now ?? io.now()).toISOString(),
-    ...(moment !== undefined && { at: moment }),
-    ...(allowDebug && { allowDebug }),
+    ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
+    ...(flags.allowDebug === true && { allowDebug: true }),
   };
 }
 
 async function run(request: AuditRequest, io: Io): Promise<number> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
   try {
@@ -225,12 +195,12 @@ function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
   for (const [index, { verdict, failed }] of judged.entries())
     if (verdict === "rejected")
       io.stderr.write(
-        `warning: boot proof ${index + 1} of --boot-proof is rejected itself (${failed.join(", ")}), and so is what ` +
-          `stands under it\n`,
+        `warning: boot proof ${index + 1} of --boot-proof is rejected (${failed.join(", ")}), and so is every entry ` +
+          `that needs it\n`,
       );
 }
 
-/** Results on stdout, no faster than they are read; and until nobody reads them. */
+/** Writes results on stdout no faster than they are read, until the reader is gone. */
 class ResultLines {
   readonly #io: Io;
   readonly #gone = new AbortController();
@@ -240,7 +210,7 @@ class ResultLines {
     io.stdout.once?.("error", () => this.#gone.abort());
   }
 
-  /** Aborted when nobody reads any more. */
+  /** Aborted when the reader is gone. */
   get signal(): AbortSignal {
     return this.#gone.signal;
   }
@@ -265,22 +235,21 @@ function ended(
   const { summary } = end;
   const isBad = summary.accepted < summary.entries;
   if (end.end === "aborted") {
-    // A stdin that nobody ends would keep the process.
+    // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
     if (!isReadNoMore) io.stderr.write(interruptedText(summary.entries, request.state !== undefined));
   } else if (summary.entries === 0) throw emptyInput(request);
   if (!isReadNoMore) io.stderr.write(summaryText(end));
-  // What was not judged is not good.
   if (end.end === "aborted" && !isBad) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
 }
 
 function emptyInput({ inputs }: AuditRequest): UsageError {
   const names = inputs.map((input) => printable(nameOf(input))).join(", ");
-  return new UsageError([`${names}: there is no entry in it: what wrote it may have failed`]);
+  return new UsageError([`${names}: no entries: the program that wrote it may have failed`]);
 }
 
-/** By their names: they are of another copy of the library. */
+/** By name: these errors are of another copy of the library. */
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;
@@ -291,6 +260,6 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   const file = nameOf((error as Error & { readonly file: string }).file);
   const goesOn = state !== undefined && /no space|disk/.test(message);
   return new UsageError([
-    { message, file, ...(goesOn && { advice: "When that is mended, the same command goes on from where it was." }) },
+    { message, file, ...(goesOn && { advice: "After that is fixed, the same command resumes the run." }) },
   ]);
 }

@@ -1,4 +1,4 @@
-/** Images and binaries that were built, measured, for every command that takes them. */
+/** Measures images and binaries that were built. */
 import type { BuildMeasurements } from "../appraise/pin.js";
 import type { ImageMeasurement } from "../image/measure.js";
 import { printable } from "../report/printable.js";
@@ -6,7 +6,7 @@ import type { InputFiles } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 
-/** What is measured of an image's file; undefined where there is a fault. */
+/** Undefined where there is a fault. */
 export async function measuredImage(files: InputFiles, path: string, io: Io): Promise<ImageMeasurement | undefined> {
   const [{ measureImage }, { fileStream, streaming }] = await Promise.all([
     import("../image/measure.js"),
@@ -15,7 +15,7 @@ export async function measuredImage(files: InputFiles, path: string, io: Io): Pr
   return streamed(files, path, () => measureImage(fileStream(path, io), streaming(path, io)));
 }
 
-/** The hash of a binary's file; undefined where there is a fault. */
+/** Undefined where there is a fault. */
 export async function measuredBinary(files: InputFiles, path: string, io: Io): Promise<Uint8Array | undefined> {
   const [{ measureBinary }, { fileStream, streaming }] = await Promise.all([
     import("../image/measure.js"),
@@ -24,7 +24,7 @@ export async function measuredBinary(files: InputFiles, path: string, io: Io): P
   return streamed(files, path, () => measureBinary(fileStream(path, io), streaming(path, io)));
 }
 
-/** A file that cannot be read is told with all the others. */
+/** An unreadable file is reported with the other faults. */
 async function streamed<T>(files: InputFiles, path: string, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await files.decodedAsync(path, read);
@@ -56,7 +56,6 @@ async function measuredRole(roleArn: string): Promise<Uint8Array> {
   }
 }
 
-/** The options of `pin` that name what was built. */
 interface BuildFlags {
   readonly image?: string;
   readonly pcrs?: string;
@@ -64,7 +63,6 @@ interface BuildFlags {
   readonly roleArn?: string;
 }
 
-/** All that is measured of a build, of what there is. */
 export async function measuredBuild(flags: BuildFlags, files: InputFiles, io: Io): Promise<BuildMeasurements> {
   const { image, pcrs, binary, roleArn } = flags;
   const role = roleArn === undefined ? undefined : await measuredRole(roleArn);

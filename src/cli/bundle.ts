@@ -1,6 +1,4 @@
-/**
- * `bootproof bundle`: evidence, what it was judged by, and the report, in one file that is verified anew years later.
- */
+/** `bootproof bundle`: packs evidence, policy and report into one file that can be verified years later. */
 import type { Command } from "commander";
 import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
@@ -11,23 +9,14 @@ import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
-import { ArgumentReader, choosesPolicy, nonceOf } from "./options.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { nonceOf, nowOf } from "./option-values.js";
+import { ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
 
-interface BundleFlags {
-  readonly bootProof?: string[];
-  readonly appProof?: string[];
-  readonly activity?: string;
-  readonly policy?: string | boolean;
-  readonly nonce?: string;
-  readonly organizationId?: string;
-  readonly now?: string;
-}
-
 const EXAMPLES = `
-The evidence is verified first; what is rejected is not packed. Certificates that the policy names by file are put into
-the bundle. Who is given a bundle verifies it with bootproof verify: by a policy of their own, or by the one inside,
-which is yours.
+The evidence is verified first, and rejected evidence is not packed. Certificates that the policy names by file are
+included. The recipient verifies the bundle with bootproof verify, against their own policy or against yours inside it.
 
 Examples:
     $ bootproof bundle --boot-proof boot.json --app-proof app.json --policy policy.json > bundle.json
@@ -40,39 +29,29 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .command("bundle")
     .summary("pack evidence, policy and report into one file")
     .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
-    .option("--boot-proof <file...>", 'boot proofs: JSON, bare, as {"bootProof": …}, or a bundle of boot proofs alone')
-    .option("--app-proof <file...>", 'app proofs: JSON, one, an array, or {"appProofs": […]}')
-    .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
-    .option("--policy <file>", "the policy that it is held against, and that is packed")
-    .option("--no-policy", "pack authentic evidence of any enclave, and no policy")
-    .option("--organization-id <id>", "whose evidence it has to be; it is not packed")
-    .option("--nonce <hex>", "the nonce that was asked for; it is not packed")
-    .option("--now <time>", "RFC 3339: the present by which ages are counted (default: the clock)")
     .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: BundleFlags) => finish(await bundle(requestOf(args, flags, io), io)));
+  const args = new ArgumentReader(addOptions(command, "bundle"));
+  command.action(async (flags: Flags<"bundle">) => finish(await bundle(requestOf(args, flags, io), io)));
 }
 
-/** A command line that makes sense. */
 interface BundleRequest {
   readonly files: EvidenceFiles;
-  /** Undefined: none, as the caller said in so many words. */
+  /** Undefined: `--no-policy`. */
   readonly policy: string | undefined;
   readonly options: Omit<PackOptions, "policy">;
 }
 
-function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequest {
+function requestOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): BundleRequest {
   const { bootProof = [], appProof = [], activity, organizationId } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
-  if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
-  if (!choosesPolicy(args))
-    args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
+  if (bootProof.length === 0) args.fault("--boot-proof FILE is required: the evidence to pack");
+  if (!choosesPolicy(args)) args.fault("--policy FILE or --no-policy is required: what the evidence must meet");
   if (!args.has("app-proof") && !args.has("activity")) refuseOrganization(args);
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+  const now = nowOf(args, flags.now, io.now());
   args.throwFaults();
   const expected = organizationId === undefined ? {} : { expected: { organizationId } };
   return {
@@ -107,7 +86,9 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   }
   const text = jsonDocument(made);
   if (toUtf8(text).length > MAX_BUNDLE_BYTES)
-    throw new UsageError(["the bundle would be larger than 8 MiB, the most that verify reads: make several"]);
+    throw new UsageError([
+      "the bundle would be larger than 8 MiB, which verify does not read: pack the evidence into several bundles",
+    ]);
   io.stdout.write(text);
   return EXIT.good;
 }

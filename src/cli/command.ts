@@ -1,4 +1,4 @@
-/** commander's Command, whose faults are sentences of ours: what is wrong, what is wanted, where it is told. */
+/** A commander Command that reports faults in this package's own sentences. */
 import {
   type Argument,
   Command,
@@ -11,28 +11,28 @@ import { EXIT } from "./exit-codes.js";
 import { type Problem, UsageError } from "./io.js";
 import { optionName, seeHelpOf, tookOption } from "./options.js";
 
-/** commander's own, which know the names that are near. */
+/** commander's own, which suggests similar names. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
 
-/** What commander calls where a command line is at fault. Its types do not name these methods; the tests hold them. */
+/** Overrides what commander calls on a fault. Its types do not declare these methods; the tests cover them. */
 export class CheckedCommand extends Command {
   override createCommand(name?: string): CheckedCommand {
     return new CheckedCommand(name);
   }
 
-  /** Without a prototype: no option is given by anything but the command line. */
+  /** Without a prototype: options come only from the command line. */
   override opts<T extends OptionValues>(): T {
     return Object.assign(Object.create(null), super.opts<T>()) as T;
   }
 
-  /** Every command is parsed here: an option never takes the next option for its value. */
+  /** commander parses every command here. An option never takes the next option as its value. */
   override parseOptions(words: string[]): ParseOptionsResult {
     const faults = swallowedOptions(this, words);
     if (faults.length > 0) throw new UsageError(faults, seeHelpOf(this));
     return super.parseOptions(words);
   }
 
-  /** Whatever commander says comes here, such as `error: unknown command 'verfy'\n(Did you mean verify?)`. */
+  /** Every message of commander comes here, such as `error: unknown command 'verfy'\n(Did you mean verify?)`. */
   override error(message: string): never {
     const sentence = message
       .replace(/^error: /, "")
@@ -41,7 +41,7 @@ export class CheckedCommand extends Command {
     throw new UsageError([sentence], seeHelpOf(this));
   }
 
-  /** To stdout: a command line that says nothing is at fault (0 means verified), and the help is the answer to it. */
+  /** Help goes to stdout. An empty command line is a fault, since exit code 0 means verified. */
   override help(context?: unknown): never {
     const isFault = typeof context === "object" && context !== null && "error" in context && context.error === true;
     const [first, ...others] = this.args;
@@ -53,7 +53,7 @@ export class CheckedCommand extends Command {
     throw new CommanderError(isFault ? EXIT.usage : EXIT.good, "commander.help", "help was shown");
   }
 
-  /** Says what is wrong of an option that there is; of none, which names are near. Never with a value. */
+  /** Reports a misused option, or suggests similar names for an unknown one. Never quotes the value. */
   unknownOption(flag: string): void {
     const [name = ""] = flag.split("=", 1);
     const isKnown = (long: string): boolean => this.options.some((option) => option.long === long);
@@ -64,12 +64,12 @@ export class CheckedCommand extends Command {
 
   missingArgument(name: string): void {
     const argument = this.registeredArguments.find((one) => one.name() === name);
-    this.error(`${name.toUpperCase()} is wanted${descriptionOf(argument)}`);
+    this.error(`${name.toUpperCase()} is required${descriptionOf(argument)}`);
   }
 
   optionMissingArgument(option: Option): void {
-    const wanted = (/[<[]([\w-]+)/.exec(option.flags)?.[1] ?? "value").toUpperCase();
-    this.error(`${option.long ?? option.flags}: ${wanted} is wanted after it${descriptionOf(option)}`);
+    const word = (/[<[]([\w-]+)/.exec(option.flags)?.[1] ?? "value").toUpperCase();
+    this.error(`${option.long ?? option.flags}: ${word} is required after it${descriptionOf(option)}`);
   }
 
   _excessArguments(words: readonly string[]): void {
@@ -77,15 +77,13 @@ export class CheckedCommand extends Command {
     const taken = this.registeredArguments;
     const names = taken.map((one) => one.name().toUpperCase()).join(" ");
     const excess = words.slice(taken.length).join(", ");
-    this.error(
-      `too many arguments: ${this.name()} takes ${names === "" ? "none" : `${names} alone`}, and not ${excess}`,
-    );
+    this.error(`too many arguments: ${this.name()} takes ${names === "" ? "none" : `only ${names}`}, not ${excess}`);
   }
 }
 
 /**
- * Values in a word of their own that begin with "-", but for stdin: a variable that is not set leaves no word, and the
- * option takes the next one. Parsed as commander parses the words.
+ * Finds options whose value is a separate word that begins with "-" (other than stdin). An unset shell variable leaves
+ * no word, so the option takes the next one. Words are read as commander reads them.
  */
 function swallowedOptions({ options }: Command, words: readonly string[]): Problem[] {
   const faults: Problem[] = [];
@@ -104,8 +102,8 @@ function swallowedOptions({ options }: Command, words: readonly string[]): Probl
 
 function tookDash(option: string, value: string): string {
   return (
-    `${option}: took ${value} for its value: is a variable of the shell not set? A value that begins with "-" is ` +
-    `given as ${option}=VALUE`
+    `${option}: took ${value} as its value: a shell variable may be unset. A value that begins with "-" is ` +
+    `written ${option}=VALUE`
   );
 }
 

@@ -1,4 +1,4 @@
-/** All commands, each under the heading that it has in the help, in the order of the help. */
+/** All commands, in the order of the help, each with its heading. */
 import { addAuditCommand } from "./audit.js";
 import { addBundleCommand } from "./bundle.js";
 import { addCompletionCommand } from "./completion.js";
@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ["stamp", "service", addStampCommand],
 ];
 
-/** Carries out one command line, of any command: see `run`. */
+/** Runs one command line of any command: see `run`. */
 export function runAny(argv: readonly string[], io: ProcessIo): Promise<number> {
   return run(argv, io, COMMANDS);
 }

@@ -1,27 +1,24 @@
 /**
- * Scripts by which shells complete the command. bash and zsh share the part that knows the commands, in the words that
- * both understand; fish has one line for each option.
+ * Shell completion scripts. bash and zsh share the functions that know the commands, in syntax that both accept; fish
+ * has one line per option.
  */
 
-/** What may stand in a place: certain words, files, or folders. No words: nobody but the user knows. */
+/** What can be completed: words, files, or folders. An empty list: only the user knows the value. */
 export type Values = readonly string[] | "files" | "folders";
 
 export interface CompletedOption {
   readonly short: string | null;
   readonly long: string;
   readonly what: string;
-  /** Null: no value. */
+  /** Null: a switch. */
   readonly takes: Values | null;
-  /** It takes words up to the next option. */
   readonly isVariadic: boolean;
 }
 
 export interface CompletedCommand {
-  /** `policy check`; empty for the program itself. */
   readonly words: string;
   readonly commands: readonly { readonly word: string; readonly what: string }[];
   readonly options: readonly CompletedOption[];
-  /** What stands beside options. */
   readonly operands: Values;
 }
 
@@ -37,7 +34,7 @@ _bootproof() {
   if [ "$current" = "=" ]; then current=; fi
   while IFS= read -r line; do
     case "$line" in
-      # Nothing is answered: readline completes file names itself, with quotes and spaces.
+      # No reply: readline completes file names itself, with quotes and spaces.
       @files) return ;;
       @folders) compopt +o default -o dirnames 2>/dev/null; return ;;
     esac
@@ -93,17 +90,16 @@ ${commands.flatMap(fishLines).join("\n")}
 `,
 };
 
-/** Between single quotes, as bash and zsh take it. */
+/** Quoted for bash and zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Each command below another, behind the words that lead to that: `' verify'`, `'policy check'`. */
+/** Each command with its parents: `' verify'`, `'policy check'`. */
 function deeper(commands: Commands): string[] {
   return commands.flatMap(({ words, commands: below }) => below.map(({ word }) => quoted(`${words} ${word}`)));
 }
 
-/** The functions that bash and zsh share. */
 function candidates(commands: Commands): string {
   const options = commands.flatMap(({ words, options: own }) => own.map((option) => ({ words, option })));
   const waiting = (isVariadic: boolean): string[] =>
@@ -160,7 +156,6 @@ _bootproof_candidates() {
 }`;
 }
 
-/** Nothing for what has no lines. */
 function row(key: string, lines: readonly string[]): string {
   return `    ${quoted(key)}) ${lines.length === 0 ? ":" : `printf '%s\\n' ${lines.map(quoted).join(" ")}`} ;;`;
 }
@@ -196,7 +191,7 @@ function fishValues(values: Values | null, files: string, required: string): str
   return values.length === 0 ? required : `${required} -a ${fishQuoted(values.join(" "))}`;
 }
 
-/** Between single quotes, as fish takes it. */
+/** Quoted for fish. */
 function fishQuoted(text: string): string {
   return `'${text.replace(/['\\]/g, "\\$&")}'`;
 }

@@ -1,12 +1,13 @@
-/** `bootproof completion`: a script for the shell, made from the commands and options as they are. */
+/** `bootproof completion`: a completion script, made from the registered commands and options. */
 import type { Command, Option } from "commander";
 import type { CompletedCommand, CompletedOption, Values } from "./completion-script.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError } from "./io.js";
+import type { ValueWord } from "./option-table.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
-Commands, options, their values, ids of checks and files are completed. To have it in every new shell:
+Completes commands, options, their values, check ids and files. To enable it in every new shell:
 
   bash, in ~/.bashrc:
     eval "$(bootproof completion bash)"
@@ -17,11 +18,11 @@ Commands, options, their values, ids of checks and files are completed. To have 
   fish, once:
     bootproof completion fish > ~/.config/fish/completions/bootproof.fish
 
-Exit codes: 0 the script is on stdout, 2 there is no such shell.`;
+Exit codes: 0 the script is on stdout, 2 no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Has to be registered among all the other commands: it tells of them. */
+/** Works only if all other commands are registered too. */
 export function addCompletionCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("completion")
@@ -33,14 +34,15 @@ export function addCompletionCommand(program: Command, io: Io, finish: (code: nu
   command.action(async (name: string) => {
     args.refuseRepeated();
     const shell = SHELLS.find((one) => one === name);
-    if (shell === undefined) throw new UsageError([`${name}: one of ${SHELLS.join(", ")} wanted`], seeHelpOf(command));
+    if (shell === undefined)
+      throw new UsageError([`${name}: one of ${SHELLS.join(", ")} expected`], seeHelpOf(command));
     const { SCRIPTS } = await import("./completion-script.js");
     io.stdout.write(SCRIPTS[shell](await completed(program, "")));
     finish(EXIT.good);
   });
 }
 
-/** A command and all below it, in the order of the help. `beside`: the commands that it stands among. */
+/** A command and all commands below it, in the order of the help. `beside`: its siblings. */
 async function completed(command: Command, words: string, beside: readonly string[] = []): Promise<CompletedCommand[]> {
   const help = command.createHelp();
   const below = help.visibleCommands(command);
@@ -67,17 +69,16 @@ async function completedOption({ short, long, flags, description, variadic }: Op
   };
 }
 
-/** What may stand there beside options. */
 function operandsOf(command: Command, beside: readonly string[]): Values | Promise<Values> {
   const [argument] = command.registeredArguments;
   if (command.name() === "help") return beside;
   if (argument !== undefined) return valuesOf(argument.name());
-  // Of commands that look at their words themselves, as verify does for a bundle.
+  // Such as verify, which takes a bundle.
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 
-/** By the name of the placeholder, as it stands in the help: `<format>`. What is not listed is a file. */
-const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
+/** By the word in the help: `<format>`. An operand that is not listed is a file. */
+const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promise<Values>>> = {
   file: () => "files",
   policy: () => "files",
   folder: () => "folders",
@@ -89,13 +90,14 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  // Nobody but the user knows these.
+  // Only the user knows these.
   hex: () => [],
   id: () => [],
   name: () => [],
   type: () => [],
   url: () => [],
   address: () => [],
+  arn: () => [],
   time: () => [],
   seconds: () => [],
   duration: () => [],
@@ -104,5 +106,5 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
 };
 
 function valuesOf(placeholder: string): Values | Promise<Values> {
-  return Object.hasOwn(VALUES, placeholder) ? VALUES[placeholder]!() : "files";
+  return Object.hasOwn(VALUES, placeholder) ? VALUES[placeholder as keyof typeof VALUES]() : "files";
 }

@@ -1,27 +1,17 @@
-/**
- * Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment.
- */
+/** The service and the API key, from options, a key file, or the environment. */
 import { existsSync, statSync } from "node:fs";
-import { type Command, Option } from "commander";
 import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
 import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { warnOfReaders } from "./key-files.js";
 import { ofKind } from "./kinds.js";
+import { DEFAULT_TIMEOUT_SECONDS, type Flags, type OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
-export interface KeyFlags {
-  readonly apiKeyFile?: string;
-}
+type ConnectionFlags = Pick<Flags<"fetch">, "apiKeyFile" | "baseUrl" | "organizationId" | "timeout">;
+type KeyFlags = Pick<ConnectionFlags, "apiKeyFile">;
 
-export interface ConnectionFlags extends KeyFlags {
-  readonly baseUrl?: string;
-  readonly organizationId?: string;
-  readonly timeout?: string;
-}
-
-/** Where the key is. */
 type KeySource = { readonly file: string } | { readonly environment: ApiKey };
 
 export interface Connection {
@@ -38,68 +28,48 @@ const ENV = {
   privateKey: "BOOTPROOF_API_PRIVATE_KEY",
 } as const;
 
-/** What somebody in a hurry would try. They are known only to say why not. */
-const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"];
-const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"];
-const DEFAULT_TIMEOUT_MS = 20_000;
+/** Known only to explain why they are refused. */
+const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
+const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 const RETRIES = 2;
 
 const WHY_NO_KEY =
-  "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
+  "every process of this machine can read a key on the command line, and the shell's history keeps it: " +
   `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
-/** Where nothing is fetched, and no app proof and no activity is there that could be of an organization. */
 export const NO_ORGANIZATION =
-  "--organization-id: boot proofs name no organization, so that nothing would be held against it: give app proofs or " +
-  "the activity too, or leave it out";
+  "--organization-id: boot proofs name no organization, so it could not be checked: add app proofs or the activity, " +
+  "or leave it out";
 
-/** For a command's help. */
+/** Part of the help of each command with a connection. */
 export const CONNECTION_HELP = `
 The connection, by options or by the environment:
   --base-url         ${ENV.baseUrl}
   --organization-id  ${ENV.organizationId}
   --api-key-file     ${ENV.publicKey} and ${ENV.privateKey}`;
 
-export function addKeyOption(command: Command): Command {
-  for (const name of KEY_OPTIONS) command.addOption(new Option(`--${name} [hex]`).hideHelp());
-  return command.option(
-    "--api-key-file <file>",
-    'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)',
-  );
-}
-
-export function addConnectionOptions(command: Command): Command {
-  return addKeyOption(
-    command
-      .option("--base-url <url>", "the service: https://…, without /public/v1")
-      .option("--organization-id <id>", "the organization that is asked about"),
-  ).option("--timeout <seconds>", `how long one answer may take (default: ${DEFAULT_TIMEOUT_MS / 1000})`);
-}
-
-/** The connection options that stand on the command line, by name. */
-export function connectionOptionsGiven(args: ArgumentReader): string[] {
+export function connectionOptionsGiven(args: ArgumentReader): OptionName[] {
   return [...CONNECTION_OPTIONS, ...KEY_OPTIONS].filter((name) => args.has(name));
 }
 
-/** Whether there is any word of a connection, by options or by the environment. */
+/** Whether an option or the environment sets any part of a connection. */
 export function isConfigured(args: ArgumentReader, io: Io): boolean {
   return connectionOptionsGiven(args).length > 0 || Object.values(ENV).some((name) => (io.env[name] ?? "") !== "");
 }
 
-/** The organization that is asked about, by the option or by the environment; undefined where neither says. */
 export function organizationOf({ organizationId }: ConnectionFlags, io: Io): string | undefined {
   return organizationId ?? (io.env[ENV.organizationId] || undefined);
 }
 
-/** A variable that is there and empty was meant to say whose evidence it has to be. */
+/** An empty variable was probably meant to name an organization. */
 export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
   if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
     args.fault(
-      `${ENV.organizationId}: empty: is what it was made from not set? Unset it where no organization is meant`,
+      `${ENV.organizationId}: empty: a variable that it is made from may be unset. Unset it to expect no organization`,
     );
 }
 
-/** The connection, with every fault of it told; undefined where there is one. */
+/** Reports every fault of the connection, and returns undefined if there is one. */
 export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
   const baseUrl = setting(args, flags, "baseUrl", io);
   const organizationId = setting(args, flags, "organizationId", io);
@@ -112,10 +82,14 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   return { baseUrl, organizationId, key, timeoutMs };
 }
 
-/** Settings that have to be there, by an option or by the environment. */
+/** Required settings. */
 const SETTINGS = {
-  baseUrl: { name: "base-url", option: "--base-url URL", question: "where is the service?" },
-  organizationId: { name: "organization-id", option: "--organization-id ID", question: "whose evidence is it?" },
+  baseUrl: { name: "base-url", option: "--base-url URL", question: "the address of the service" },
+  organizationId: {
+    name: "organization-id",
+    option: "--organization-id ID",
+    question: "the organization of the evidence",
+  },
 } as const;
 
 function setting(
@@ -127,25 +101,26 @@ function setting(
   const { name: own, option, question } = SETTINGS[name];
   if (args.isEmpty(own)) return undefined;
   const value = flags[name] ?? io.env[ENV[name]] ?? "";
-  return value === "" ? args.fault(`${option} (or ${ENV[name]}) is wanted: ${question}`) : value;
+  return value === "" ? args.fault(`${option} (or ${ENV[name]}) is required: ${question}`) : value;
 }
 
-/** Where the key is, with every fault of it told. A key itself is never quoted. */
+/** Reports every fault. Never quotes a key. */
 export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeySource | undefined {
   const exposed = KEY_OPTIONS.filter((name) => args.has(name));
   if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)
-    return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
+    return looksLikeKey(file) ? args.fault(`--api-key-file: the name of a file expected: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
   if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
   if (publicKey !== "" || privateKey !== "")
     return args.fault(
-      `${publicKey === "" ? ENV.publicKey : ENV.privateKey} is wanted beside the other half of the key`,
+      `${publicKey === "" ? ENV.publicKey : ENV.privateKey} is required too: the environment has only the other half ` +
+        "of the key",
     );
   return args.fault(
-    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is wanted: what are requests stamped with?`,
+    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is required: the key that stamps requests`,
   );
 }
 
@@ -156,40 +131,38 @@ function looksLikeKey(text: string): boolean {
 }
 
 function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
-  if (text === undefined) return DEFAULT_TIMEOUT_MS;
+  if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
   const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
-  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds wanted, such as 20`);
+  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds expected, such as 20`);
 }
 
 /**
- * Why requests are not sent there; null where they are. Without TLS anybody on the way could read them, and send them
- * again under their stamps while those are fresh; and there is no option to do it all the same, since a tunnel or a
- * proxy on this machine serves whoever has to. What an address says beside the place could be a secret: it is not
- * quoted.
+ * Why requests are not sent there; null if they are. Without TLS, requests could be read on the way and sent again
+ * while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same purpose. Other parts of
+ * an address may be secret, so they are not quoted.
  */
 function baseUrlFault(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    return "--base-url: an address such as https://api.example.com wanted";
+    return "--base-url: an address such as https://api.example.com expected";
   if (url.username + url.password !== "")
     return "--base-url: without user and password: requests are authenticated by their stamps";
   if (url.search + url.hash !== "") return "--base-url: without query and fragment";
-  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which is added to it";
+  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which bootproof adds";
   if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
   return (
-    `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]), since anybody on the ` +
-    `way could read the requests ` +
-    "and send them again under their stamps. Use https://; where there is none, a tunnel: ssh -L 8080:HOST:PORT, " +
-    "and http://localhost:8080"
+    `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]): others on the way ` +
+    "could read the requests and send them again under their stamps. Use https://, or a tunnel: " +
+    "ssh -L 8080:HOST:PORT, and http://localhost:8080"
   );
 }
 
-/** By the host as URLs have it, where an IPv4 address has one spelling. */
+/** In a parsed URL an IPv4 address has one spelling. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** A client of the connection. Throws {@link UsageError} where the key is not good. */
+/** Throws {@link UsageError} for an unusable key. */
 export async function connect(connection: Connection, io: Io): Promise<Client> {
   const { createClient } = await import("../client/index.js");
   const { baseUrl, organizationId, timeoutMs } = connection;
@@ -202,7 +175,7 @@ export async function connect(connection: Connection, io: Io): Promise<Client> {
   });
 }
 
-/** Warns where others may read the key. Throws {@link UsageError} where it is not good. */
+/** Warns if others may read the key. Throws {@link UsageError} for an unusable key. */
 export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
   const { apiKeyStamper } = await import("../client/stamp.js");
   try {
@@ -223,17 +196,17 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   return key;
 }
 
-/** A file that is no key is named, where it is of another kind; else the reader's own words are told. */
+/** Names the kind of a file that is no key, if it is known; otherwise throws the error. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
   const files = new InputFiles(io);
-  // What cannot be read has been told by then, and stdin is no place of a key.
+  // Unreadable files are already reported, and a key is never read from stdin.
   if (path !== STDIN && existsSync(path) && statSync(path).isFile())
     await ofKind(files, path, await files.bytes(path), { command: "stamp", option: "--api-key-file" });
   files.throwFaults();
   throw error;
 }
 
-/** Waits for an answer of the service. Throws {@link UnreachableError} where there is none, or not the promised one. */
+/** Waits for a response. Throws {@link UnreachableError} without a valid one. */
 export async function reached<T>(answer: Promise<T>, { baseUrl }: Connection): Promise<T> {
   try {
     return await answer;
@@ -244,13 +217,13 @@ export async function reached<T>(answer: Promise<T>, { baseUrl }: Connection): P
   }
 }
 
-/** Where the client's message does not say what to do. */
+/** For messages of the client that lack it. */
 const ADVICE: Readonly<Record<string, string>> = {
-  timeout: ". Try again, or give it longer with --timeout SECONDS.",
-  answer: ". Is --base-url the service's own address?",
+  timeout: ". Try again, or set a longer --timeout SECONDS.",
+  answer: ". Check that --base-url is the service's own address.",
 };
 
-/** The error, where it is the client's; thrown on where it is not. */
+/** Returns an error of the client, and throws any other. */
 export async function asClientError(error: unknown): Promise<ClientError> {
   const { ClientError } = await import("../client/errors.js");
   if (error instanceof ClientError) return error;

@@ -6,14 +6,15 @@ import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
 Two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by content. A
-boot proof is compared with a document, a manifest or an envelope too: by that part alone. A folder with the manifest
-and the approvals of one release of one application counts as an envelope. Critical changes come first:
-other operators, a roll-back, debug mode, another role; of a policy whatever passes now and did not before.
+boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
+come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
 
 Examples:
     $ bootproof diff yesterday.json today.json
@@ -26,19 +27,18 @@ Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed file
 export function addDiffCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("diff")
-    .summary("tell what changed between two files, worst first, without verifying them")
+    .summary("show what changed between two files, worst first, without verifying them")
     .description(
-      "Tell what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
+      "Show what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
     )
-    .argument("<a>", "the file before; - for stdin; or a release's folder")
-    .argument("<b>", "the file after; - for stdin; or a release's folder")
-    .option("--format <format>", "text or json (default: text)")
+    .argument("<a>", "the file before; - for stdin; or the folder of a release")
+    .argument("<b>", "the file after; - for stdin; or the folder of a release")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (a: string, b: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "diff"));
+  command.action(async (a: string, b: string, flags: Flags<"diff">) => {
     args.refuseRepeated();
     args.refuseRepeatedStdin([a, b]);
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     const difference = await diff(a, b, io);
     io.stdout.write(await rendered(difference, format, io));
@@ -62,16 +62,16 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   const { readSide } = await import("../diff/diff.js");
   const file = await files.bytes(path, MAX_BUNDLE_BYTES);
   const readYaml = async (text: string): Promise<unknown> => {
-    const { parseYaml } = await import("./pin-sources.js");
+    const { parseYaml } = await import("./read-yaml.js");
     const release = await parseYaml(files, path, text);
-    // Its faults are kept already.
+    // `files` already has the faults.
     if (release === undefined) throw new MalformedError("release", []);
     return release;
   };
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
 }
 
-/** One release of one application is a manifest with its approvals: an envelope. */
+/** A release of an application is a manifest with its approvals: an envelope. */
 async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
   const releases = await readFolders([path], files);
   const [release, ...others] = releases;

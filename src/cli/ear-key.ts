@@ -1,4 +1,4 @@
-/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. No message shows any of it. */
+/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. Messages never quote it. */
 import { statSync } from "node:fs";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
@@ -8,19 +8,16 @@ import type { Io } from "./io.js";
 import { warnOfReaders } from "./key-files.js";
 
 const MAX_BYTES = 64 * 1024;
-const A_KEY = "a private key wanted, as a JWK (RFC 7517) or PEM";
+const A_KEY = "a private key expected, as a JWK (RFC 7517) or PEM";
 
-/**
- * Reads the key, and tries it: what cannot sign is told before anything is verified. Throws UsageError with what is
- * wrong with it.
- */
+/** Reads and tries the key before anything is verified. Throws UsageError. */
 export async function readEarKey(path: string, io: Io): Promise<SigningJwk> {
   const files = new InputFiles(io);
   const bytes = await files.raw(path, MAX_BYTES);
   const text = bytes && files.textOf(path, bytes);
   files.throwFaults();
   const jwk = await keyOf(text!).catch((error: unknown) => {
-    // What the platform's own errors say may quote the file.
+    // Errors of the platform may quote the file.
     files.fault(path, error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY);
   });
   files.throwFaults();
@@ -41,23 +38,22 @@ function jwkOf(text: string): JsonObject {
   const json = attempt(() => parseJson(text)).value;
   if (!isJsonObject(json)) throw new Refusal(`no key: ${A_KEY}`);
   if ("privateKey" in json && !("kty" in json))
-    throw new Refusal(`an API key file, which stamps requests: ${A_KEY}, of a key that signs results alone`);
+    throw new Refusal(`an API key file, which stamps requests: ${A_KEY}, used only to sign results`);
   return json;
 }
 
-/** Labels of RFC 7468, and of the formats before it. */
+/** Labels of RFC 7468, and of older formats. */
 async function jwkOfPem(pem: string): Promise<object> {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
-    throw new Refusal(
-      "an encrypted PEM: openssl pkey -in FILE writes it without the password, to a file of yours alone",
-    );
-  if (!/BEGIN (?:RSA |EC )?PRIVATE KEY/.test(pem))
-    throw new Refusal(`no private key in it that is read here: ${A_KEY}`);
+    throw new Refusal("an encrypted PEM: decrypt it (openssl pkey -in FILE) into a file that only you can read");
+  if (!/BEGIN (?:RSA |EC )?PRIVATE KEY/.test(pem)) throw new Refusal(`no supported private key in it: ${A_KEY}`);
   const { createPrivateKey } = await import("node:crypto");
   try {
     return createPrivateKey(pem).export({ format: "jwk" });
   } catch {
-    throw new Refusal("a damaged PEM, or a key of a kind that no JWK has: P-256, P-384, P-521, Ed25519 or RSA wanted");
+    throw new Refusal(
+      "a damaged PEM, or a kind of key that a JWK cannot hold: P-256, P-384, P-521, Ed25519 or RSA expected",
+    );
   }
 }
 

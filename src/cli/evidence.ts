@@ -1,4 +1,4 @@
-/** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
+/** Reads or fetches the evidence of one verification, and reports on it. */
 import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
@@ -14,21 +14,22 @@ import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
 import { type EvidenceFiles, readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
 
-/** `demandsOrganization`: the command line has --organization-id, where there is no connection that it belongs to. */
+/**
+ * `demandsOrganization`: the command line has --organization-id, and there is no connection that it could belong to.
+ */
 export type Source =
   | { readonly kind: "files"; readonly files: EvidenceFiles; readonly demandsOrganization: boolean }
   | { readonly kind: "attestation"; readonly file: string }
   | { readonly kind: "bundle"; readonly file: string; readonly demandsOrganization: boolean }
-  /** The boot proof of the key is fetched; app proofs and activity may come as files. */
+  /** The boot proof is fetched; app proofs and the activity may be files. */
   | {
       readonly kind: "key";
       readonly ephemeralKey: string;
       readonly files: EvidenceFiles;
       readonly connection: Connection;
     }
-  /** The newest boot proof of each application is fetched. */
   | { readonly kind: "apps"; readonly apps: readonly string[]; readonly connection: Connection }
-  /** The activity is fetched, or in a file; what it lacks is fetched. */
+  /** The activity is fetched or in a file; its proofs are fetched. */
   | {
       readonly kind: "activity";
       readonly activityId: string | undefined;
@@ -36,24 +37,20 @@ export type Source =
       readonly connection: Connection;
     };
 
-/** What the command line says was asked, but for what is in a file. */
+/** The expectation of the command line, without the contents of files. */
 export interface ExpectedFlags {
   readonly organizationId: string | undefined;
   readonly activityId: string | undefined;
   readonly addresses: readonly string[] | undefined;
-  /** The request as it was submitted: JSON. */
   readonly request: string | undefined;
 }
 
-/** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
+/** `policy` is undefined where the bundle's own is used. */
 type JudgeOptions = VerifiedSource["options"];
 
-/** A report, and what it is of. */
 type Reported = Omit<VerifiedSource, "bundle">;
 
-/**
- * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
- */
+/** Faults of all files are thrown together. */
 export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<VerifiedSource> {
   if (source.kind === "bundle") return judgeBundle(source, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
@@ -61,8 +58,8 @@ export async function judge(source: Source, options: JudgeOptions, files: InputF
 }
 
 /**
- * The options, without an organization that the evidence cannot be of: of the environment it belongs to the connection.
- * Throws {@link UsageError} where the command line asks for it: it would silently not be checked.
+ * The options without an organization that this evidence cannot name: an organization of the environment belongs to the
+ * connection. Throws {@link UsageError} if the command line names it: it would silently not be checked.
  */
 function answerable<O extends Pick<VerifyOptions, "expected">>(
   { appProofs = [], activity }: Evidence,
@@ -96,14 +93,14 @@ async function reportOn(
     }
     case "key": {
       const evidence = await readEvidence(files, source.files, "verify");
-      const { fetchBootProofOf } = await import("./fetch.js");
+      const { fetchBootProofOf } = await import("./fetch-evidence.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       const ephemeralKey = fromHex(source.ephemeralKey)!;
       const whole = { ...evidence, bootProofs: [bootProof] };
       return reportOf(whole, { ...answerable(whole, options, false), ephemeralKey }, io);
     }
     case "apps": {
-      const { fetchLatestBootProofs } = await import("./fetch.js");
+      const { fetchLatestBootProofs } = await import("./fetch-evidence.js");
       const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
       const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
       return reportOf({ bootProofs }, answerable({ bootProofs }, options, false), io);
@@ -113,7 +110,6 @@ async function reportOn(
   }
 }
 
-/** The activity that was asked for, with its evidence from the service. */
 async function reportOnActivity(
   source: Source & { kind: "activity" },
   options: VerifyOptions,
@@ -123,7 +119,7 @@ async function reportOnActivity(
   const { file, connection } = source;
   const given = file === undefined ? undefined : await readActivityFile(files, file, "verify");
   files.throwFaults();
-  const { fetchActivityEvidence } = await import("./fetch.js");
+  const { fetchActivityEvidence } = await import("./fetch-evidence.js");
   const wanted =
     given === undefined
       ? { activityId: source.activityId! }
@@ -144,7 +140,7 @@ async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Pro
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options };
 }
 
-/** What was asked: of the options, and of the request's file. Undefined: nothing. */
+/** From the options, and from the file of the request. Undefined: nothing is expected. */
 export async function readExpected(
   files: InputFiles,
   { organizationId, activityId, addresses, request }: ExpectedFlags,
@@ -154,8 +150,8 @@ export async function readExpected(
   if (submitted && organization !== submitted.organizationId) {
     return files.fault(
       request!,
-      `the request is of organization ${submitted.organizationId}, --organization-id (or BOOTPROOF_ORGANIZATION_ID) ` +
-        `says ${organization!}`,
+      `the request is of organization ${submitted.organizationId}, but --organization-id (or ` +
+        `BOOTPROOF_ORGANIZATION_ID) is ${organization!}`,
     );
   }
   if (organization === undefined) return undefined;
@@ -167,7 +163,7 @@ export async function readExpected(
   };
 }
 
-/** The body of a submit, as it was sent (client/README.md, "Activities"). */
+/** The body of a submit (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
   const read = await readPiece(files, path, { command: "verify", option: "--request" });
   if (read === undefined) return undefined;
@@ -182,7 +178,7 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   if (!isRequest)
     return files.fault(
       path,
-      "not a request as it was submitted: type, timestampMs, organizationId and parameters wanted",
+      "not a request as it was submitted: type, timestampMs, organizationId and parameters expected",
     );
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
@@ -199,20 +195,20 @@ async function judgeBundle(
   if (read !== undefined && !isBundle(read.value)) {
     files.fault(
       file,
-      "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity " +
-        "or --attestation",
+      "not a bundle (bootproof bundle makes them): give other evidence with --boot-proof, --app-proof, --activity or " +
+        "--attestation",
     );
   }
   files.throwFaults();
   const bundle = files.decoded(file, () => decodeBundle(read!.value));
   files.throwFaults();
   if (given.policy === undefined && !bundle!.judgement?.policy) {
-    throw new UsageError([`--bundle-policy: there is no policy in ${file}. Give --policy FILE or --no-policy`]);
+    throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
   }
   const { activity } = bundle!.evidence;
   const { id, type } = given.expected ?? {};
   if (activity === undefined && (id ?? type) !== undefined)
-    throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
+    throw new UsageError([`${file}: an activity is expected, and the bundle has none`]);
   const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));
@@ -223,7 +219,7 @@ async function judgeBundle(
   return { report: verification.report, bundle: verification, evidence: named.evidence, options };
 }
 
-/** The bundle's own policy loosens what the command line does not. */
+/** The bundle's own policy loosens more than the command line. */
 function loosening({ faults }: MalformedError, file: string): UsageError {
   return new UsageError(faults.map(({ path, message }) => ({ file: nameOf(file), message: `${path}: ${message}` })));
 }

@@ -5,10 +5,12 @@ import type * as glossary from "../report/glossary.js";
 import { jsonDocument } from "../report/json.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
-Without WORD: every check, by group. It is an id as reports and logs have it, a verdict or a status (verified,
+Without WORD: every check, by group. WORD is a check id from a report or log, a verdict or a status (verified,
 authentic, rejected, stale, pass, fail, warn, skip), an exit code (0 to 3), or a term (pivot, manifest-set, pcrs, …).
 
 Examples:
@@ -18,22 +20,19 @@ Examples:
     $ bootproof explain manifest-set
     $ bootproof explain policy.scope --format json
 
-Exit codes: 0 explained, 2 there is no such word.`;
+Exit codes: 0 explained, 2 no such word.`;
 
 export function addExplainCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("explain")
-    .summary("say what a check proves, why it fails, and what to do")
-    .description(
-      "Say what a check proves, why it fails where nobody means harm and where somebody does, and what to do.",
-    )
+    .summary("explain what a check proves, why it fails, and what to do")
+    .description("Explain what a check proves, why it fails by mistake and under attack, and what to do.")
     .argument("[word]", "the id of a check, a verdict, a status, an exit code, or a term")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (word: string | undefined, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "explain"));
+  command.action(async (word: string | undefined, flags: Flags<"explain">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     const library = { ...(await import("../report/explanations.js")), ...(await import("../report/glossary.js")) };
     const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
@@ -87,6 +86,6 @@ function termOf({ GLOSSARY, TERMS }: Explanations, word: string): glossary.Gloss
 
 function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
   const near = nearestWords(asked);
-  const hint = near.length === 0 ? "bootproof explain alone lists all there are" : `did you mean ${near.join(", ")}?`;
+  const hint = near.length === 0 ? "run bootproof explain for a list" : `did you mean ${near.join(", ")}?`;
   return `${word}: no check, verdict, status, exit code or term: ${hint}`;
 }

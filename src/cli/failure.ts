@@ -1,6 +1,6 @@
 /**
- * How a command that could not be carried out says so: sentences on stderr for people; and where the command line names
- * a format that machines read, the same in one document on stdout.
+ * Reports why a command failed: sentences on stderr, and one document on stdout if the command line names a format for
+ * machines.
  */
 import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
@@ -9,13 +9,13 @@ import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
-/** For JSON each problem has its own advice. */
+/** For JSON: each problem has its own advice. */
 interface ReportedFailure extends CommandFailure {
   readonly problems: readonly Problem[];
   readonly see: string | null;
 }
 
-/** The formats that say why there is no result; of any other stdout stays empty. */
+/** The formats with a document for failures; for others stdout stays empty. */
 const DOCUMENTS = {
   json: (failure: ReportedFailure) => Promise.resolve(document(failure)),
   junit: async (failure: CommandFailure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
@@ -30,13 +30,13 @@ export function isFailureFormat(name: string): name is FailureFormat {
 }
 
 interface FailureOptions {
-  /** What the result was to be; null: nothing that says why there is none. */
+  /** Null: no document. */
   readonly format: FailureFormat | null;
-  /** Takes out of a text what must not be shown. */
+  /** Removes keys. */
   readonly shown: (text: string) => string;
 }
 
-/** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
+/** Other errors become one line, without a stack trace. */
 export async function tellFailure(error: unknown, io: Io, { format, shown }: FailureOptions): Promise<number> {
   const { problems: own, see } = error instanceof CommandError ? error : unexpected(error);
   const exitCode = error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
@@ -50,11 +50,11 @@ export async function tellFailure(error: unknown, io: Io, { format, shown }: Fai
 }
 
 const HEADLINES = {
-  [EXIT.usage]: "Nothing was judged",
+  [EXIT.usage]: "Nothing was verified",
   [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
 } as const;
 
-/** It may be stdout itself that is at fault. */
+/** stdout itself may be at fault. */
 function writeIfPossible({ stdout }: Io, text: string): void {
   try {
     stdout.write(text);
@@ -67,7 +67,7 @@ function unexpected(error: unknown): CommandError {
   return new CommandError([`unexpected: ${error instanceof Error ? error.message : String(error)}`]);
 }
 
-/** Line feeds are ours, whatever else steers a terminal is not: messages quote file names and evidence. */
+/** Line feeds are ours. Other control characters may come from file names and evidence. */
 function shownProblem({ message, file, advice }: Problem, shown: (text: string) => string): Problem {
   const clean = (text: string): string => shown(text).split("\n").map(printable).join("\n");
   return {
@@ -77,7 +77,7 @@ function shownProblem({ message, file, advice }: Problem, shown: (text: string) 
   };
 }
 
-/** What to do about all of them, each piece of advice once. */
+/** Each piece of advice once. */
 function adviceOf(problems: readonly Problem[], see: string | null): string[] {
   return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }

@@ -1,36 +1,21 @@
-/** `bootproof fetch`: evidence from the service, as JSON on stdout. Nothing of it is verified. */
+/** `bootproof fetch`: writes evidence from the service as JSON on stdout, unverified. */
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import type { ActivityEvidence, AskService } from "../client/index.js";
 import { COMPLETED } from "../decode/activity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
-import { printable } from "../report/printable.js";
-import { inTurns } from "../verify/in-turns.js";
-import {
-  CONNECTION_HELP,
-  type Connection,
-  type ConnectionFlags,
-  addConnectionOptions,
-  connect,
-  connectionOf,
-  reached,
-} from "./connection.js";
+import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
+import { fetchActivityEvidence, fetchBootProofOf, unreachable } from "./fetch-evidence.js";
 import { InputFiles, STDIN } from "./files.js";
-import { type Io, UnreachableError } from "./io.js";
-import { ArgumentReader, ephemeralKeyOf } from "./options.js";
-
-interface FetchFlags extends ConnectionFlags {
-  readonly ephemeralKey?: string;
-  readonly app?: string;
-  readonly activity?: string;
-  readonly activityId?: string;
-}
+import type { Io, UnreachableError } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { ephemeralKeyOf } from "./option-values.js";
+import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
-Nothing is verified: give what is fetched to bootproof verify. The output is
+Nothing is verified here: pass the output to bootproof verify. The output is
   {"bootProof": …}, for verify --boot-proof, with --ephemeral-key and --app;
   a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
 ${CONNECTION_HELP}
@@ -40,23 +25,17 @@ Examples:
     $ bootproof fetch --activity activity.json > bundle.json
     $ bootproof fetch --activity-id ID | bootproof verify - --policy policy.json --organization-id ORG --activity-id ID
 
-Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or has it not.`;
+Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or does not have it.`;
 
 export function addFetchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addConnectionOptions(
-    program
-      .command("fetch")
-      .summary("fetch boot proofs and app proofs from the service")
-      .description("Fetch evidence from the service and write it to stdout, unverified.")
-      .option("--ephemeral-key <hex>", "the boot proof that attests this key")
-      .option("--app <name>", "the boot proof of the enclave of this application that booted last")
-      .option("--activity-id <id>", "this activity, its app proofs, and the boot proof of each key that they name")
-      .option("--activity <file>", 'what the activity in this file lacks of that: JSON, bare or as {"activity": …}'),
-  )
+  const command = program
+    .command("fetch")
+    .summary("fetch boot proofs and app proofs from the service")
+    .description("Fetch evidence from the service and write it to stdout, unverified.")
     .usage("(--ephemeral-key HEX | --app NAME | --activity-id ID | --activity FILE) [connection]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: FetchFlags) => {
+  const args = new ArgumentReader(addOptions(command, "fetch"));
+  command.action(async (flags: Flags<"fetch">) => {
     args.refuseRepeated();
     const wanted = wantedOf(args, flags);
     const connection = connectionOf(args, flags, io);
@@ -68,20 +47,19 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
   });
 }
 
-/** What is asked for, by one of four names. */
 type Wanted =
   | { readonly ephemeralKey: string }
   | { readonly app: string }
   | { readonly activityId: string }
   | { readonly activityFile: string };
 
-const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; an id is given with --activity-id ID\n";
+const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
 
-function wantedOf(args: ArgumentReader, flags: FetchFlags): Wanted | undefined {
+function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefined {
   const { ephemeralKey, app, activity, activityId } = flags;
   if ([ephemeralKey, app, activity, activityId].filter((value) => value !== undefined).length !== 1) {
     return args.fault(
-      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted: what is to be fetched?",
+      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required: what to fetch",
     );
   }
   if (app !== undefined) return { app };
@@ -91,7 +69,7 @@ function wantedOf(args: ArgumentReader, flags: FetchFlags): Wanted | undefined {
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 
-/** An id, where there is no file of that name: `--activity` took ids before it took files. */
+/** `--activity` took ids before it took files. */
 function isOldSpelling(value: string): boolean {
   return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
 }
@@ -107,13 +85,13 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
   if (missing.length > 0)
     throw unreachable(
       connection,
-      missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`),
+      missing.map((key) => `the service has no boot proof of the key ${key}, which an app proof of the activity names`),
     );
   const { packEvidence } = await import("../bundle/pack.js");
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
 }
 
-/** The activity of a file, which has to be done, and of the organization that is asked about. */
+/** It must be completed, and of the organization of the connection. */
 async function activityOf(path: string, { organizationId }: Connection, io: Io): Promise<JsonValue> {
   const { readActivityFile } = await import("./pieces.js");
   const files = new InputFiles(io);
@@ -121,16 +99,19 @@ async function activityOf(path: string, { organizationId }: Connection, io: Io):
   const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
-    files.fault(path, `the activity is of organization ${own.slice(0, 100)}, and ${organizationId} is asked about`);
+    files.fault(
+      path,
+      `the activity is of organization ${own.slice(0, 100)}, but --organization-id is ${organizationId}`,
+    );
   if (typeof status === "string" && status !== COMPLETED)
-    files.fault(path, `the activity is not completed (${status.slice(0, 100)}): fetch it anew, with --activity-id`);
+    files.fault(path, `the activity is not completed (${status.slice(0, 100)}): fetch it again, with --activity-id`);
   files.throwFaults();
   return activity;
 }
 
 /**
- * What is written may be verified later by somebody who does not know what was requested: so only the requested
- * activity is written, and only once it is completed.
+ * Only the requested activity is written, and only if it is completed: a later reader of the file may not know what was
+ * requested.
  */
 function refuseMistaken(
   activity: JsonValue,
@@ -143,8 +124,8 @@ function refuseMistaken(
     .map((name) => {
       const value = answered[name];
       return (
-        `get_activity: answered another activity: ${name} is ` +
-        `${typeof value === "string" ? value.slice(0, 100) : "not there"}, ${wanted[name]} was asked for`
+        `get_activity: the service returned another activity: ${name} is ` +
+        `${typeof value === "string" ? value.slice(0, 100) : "missing"}, ${wanted[name]} was requested`
       );
     });
   const status = answered["status"];
@@ -154,103 +135,12 @@ function refuseMistaken(
       : [
           `the activity ${wanted.id} is not completed ` +
             `(${typeof status === "string" ? status.slice(0, 100) : "it has no status"}): ` +
-            "nothing is written that could be taken for a result",
+            "nothing is written, since it could be mistaken for a result",
         ];
   if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
 }
 
-/** Answers of the service that are waited for at once: each may be large. */
-const AT_ONCE = 4;
-
-/**
- * The newest boot proof of each application. Throws {@link UnreachableError} with every failure, each under the name of
- * its application.
- */
-export async function fetchLatestBootProofs(
-  apps: readonly string[],
-  connection: Connection,
-  io: Io,
-): Promise<readonly { readonly app: string; readonly bootProof: JsonValue }[]> {
-  const [client, { fetchLatestBootProof }] = await Promise.all([connect(connection, io), import("../client/index.js")]);
-  const query: AskService = (name, parameters) => client.query(name, parameters);
-  io.progress(`fetching the newest boot proof of ${apps.map(printable).join(", ")} from ${hostOf(connection)}`);
-  const fetched = await inTurns(apps, AT_ONCE, async (app) => {
-    try {
-      const bootProof = await reached(fetchLatestBootProof(query, app), connection);
-      if (bootProof === null) throw unreachable(connection, ["there is no boot proof of this application"]);
-      return { app, bootProof };
-    } catch (error) {
-      if (!(error instanceof UnreachableError)) throw error;
-      return error.problems.map(({ message }) => `${printable(app)}: ${message}`);
-    }
-  });
-  const failures = fetched.flatMap((one) => (Array.isArray(one) ? one : []));
-  if (failures.length > 0) throw new UnreachableError(failures);
-  return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
-}
-
-/** The boot proof of a key, or of the enclave of an application that booted last, as it came. */
-export async function fetchBootProofOf(
-  wanted: { readonly ephemeralKey: string } | { readonly app: string },
-  connection: Connection,
-  io: Io,
-): Promise<JsonValue> {
-  const client = await connect(connection, io);
-  io.progress(`fetching the boot proof from ${hostOf(connection)}`);
-  const answer =
-    "app" in wanted
-      ? client.query("get_latest_boot_proof", { appName: wanted.app })
-      : client.query("get_boot_proof", wanted);
-  const { bootProof } = await reached(answer, connection);
-  if (bootProof === undefined)
-    throw unreachable(connection, [
-      "the answer is not what the interface promises: bootProof is missing. Check the base address.",
-    ]);
-  return bootProof;
-}
-
-/**
- * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not
- * answer it, throws {@link UnreachableError}.
- */
-export async function fetchActivityEvidence(
-  wanted: { readonly activityId: string } | { readonly activity: JsonValue },
-  connection: Connection,
-  io: Io,
-): Promise<ActivityEvidence<JsonValue>> {
-  const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
-  const query: AskService = (name, parameters) => client.query(name, parameters);
-  const host = hostOf(connection);
-  io.progress(`fetching the activity and its app proofs from ${host}`);
-  const activity =
-    "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
-  if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
-  const whole = await reached(library.withAppProofs(query, activity), connection);
-  return reached(
-    library.fetchEvidence(whole, (key, index, count) => {
-      io.progress(`fetching the boot proof of key ${index + 1} of ${count} from ${host}`);
-      return library.fetchBootProof(query, key);
-    }),
-    connection,
-  );
-}
-
-function hostOf({ baseUrl }: Connection): string {
-  return new URL(baseUrl).host;
-}
-
-function noActivity(activityId: string, connection: Connection): UnreachableError {
-  const advice =
-    `If you have the activity as the service answered it when it was submitted, give it with --activity FILE: ` +
-    "app proofs that were fetched by its id alone say nothing of what was asked.";
-  return unreachable(connection, [`the service does not answer the activity ${activityId} (get_activity). ${advice}`]);
-}
-
 function noAppProofs(activityId: string, connection: Connection): UnreachableError {
-  const advice = "nothing else proves it, and activities have them that were submitted with generateAppProofs";
-  return unreachable(connection, [`there are no app proofs of the activity ${activityId}: ${advice}`]);
-}
-
-function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {
-  return new UnreachableError(messages.map((message) => printable(`${baseUrl}: ${message}`)));
+  const advice = "submit activities with generateAppProofs; nothing else proves them";
+  return unreachable(connection, [`the service has no app proofs of the activity ${activityId}: ${advice}`]);
 }

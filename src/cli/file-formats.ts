@@ -1,16 +1,15 @@
-/** Why a file cannot be read for what it is: a sentence that names the format, and says what to do about it. */
+/** Names the format of a file that cannot be read, and what to do about it. */
 import { fromUtf8 } from "../bytes.js";
 import { isImageStart } from "../image/header.js";
 
-/** What takes an enclave image, wherever another file was wanted. */
-export const IMAGE_ADVICE = "bootproof measure says which PCRs it has";
+export const IMAGE_ADVICE = "bootproof measure shows its PCRs";
 
-/** What is said of a file that is too large, by its beginning; null: nothing more is known. */
+/** Null: the format is unknown. */
 export function tooLargeFormat(start: Uint8Array): string | null {
   return isImageStart(start) ? `this is an enclave image: ${IMAGE_ADVICE}` : null;
 }
 
-/** What a file begins with that nothing here reads. */
+/** Magic bytes of formats that no command reads. */
 const SIGNATURES: readonly (readonly [first: readonly number[], sentence: string])[] = [
   [[0x1f, 0x8b], "compressed with gzip: decompress it first (gunzip; curl --compressed)"],
   [[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd: decompress it first (unzstd)"],
@@ -19,20 +18,20 @@ const SIGNATURES: readonly (readonly [first: readonly number[], sentence: string
   [[0xfe, 0xff], "UTF-16 text: save it as UTF-8"],
 ];
 
-/** Why no file of this beginning is read, of whatever kind it should be; null where nothing speaks against it. */
+/** Why no command reads a file with these bytes; null if it may be readable. */
 export function unreadableFormat(bytes: Uint8Array): string | null {
   const [, sentence] = SIGNATURES.find(([first]) => first.every((byte, index) => bytes[index] === byte)) ?? [];
   if (sentence !== undefined) return sentence;
   if (isUtf16WithoutMark(bytes)) return "UTF-16 text without a byte order mark: save it as UTF-8";
   const start = String.fromCharCode(...bytes.subarray(0, 512)).trimStart();
   if (/^(?:\ufeff|\u00ef\u00bb\u00bf)?<(?:!doctype|!--|\?xml|html|head|body)/i.test(start))
-    return "an HTML or XML page, as servers answer for an error: look into it, and fetch the file anew (curl --fail)";
-  return bytes.every(isSpace) ? "empty but for white space: what wrote it may have failed" : null;
+    return "an HTML or XML page, probably a server's error: read it, and fetch the file again (curl --fail)";
+  return bytes.every(isSpace) ? "only white space: the program that wrote it may have failed" : null;
 }
 
 const SAMPLE = 8;
 
-/** Four characters of ASCII, each with a zero before or after it: neither CBOR, DER nor borsh begins so. */
+/** Four ASCII characters, each with a zero before or after it. Neither CBOR, DER nor borsh starts so. */
 function isUtf16WithoutMark(bytes: Uint8Array): boolean {
   const sample = [...bytes.subarray(0, SAMPLE)];
   const isText = (byte: number): boolean => isSpace(byte) || (byte >= 0x20 && byte < 0x7f);
@@ -45,29 +44,29 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
-/** The first line of a YAML text that says something, as few other texts begin. */
+/** The first significant line of YAML; few other texts start so. */
 const YAML_START = /^(?:---(?:[ \t].*)?|%YAML\b.*|- .*|(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t].*)?)$/;
 
-/** What is left of a text that ends too early: nothing, or the beginning of a word or of an escape. */
+/** The rest of a truncated text: nothing, or the start of a word or an escape. */
 const CUT_OFF = /^(?:tr?u?|fa?l?s?|nu?l?|-|\\.{0,4})?$/;
 
-/** What is wrong with bytes that are no JSON, and what may have happened to them. `fault`: what the parser says. */
+/** Why the bytes are no JSON, with a likely cause. `fault`: the message of the parser. */
 export function brokenJson(bytes: Uint8Array, fault: string): string {
   const text = fromUtf8(bytes);
   if (text === null) return `${fault}: a binary file, or text in another encoding`;
   const zero = text.indexOf("\0");
-  if (zero >= 0) return `a NUL byte at character ${zero + 1}, which no text has: a binary file, or a damaged copy`;
+  if (zero >= 0) return `a NUL byte at character ${zero + 1}: a binary file, or a damaged copy`;
   if (text.trimStart().startsWith("-----BEGIN ")) return "this is PEM";
   const first = text.split(/\r?\n/).find((line) => !/^[ \t]*(?:#.*)?$/.test(line)) ?? "";
   if (YAML_START.test(first)) return "this looks like YAML: convert it (yq -o json)";
   const rest = restFrom(text, fault);
   if (rest === null) return fault;
   if (fault.startsWith("text after the end") && /^[{[]/.test(rest))
-    return `${fault}: several JSON documents, one after another: put them into one array (jq -s .)`;
-  return CUT_OFF.test(rest) ? `${fault}: it ends in the middle, cut off: write or fetch it anew` : fault;
+    return `${fault}: several JSON documents in one file: put them into one array (jq -s .)`;
+  return CUT_OFF.test(rest) ? `${fault}: the file is cut off: write or fetch it again` : fault;
 }
 
-/** The text from the place that the parser names, without white space at its end; null where it names none. */
+/** The text from the position in the parser's message; null if it has none. */
 function restFrom(text: string, fault: string): string | null {
   const [, line, column] = /\(line (\d+), column (\d+)\)$/.exec(fault) ?? [];
   if (line === undefined || column === undefined) return null;

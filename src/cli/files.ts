@@ -1,4 +1,4 @@
-/** Input files, and stdin as `-`: read whole, up to a limit, every fault kept until all of them were tried. */
+/** Input files, and stdin as `-`: read whole, up to a limit. Faults are collected and thrown together. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { concatBytes, fromUtf8 } from "../bytes.js";
@@ -9,50 +9,46 @@ import { brokenJson, tooLargeFormat, unreadableFormat } from "./file-formats.js"
 import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
-/** Many pieces of evidence in one file. */
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 export const STDIN = "-";
 
-/** As messages and reports name a file. */
+/** The name in messages and reports. */
 export function nameOf(path: string): string {
   return path === STDIN ? "stdin" : path;
 }
 
 const CHUNK = 65536;
-/** Of input files. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
-  EISDIR: "is a directory, not a file: name the files in it",
+  EISDIR: "is a directory: name the files in it",
   ENOTDIR: "no such file",
   ENAMETOOLONG: "no such file",
 };
 
-/**
- * The files of one command. Readers answer undefined where there is a fault; {@link throwFaults} throws all of them.
- */
+/** Readers return undefined on a fault; {@link throwFaults} throws all of them. */
 export class InputFiles {
   readonly faults: Problem[] = [];
-  /** What was read, for whoever tells why it is no JSON. */
+  /** For messages about broken JSON. */
   readonly #read = new Map<string, Uint8Array>();
   readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io) {
-    // Asked for its stdin when that is read: making the stream takes a millisecond.
+    // `io.stdin` is opened when it is read: opening takes a millisecond.
     this.#io = io;
   }
 
-  /** The bytes of a file that is not empty, and of no format that nothing here reads. */
+  /** Refuses empty files and formats that no command reads. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
     const format = bytes === undefined ? null : unreadableFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
 
-  /** The bytes of a file that is not empty, whatever they are. */
+  /** Refuses empty files only. */
   async raw(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
-      if (bytes.length === 0) throw new Unreadable("empty: what wrote it may have failed");
+      if (bytes.length === 0) throw new Unreadable("empty: the program that wrote it may have failed");
       this.#read.set(path, bytes);
       return bytes;
     } catch (error) {
@@ -60,12 +56,11 @@ export class InputFiles {
     }
   }
 
-  /** The text of a file's bytes. */
   textOf(path: string, bytes: Uint8Array): string | undefined {
     return fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text");
   }
 
-  /** What a decoder makes of a file; each of its faults becomes one of the file. */
+  /** Each fault of the decoder becomes a fault of the file. */
   decoded<T>(path: string, decode: () => T): T | undefined {
     try {
       return decode();
@@ -92,18 +87,17 @@ export class InputFiles {
   }
 
   fault(path: string, message: string): undefined {
-    if (path === "") this.faults.push({ message: "an empty file name: is a variable of the shell not set?" });
+    if (path === "") this.faults.push({ message: "an empty file name: a shell variable may be unset" });
     else this.faults.push({ file: printable(nameOf(path)), message: printable(message) });
     return undefined;
   }
 
-  /** Throws {@link UsageError} where there was a fault. */
   throwFaults(): void {
     if (this.faults.length > 0) throw new UsageError(this.faults);
   }
 }
 
-/** Reads text files named relative to another file, such as the trust anchors of a policy. */
+/** Reads text files relative to another file, such as the trust anchors of a policy. */
 export function readerBeside(path: string): (relative: string) => string {
   const folder = path === STDIN ? "." : dirname(path);
   return (relative) => {
@@ -115,7 +109,7 @@ export function readerBeside(path: string): (relative: string) => string {
   };
 }
 
-/** A room that is loaded later has a class of its own by this name (`bin/build.mjs`). */
+/** By name: rooms that are loaded later have a class of their own (`bin/build.mjs`). */
 function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
 }
@@ -126,7 +120,7 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   const known = tooLargeFormat(start);
   if (known !== null) return new Unreadable(known);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
-  return new Unreadable(`larger than ${size}, the most that is read`);
+  return new Unreadable(`larger than ${size}, the limit`);
 }
 
 export function reasonOf(error: unknown): string {
@@ -134,7 +128,7 @@ export function reasonOf(error: unknown): string {
   return diskReason(error, REASONS) ?? "cannot be read";
 }
 
-/** Chunk by chunk, so that a device or a pipe without end is left at the limit as well. */
+/** In chunks, so that endless devices and pipes stop at the limit too. */
 function readFile(path: string, maxBytes: number): Uint8Array {
   const file = openSync(path, "r");
   try {

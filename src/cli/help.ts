@@ -1,29 +1,25 @@
-/** Help texts as wide as the terminal. */
+/** Fits help texts to the width of the terminal. */
 import { pageOf } from "../report/layout.js";
 
 const PROMPT = "$ ";
-/** Of what continues a command. */
+/** The indent of a continued command. */
 const HANGING = 4;
 const CONTINUED = " \\";
 /** An option, a pipe, a redirection, the prompt. */
 const TAKES_NEXT = /^(?:--?[\w-]+|[|>$]|&&)$/;
 
-/** Columns that a help text is made for. */
 export function helpWidth(columns: number): number {
   return pageOf({ width: columns }).width;
 }
 
-/**
- * A help text in lines of at most so many columns: paragraphs are filled anew, rows of a list and commands that are too
- * long go on in the next line, commands as a shell takes them.
- */
+/** Refills paragraphs, and breaks long rows and commands: commands as a shell accepts them. */
 export function fitted(text: string, width: number): string {
   return paragraphs(text)
     .flatMap((line) => (line.length <= width ? line : broken(line, width)))
     .join("\n");
 }
 
-/** Lines, where those at the margin that follow each other are one; not after a heading, which ends with a colon. */
+/** Joins consecutive lines at the margin, except after a heading (a line that ends with a colon). */
 function paragraphs(text: string): string[] {
   const lines: string[] = [];
   for (const line of text.split("\n")) {
@@ -35,7 +31,7 @@ function paragraphs(text: string): string[] {
   return lines;
 }
 
-/** At the margin, and not the line that says how a command is used. */
+/** At the margin, and not the usage line. */
 function isText(line: string): boolean {
   return /^\S/.test(line) && !line.startsWith("Usage:");
 }
@@ -58,13 +54,13 @@ function broken(line: string, width: number): string[] {
   return isCommand ? [...lines.map((one) => one + CONTINUED), current] : [...lines, current];
 }
 
-/** Where a line goes on: a row of two columns in the second of them. */
+/** A row of two columns continues in its second column. */
 function hangingOf(line: string, indent: number, isCommand: boolean): number {
   if (isCommand || line.startsWith("Usage:")) return indent + HANGING;
   return /^ *\S.*? {2,}(?=\S)/.exec(line)?.[0].length ?? indent;
 }
 
-/** Words that stay together: an option with its value, `>` with its file, the prompt with the program. */
+/** Keeps together: an option and its value, `>` and its file, the prompt and the program. */
 function shellWords(command: string): string[] {
   const words = command.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   const whole: string[] = [];

@@ -1,18 +1,20 @@
-/** `bootproof inspect`: what a piece of evidence says, verified or not. It is not. */
+/** `bootproof inspect`: shows what a piece of evidence says, unverified. */
 import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
 import { type Io, textOptions } from "./io.js";
-import { areFolders, ofFolder } from "./release-folders.js";
 import type { Format } from "../report/report.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
+import { areFolders, filesInFolder } from "./release-folders.js";
 
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
 certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
-YAML, and in base64 or hex. And enclave images (EIF) of any size; approvals, and PCRs as their maker publishes them. Of a
-folder with published releases each of its files.
+YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, and the PCRs of an image as published. A
+folder of published releases is shown file by file.
 
 Examples:
     $ bootproof inspect boot.json
@@ -27,17 +29,16 @@ const KNOWN =
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("inspect")
-    .summary("show what a piece of evidence, a bundle or a policy says, without verifying it")
+    .summary("show the contents of evidence, a bundle or a policy, without verifying it")
     .description(
-      "Show what evidence, a bundle or a policy says. Nothing is verified: anybody can write a file like that.",
+      "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     )
     .argument("<file>", "what to look at; - for stdin; or a folder of published releases")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "inspect"));
+  command.action(async (path: string, flags: Flags<"inspect">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     io.stdout.write(await rendered(await inspect(path, io), format, io));
     finish(EXIT.good);
@@ -55,7 +56,7 @@ async function inspect(path: string, given: Io): Promise<Inspection> {
   const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
   files.throwFaults();
   const readYaml = async (text: string): Promise<unknown> => {
-    const { parseYaml } = await import("./pin-sources.js");
+    const { parseYaml } = await import("./read-yaml.js");
     return parseYaml(files, path, text);
   };
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!, { readYaml }));
@@ -65,12 +66,9 @@ async function inspect(path: string, given: Io): Promise<Inspection> {
 }
 
 async function inspectFolder(path: string, io: Io): Promise<Inspection> {
-  const [{ inspectReleaseFiles }, { releaseFilesIn }] = await Promise.all([
-    import("../inspect/inspect.js"),
-    import("../release/node.js"),
-  ]);
+  const { inspectReleaseFiles } = await import("../inspect/inspect.js");
   const files = new InputFiles(io);
-  const found = ofFolder(files, () => releaseFilesIn(path));
+  const found = await filesInFolder(path, files);
   files.throwFaults();
   return inspectReleaseFiles(found!);
 }

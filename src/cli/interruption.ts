@@ -1,13 +1,11 @@
-/** Ctrl-C, or a polite end by another process. */
+/** Ctrl-C and SIGTERM. */
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/**
- * npx and others hand Ctrl-C on to a process that the terminal has told of it already: what comes in this time is one.
- */
+/** npx and others forward a Ctrl-C that the terminal has also sent: within this time both are one. */
 const SAME_MS = 1000;
 
-/** Is told once, so that who is in a hurry may say it twice. */
+/** Only the first interruption is handled: a second one ends the process at once. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listener = (): void => {
@@ -19,12 +17,11 @@ export class Interruption {
     for (const signal of SIGNALS) process.on(signal, this.#listener);
   }
 
-  /** Aborted when it comes. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Resolves when it comes. */
+  /** Resolves on interruption. */
   get comes(): Promise<void> {
     return new Promise((resolve) => {
       if (this.signal.aborted) resolve();
@@ -32,7 +29,7 @@ export class Interruption {
     });
   }
 
-  /** After it came, the rest of it may still be on its way. */
+  /** A forwarded second signal may still arrive after the first. */
   forget(): void {
     if (!this.signal.aborted) this.#ignore();
   }

@@ -1,13 +1,13 @@
-/** What a command uses of its process, so that a test can hand it something else. */
+/** What a command uses of its process; tests pass their own. */
 
-/** A stream; `columns` (and `rows`) are those of a terminal. */
+/** A stream; `columns` and `rows` are those of a terminal. */
 interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
-  /** Of a stream: whether it has more to write than it should hold. */
+  /** Whether more is buffered than should be. */
   readonly writableNeedDrain?: boolean | undefined;
-  /** Of a stream: `drain`, when it has written what it held; `error`, when nobody reads it any more. */
+  /** `drain`: the buffer is empty; `error`: the reader is gone. */
   once?(event: "drain" | "error", listener: () => void): unknown;
 }
 
@@ -18,20 +18,18 @@ export interface Io {
   /** Messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The file that the process was started with, and where; not given where there is none. */
+  /** The script and folder of the process, if there is one. */
   readonly started?: { readonly script: string; readonly folder: string };
-  /** The clock. */
   readonly now: () => Date;
-  /** What the command does from now on, for who waits at a terminal. */
+  /** Shows the current work at a terminal. */
   readonly progress: (what: string) => void;
 }
 
-/** What the process has. */
 export type ProcessIo = Omit<Io, "progress">;
 
 /**
- * Colour for a terminal that has it. NO_COLOR (no-color.org) forbids it, whatever else is said; FORCE_COLOR
- * (force-color.org) asks for it also where there is no terminal, or forbids it with `0`.
+ * NO_COLOR (no-color.org) forbids colour in every case; FORCE_COLOR (force-color.org) forces it, or forbids it with
+ * `0`.
  */
 function wantsColor({ env, stdout }: Io): boolean {
   const { NO_COLOR: none = "", FORCE_COLOR: force = "", TERM: terminal } = env;
@@ -43,7 +41,6 @@ function wantsColor({ env, stdout }: Io): boolean {
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-/** How text is rendered for stdout. */
 export function textOptions(io: Io): { readonly color: boolean; readonly width: number; readonly height: number } {
   const { isTTY, rows } = io.stdout;
   const own = isTTY === true ? rows : undefined;
@@ -51,35 +48,34 @@ export function textOptions(io: Io): { readonly color: boolean; readonly width: 
   return { color: wantsColor(io), width: columnsOf(io.stdout, io), height };
 }
 
-/** How text is rendered for stderr: messages stand among others, and have no colour. */
+/** Messages have no colour. */
 export function messageOptions(io: Pick<Io, "stderr" | "env">): { readonly width: number } {
   return { width: columnsOf(io.stderr, io) };
 }
 
-/** Those of the terminal, else what the environment says. */
 function columnsOf({ isTTY, columns }: Output, { env }: Pick<Io, "env">): number {
   const own = isTTY === true ? columns : undefined;
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }
 
-/** A terminal that does not know its size says 0. */
+/** A terminal of unknown size reports 0. */
 function wholeNumber(value: string | number | undefined): number | undefined {
   return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
 }
 
-/** One thing that keeps a command from being carried out. */
+/** One fault that stops a command. */
 export interface Problem {
   readonly message: string;
-  /** The file that it is about, or `stdin`. */
+  /** Or `stdin`. */
   readonly file?: string;
   /** What to do about it. */
   readonly advice?: string;
 }
 
-/** The command ends here, with these problems on stderr and no stack trace. */
+/** Ends the command, with these problems on stderr and no stack trace. */
 export class CommandError extends Error {
   readonly problems: readonly Problem[];
-  /** Where to read on, whatever the problems are. */
+  /** Where to read on. */
   readonly see: string | null;
 
   constructor(problems: readonly (string | Problem)[], see: string | null = null) {
@@ -90,12 +86,12 @@ export class CommandError extends Error {
   }
 }
 
-/** The command cannot be carried out as it was given: exit code 2. */
+/** Exit code 2. */
 export class UsageError extends CommandError {
   override readonly name = "UsageError";
 }
 
-/** What was asked for could not be fetched: exit code 3. */
+/** Exit code 3. */
 export class UnreachableError extends CommandError {
   override readonly name = "UnreachableError";
 }

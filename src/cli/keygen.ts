@@ -1,15 +1,15 @@
-/** `bootproof keygen`: a new API key in a file that only its owner can read. */
+/** `bootproof keygen`: writes a new API key to a file that only its owner can read. */
 import type { Command } from "commander";
 import { printable } from "../report/printable.js";
 import { asClientError } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError } from "./io.js";
+import { DEFAULT_KEY_FILE } from "./key-files.js";
+import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 
-const DEFAULT_FILE = "bootproof-api-key.json";
-
 const EXAMPLES = `
-The public key, on stdout, is what is registered with the service. The private key is in the file alone.
+Register the public key, on stdout, with the service. The private key is only in the file.
 
 Examples:
     $ bootproof keygen --out key.json
@@ -22,21 +22,20 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
     .description(
       "Make an API key pair (P-256): a file of mode 0600, and the public key on stdout. No file is ever overwritten.",
     )
-    .option("--out <file>", `the key file (default: ${DEFAULT_FILE})`)
     .usage("[--out FILE]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async ({ out }: { readonly out?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "keygen"));
+  command.action(async ({ out }: Flags<"keygen">) => {
     args.refuseRepeated();
-    if (out === "" || out === "-") args.fault("--out: a file wanted: a private key is not printed");
+    if (out === "" || out === "-") args.fault("--out: a file expected: a private key is not printed");
     args.throwFaults();
-    io.stdout.write(`${await makeKey(out ?? DEFAULT_FILE)}\n`);
-    io.stderr.write(printable(`${out ?? DEFAULT_FILE} holds the private key; the public key is above`) + "\n");
+    io.stdout.write(`${await makeKey(out ?? DEFAULT_KEY_FILE)}\n`);
+    io.stderr.write(printable(`${out ?? DEFAULT_KEY_FILE} has the private key; the public key is above`) + "\n");
     finish(EXIT.good);
   });
 }
 
-/** Answers the public key. */
+/** Returns the public key. */
 async function makeKey(path: string): Promise<string> {
   const [{ generateApiKey }, { writeApiKeyFile }] = await Promise.all([
     import("../client/stamp.js"),

@@ -1,4 +1,4 @@
-/** `bootproof lab`: a local service with software enclaves, until it is interrupted. */
+/** `bootproof lab`: runs a local service with software enclaves until it is interrupted. */
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -7,28 +7,21 @@ import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 import { programName, shellWord } from "./program-name.js";
 
-interface LabFlags {
-  readonly port?: string;
-  readonly data?: string;
-  readonly fault?: string[];
-  readonly listFaults?: boolean;
-  readonly manifestVersion?: string;
-}
-
 const EXAMPLES = `
-It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it
-listens, lab.json in the data folder says where it is and names the other files there. While it runs, faults are
-switched with PUT {"faults": ["name"]} at its faultsUrl. A fault is refused by verified calls, and by
-\`bootproof verify --activity-id\` after any submit; brackets in the list say which operations it takes, or that only
-verified calls can tell.
+It listens on the loopback interface only, and everything in it is software: for tests, demos and authors of SDKs. Once
+it listens, lab.json in the data folder has its address and the names of the other files there. While it runs, set its
+faults with PUT {"faults": ["name"]} at its faultsUrl. Verified calls refuse every fault, and so does
+\`bootproof verify --activity-id\` after any submit; brackets in the list name the operations that a fault needs, or
+state that only verified calls detect it.
 
 Examples:
     $ bootproof lab
     $ bootproof lab --port 8787 --data ./lab
-    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its answers
+    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its responses
     $ bootproof lab --list-faults`;
 
 export function addLabCommand(program: Command, io: Io, finish: (code: number) => void): void {
@@ -39,32 +32,17 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
       "Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. " +
         "Ctrl-C ends it.",
     )
-    .option("--port <number>", "0 for any that is free (default: 0)")
-    .option(
-      "--data <folder>",
-      "keep the state there, from one start to the next, by the package classic-level; a folder that is empty or a " +
-        "lab's (default: a temporary folder, removed at the end)",
-    )
-    .option("--fault <fault...>", "misbehave in this way; may be given several times")
-    .option(
-      "--list-faults",
-      "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]",
-    )
-    .option(
-      "--manifest-version <version>",
-      "of a new lab's releases, such as v2 (default: v1 for the old ones, v2 for the new)",
-    )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: LabFlags) => {
+  const args = new ArgumentReader(addOptions(command, "lab"));
+  command.action(async (flags: Flags<"lab">) => {
     args.refuseRepeated();
     const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
     if (flags.listFaults === true)
-      for (const name of ["port", "data", "fault", "manifest-version"].filter((one) => args.has(one)))
-        args.fault(`--${name}: --list-faults starts no lab: give it alone`);
+      for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
+        args.fault(`--${name}: --list-faults starts no lab: use it alone`);
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);
@@ -72,7 +50,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
   });
 }
 
-/** What the flags may name. */
+/** The values that flags may have. */
 interface Known {
   readonly faults: readonly LabFault[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
@@ -80,18 +58,18 @@ interface Known {
 
 function optionsOf(
   args: ArgumentReader,
-  { port = "0", data, fault = [], manifestVersion }: LabFlags,
+  { port = "0", data, fault = [], manifestVersion }: Flags<"lab">,
   known: Known,
   io: Io,
 ): LabOptions {
-  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 wanted`);
-  if (data === "") args.fault("--data: the name of a folder wanted");
+  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 expected`);
+  if (data === "") args.fault("--data: the name of a folder expected");
   for (const name of fault)
     if (!known.faults.some((one) => one.name === name))
-      args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
+      args.fault(`--fault ${name}: unknown fault; see bootproof lab --list-faults`);
   const version = known.versions.find((one) => one === manifestVersion);
   if (manifestVersion !== undefined && version === undefined)
-    args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} wanted`);
+    args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} expected`);
   args.throwFaults();
   return {
     port: Number(port),
@@ -113,9 +91,9 @@ function described({ what, fails, needs }: LabFault): string {
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
-  // Loaded here, since it loads streams: the other commands do without.
+  // Loaded late: it loads streams, which other commands do not need.
   const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
@@ -137,7 +115,7 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   }
 }
 
-/** What a user can do something about becomes a message. */
+/** Turns errors that a user can fix into messages. */
 async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promise<T> {
   const { LabFolderError, StoreInUseError, StoreMissingError } = await import("../lab/index.js");
   try {
@@ -146,11 +124,11 @@ async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promis
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")
       throw new UsageError([
-        `--port ${options.port}: in use by another process. Give another, or 0 for any that is free.`,
+        `--port ${options.port}: in use by another process. Choose another port, or 0 for any free one.`,
       ]);
     if (error instanceof StoreInUseError)
       throw new UsageError([
-        `--data ${options.dataFolder}: in use by another lab. End that one, or give another folder.`,
+        `--data ${options.dataFolder}: in use by another lab. End that lab, or choose another folder.`,
       ]);
     if (error instanceof StoreMissingError)
       throw new UsageError([`--data ${options.dataFolder}: ${message}. Without --data, state is kept in memory.`]);
@@ -161,14 +139,14 @@ async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promis
 }
 
 interface Greeted {
-  /** Whether the folder goes with the lab. */
+  /** Whether the folder is removed with the lab. */
   readonly temporary: boolean;
-  /** The command as the reader has to type it. */
+  /** The command as the reader types it. */
   readonly bootproof: string;
 }
 
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
-  // What the reader's commands write is in the lab's folder too: elsewhere it might replace something.
+  // In the lab's folder, where the reader's commands cannot overwrite other files.
   const file = (name: string): string => shellWord(join(folder, name));
   const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
     string,
@@ -205,10 +183,10 @@ Now the service lies: its enclave boots an older manifest, which was approved on
   $ ${bootproof} explain policy.nonce
   ${switchTo("[]")}
 
-Verify the activity that made the wallet, with the app proofs of its addresses, by the policy that the lab has made:
+Verify the activity that created the wallet, with the app proofs of its addresses, against the lab's own policy:
   $ ${bootproof} verify --activity-id ${lab.walletActivityId} ${key} --policy ${file(files.policyFile)}
 
-Ask it something with curl:
+Send a query with curl:
   $ BODY='{"organizationId":"${lab.organizationId}","userId":"${lab.ids.userId}"}'
   $ curl -s ${lab.baseUrl}/public/v1/query/get_user -H 'Content-Type: application/json' ${stamp} --data-binary "$BODY"
 

@@ -1,4 +1,4 @@
-/** `bootproof log`: whether a log of `bootproof watch` is whole. */
+/** `bootproof log`: checks that a log of `bootproof watch` is intact. */
 import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
@@ -8,30 +8,27 @@ import type { LogVerification } from "../watch/index.js";
 import { EXIT } from "./exit-codes.js";
 import { STDIN, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
-interface LogFlags {
-  readonly head?: string;
-  readonly format?: string;
-}
-
 const LOG_HELP = `
-A log is what bootproof watch --log writes: a line of JSON for each boot proof that was new, with its verdict and its
-evidence, and the hash of the line before. It is read with any tool that reads JSON Lines, and each line is evidence:
+bootproof watch --log writes a log: a line of JSON for each new boot proof, with its verdict, its evidence, and the hash
+of the line before. Any tool for JSON Lines can read it, and each line is evidence:
     $ sed -n 3p watch.jsonl | bootproof verify --boot-proof - --policy policy.json`;
 
 const VERIFY_HELP = `
-Each line carries the hash of the one before: a line that was removed, edited, put in, copied or moved is found, and
-named. Entries and head are those of the last line before the first doubtful one. What a chain cannot tell: lines cut
-off the end, a change of the last line, and a log that was written anew as a whole. Keep the head, which this prints, in
-another place, and give it with --head.
+Each line has the hash of the one before, so a line that was removed, edited, inserted, copied or moved is found and
+named. The count of entries and the head are those before the first bad line. The chain alone does not show lines cut
+off at the end, a change of the last line, or a log that was rewritten as a whole. For these, keep the printed head in
+another place, and pass it with --head.
 
 Examples:
     $ bootproof log verify watch.jsonl
     $ bootproof log verify watch.jsonl --head 5e88…   (64 hex digits)
     $ bootproof log verify watch.jsonl --format json
 
-Exit codes: 0 whole, 1 broken, or it ends with another line, 2 no such file, or none that can be read.`;
+Exit codes: 0 whole, 1 broken, or its last line is another one, 2 a missing or unreadable file.`;
 
 export function addLogCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const log = program
@@ -41,18 +38,16 @@ export function addLogCommand(program: Command, io: Io, finish: (code: number) =
     .addHelpText("after", LOG_HELP);
   const command = log
     .command("verify")
-    .summary("whether every line is there as it was written; and which one is not")
-    .description("Whether every line of a log is there as it was written; and if not, which one is not, and how.")
+    .summary("check that every line is as it was written, and name the first that is not")
+    .description("Check that every line of a log is as it was written, and report the first that is not, and how.")
     .argument("<file>", "the log; - for stdin")
-    .option("--head <hex>", "the hash of the last line, as it was kept in another place")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", VERIFY_HELP);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: LogFlags) => {
+  const args = new ArgumentReader(addOptions(command, "log verify"));
+  command.action(async (path: string, flags: Flags<"log verify">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     if (flags.head !== undefined && !args.isEmpty("head") && fromHex(flags.head)?.length !== 32)
-      args.fault("--head: 64 hex digits wanted, as bootproof log verify prints them");
+      args.fault("--head: 64 hex digits expected, as bootproof log verify prints them");
     args.throwFaults();
     finish(await verify(path, { head: flags.head, format }, io));
   });
@@ -72,7 +67,7 @@ async function verify(
     const stream = path === STDIN ? io.stdin : readLog(path);
     const verification = await verifyLog(stream, { ...(head !== undefined && { head }) });
     if (verification.entries === 0 && verification.fault === null && head === undefined)
-      throw new UsageError([{ message: "empty: there is no entry in it", file: nameOf(path) }]);
+      throw new UsageError([{ message: "empty: the log has no entries", file: nameOf(path) }]);
     io.stdout.write(format === "json" ? jsonDocument(verification) : text(nameOf(path), verification));
     return verification.intact ? EXIT.good : EXIT.rejected;
   } catch (error) {
@@ -89,7 +84,7 @@ function text(name: string, { intact, entries, firstAt, lastAt, head, fault, ope
     `${intact ? "WHOLE" : "BROKEN"}: ${printable(name)}: ${found}`,
     ...(fault === null ? [] : [`Whole up to there: ${count}${span}`]),
     `Head: ${head}`,
-    ...open.map((one) => `Not told by this: ${one}`),
+    ...open.map((one) => `Not shown by this: ${one}`),
   ];
   return `${lines.join("\n")}\n`;
 }

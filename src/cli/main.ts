@@ -1,4 +1,4 @@
-/** The command line: which command, and what its exit code is. Commands load what they need when they run. */
+/** Selects and runs the command. Commands load what they need when they run. */
 import { type Command, CommanderError } from "commander";
 import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
@@ -7,15 +7,12 @@ import { EXIT } from "./exit-codes.js";
 import { type FailureFormat, isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
-import { withoutKeys } from "./options.js";
 import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
+import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
-/**
- * Carries out one command line (without the program's name), of one of these commands, and answers its exit code. Never
- * throws.
- */
+/** Runs one command line (without the program's name), and returns its exit code. Never throws. */
 export async function run(argv: readonly string[], given: ProcessIo, commands: readonly CommandRow[]): Promise<number> {
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
@@ -35,17 +32,14 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: r
   }
 }
 
-/** For who waits at a terminal that can take a line back, and did not ask for silence. */
+/** Only for a terminal that can erase a line, and without `--quiet`. */
 async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
   if (stderr.isTTY !== true || env["TERM"] === "dumb" || argv.includes("--quiet")) return null;
   const { Progress } = await import("./progress.js");
   return new Progress(stderr);
 }
 
-/**
- * What is written takes the place of the line that says what is being done, the result for good; and messages repeat no
- * key.
- */
+/** Output erases the progress line first, and stdout ends it. Messages never show a key. */
 function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string) => string): Io {
   const { isTTY, columns, rows } = given.stdout;
   const stdout: Io["stdout"] = {
@@ -69,7 +63,7 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
       return given.stderr.write(fittedMessage(shown(text), given));
     },
   };
-  // A prototype and no copy: reading the property `stdin` would open it.
+  // A prototype, not a copy: reading the property `stdin` would open it.
   return Object.create(given, {
     stdout: { value: stdout },
     stderr: { value: stderr },
@@ -77,36 +71,37 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
   }) as Io;
 }
 
-/** A terminal breaks lines inside of words: sentences are fitted to it. What is to be copied is indented, and stays. */
+/**
+ * Fits sentences to the terminal, which would break inside words. Indented lines are for copying and stay as they are.
+ */
 function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
   if (stderr.isTTY !== true) return text;
   const page = pageOf(messageOptions({ stderr, env }));
-  // A path that is longer than a line is to be copied whole, too.
+  // So does a path that is longer than a line.
   const isKept = (line: string): boolean =>
     line.startsWith(" ") || line.split(" ").some((word) => word.length > page.width);
   const lines = text.split("\n").flatMap((line) => (isKept(line) ? [line] : wrapped(page, "", line)));
   return lines.join("\n");
 }
 
-/** The headings of the help, in its order. */
 const HEADINGS = {
   evidence: "Verify and keep evidence:",
-  policy: "Say what is expected:",
+  policy: "Define what is expected:",
   explain: "Explain and inspect:",
   service: "The service:",
 } as const;
 
-/** A command: its name, the heading that it has in the help, and what registers it. */
+/** What a command is registered with. */
 export type CommandRow = readonly [
   name: string,
   heading: keyof typeof HEADINGS,
   add: (program: Command, io: Io, finish: (code: number) => void) => void,
 ];
 
-/** Tells of all the others. */
+/** It describes all others. */
 const TELLS_OF_ALL = "completion";
 
-/** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
+/** Registers only the named command, if there is one: the options of all would slow each start. */
 function programOf(
   commands: readonly CommandRow[],
   named: string | undefined,
@@ -133,17 +128,17 @@ function programOf(
   return program.addHelpText("after", startHere(programName(io)));
 }
 
-/** The first minutes: what a stranger types, in a folder with nothing in it. */
+/** The first steps in an empty folder. */
 const startHere = (bootproof: string): string => `
-Start here; no account is needed. The first runs a service with software enclaves on this machine, and prints the other
-two with everything filled in, to a first VERIFIED and a first REJECTED:
+Start here; no account is needed. The first command runs a service with software enclaves on this machine, and prints
+the other two with all values filled in, up to a first VERIFIED and a first REJECTED:
     $ ${bootproof} lab
     $ ${bootproof} pin --boot-proof lab-boot.json --trust-anchor lab-trust-anchor.pem --out lab-pinned.json
     $ ${bootproof} verify --boot-proof lab-boot.json --policy lab-pinned.json
 
-Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
+Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
-/** The format that the command line names last, wherever it does so and whatever else is wrong with it. */
+/** The last format on the command line, wherever it is and whatever else is wrong. */
 function failureFormatOf(program: Command, argv: readonly string[]): FailureFormat | null {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);

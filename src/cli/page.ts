@@ -1,44 +1,26 @@
-/** `bootproof page`: the page that verifies what is dropped on it; and whether a page is what this version makes. */
+/** `bootproof page`: makes the page that verifies files, or checks a page. */
 import type { Command } from "commander";
-import { type PlainPolicy, plainPolicy } from "../appraise/plain-policy.js";
-import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
+import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
 import { MalformedError } from "../errors.js";
-import type { PageCheck, PageCheckOptions, PageMaking, PagePart } from "../page/check.js";
-import type { Notice } from "../report/facts.js";
-import { jsonDocument } from "../report/json.js";
-import { pageOf, wrapped } from "../report/layout.js";
-import { printable, printableStart } from "../report/printable.js";
+import type { PageCheckOptions } from "../page/check.js";
 import type { Format } from "../report/report.js";
-import { summaryOf } from "../report/summary.js";
-import { TOOL } from "../version.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import type { ExpectedFlags } from "./evidence.js";
 import { InputFiles, nameOf } from "./files.js";
-import { type Io, UsageError, textOptions } from "./io.js";
+import { type Io, UsageError } from "./io.js";
+import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf, nowOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
-import { readPolicyFile } from "./policy.js";
-
-interface PageFlags {
-  readonly verify?: string;
-  readonly policy?: string | boolean;
-  readonly bundlePolicy?: boolean;
-  readonly trustAnchor?: string;
-  readonly now?: string;
-  readonly allowDebug?: boolean;
-  readonly organizationId?: string;
-  readonly activityId?: string;
-  readonly request?: string;
-  readonly address?: string[];
-  readonly format?: string;
-}
+import { pageCheckJson, pageCheckText } from "./page-text.js";
 
 const EXAMPLES = `
-Without --verify it writes a page to stdout that verifies what is dropped on it: in any browser, without a server or a
-network. The page of a verification is made by bootproof verify --format html.
+Without --verify, it writes a page to stdout that verifies the files dropped on it, in any browser, without a server or
+a network. The page of a verification is made by bootproof verify --format html.
 
-With --verify all that loosens comes from the command line: the time, debug mode and trust anchors that the page was
-made with are not used. The image, the nonce and the key that its maker demanded are demanded again; what its maker
-asked is shown, and not asked. A page without evidence takes no policy.
+With --verify, everything that loosens comes from the command line: the page's own time, debug mode and trust anchors
+are not used. The image, the nonce and the key that its maker demanded are demanded again. Other expectations of its
+maker are shown, but not checked. A page without evidence takes no policy.
 
 Examples:
     $ bootproof page > verifier.html
@@ -47,7 +29,7 @@ Examples:
     $ bootproof page --verify report.html --bundle-policy
 
 Exit codes of --verify: 0 the page is intact and its evidence verified (or authentic, with --no-policy or
---bundle-policy), 1 it is not, 2 no page of bootproof, wrong usage or unreadable file.`;
+--bundle-policy), 1 it is not, 2 not a page of bootproof, wrong usage or unreadable file.`;
 
 export function addPageCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -55,24 +37,12 @@ export function addPageCommand(program: Command, io: Io, finish: (code: number) 
     .summary("make a page that verifies in a browser, or check a page from outside")
     .description(
       "Make a page that verifies evidence in a browser; or check that a page is, byte for byte, what this version " +
-        "makes of the evidence in it, and verify that anew.",
+        "makes from the evidence in it, and verify that evidence again.",
     )
     .usage("[--verify FILE (--policy FILE | --no-policy | --bundle-policy) [options]]")
-    .option("--verify <file>", "the page to check; - for stdin")
-    .option("--policy <file>", "with --verify: hold the evidence against this policy, not the page's own")
-    .option("--no-policy", 'with --verify: accept any genuine enclave of anybody ("authentic" at best)')
-    .option("--bundle-policy", 'with --verify: the policy that the page\'s maker chose ("authentic" at best)')
-    .option("--trust-anchor <file>", "with --no-policy or --bundle-policy: a PEM certificate in place of the AWS root")
-    .option("--now <time>", "with --verify: RFC 3339: the present by which ages are counted (default: the clock)")
-    .option("--allow-debug", "with --verify: let debug mode pass with a warning")
-    .option("--organization-id <id>", "with --verify: what was asked: whose evidence it has to be")
-    .option("--activity-id <id>", "with --verify: what was asked: the activity")
-    .option("--request <file>", "with --verify: what was asked: the request as it was submitted, JSON")
-    .option("--address <address...>", "with --verify: what was asked: addresses that an app proof has to speak of")
-    .option("--format <format>", "with --verify: text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: PageFlags) => {
+  const args = new ArgumentReader(addOptions(command, "page"));
+  command.action(async (flags: Flags<"page">) => {
     const request = requestOf(args, flags, io);
     finish(request === null ? await writeVerifier(io) : await check(request, io));
   });
@@ -90,22 +60,22 @@ const WITH_VERIFY = [
   "request",
   "address",
   "format",
-];
+] as const;
 
-/** Null: no page is to be checked. */
-function requestOf(args: ArgumentReader, flags: PageFlags, io: Io): CheckRequest | null {
+/** Null: no page to check. */
+function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckRequest | null {
   const { verify: file, trustAnchor, request, organizationId, activityId, address: addresses } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
   for (const name of file === undefined ? WITH_VERIFY : [])
-    if (args.has(name)) args.fault(`--${name}: goes with --verify FILE only`);
+    if (args.has(name)) args.fault(`--${name}: requires --verify FILE`);
   choosesPolicy(args);
   if (trustAnchor !== undefined && !args.has("no-policy") && !args.has("bundle-policy"))
-    args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
   refuseNoOrganization(args, flags);
-  const format = args.format(flags.format);
+  const format = formatOf(args, flags.format);
   args.refuseRepeated();
   args.refuseRepeatedStdin([file, policy, trustAnchor, request]);
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+  const now = nowOf(args, flags.now, io.now());
   args.throwFaults();
   if (file === undefined) return null;
   return {
@@ -119,10 +89,10 @@ function requestOf(args: ArgumentReader, flags: PageFlags, io: Io): CheckRequest
   };
 }
 
-function refuseNoOrganization(args: ArgumentReader, { organizationId, request }: PageFlags): void {
-  for (const name of ["activity-id", "address"])
+function refuseNoOrganization(args: ArgumentReader, { organizationId, request }: Flags<"page">): void {
+  for (const name of ["activity-id", "address"] as const)
     if (args.has(name) && organizationId === undefined && request === undefined)
-      args.fault(`--${name}: whose? Give --organization-id, or the request with --request`);
+      args.fault(`--${name}: the organization is required too: give --organization-id, or the request with --request`);
 }
 
 function policyOf(args: ArgumentReader, path: string | undefined): CheckRequest["policy"] {
@@ -144,7 +114,7 @@ async function writeVerifier(io: Io): Promise<number> {
 
 interface CheckRequest {
   readonly file: string;
-  /** Undefined: not said, which is good for a page without evidence. */
+  /** Undefined: not given, which is valid for a page without evidence. */
   readonly policy: { readonly file: string } | "none" | "bundle" | undefined;
   readonly trustAnchor: string | undefined;
   readonly now: Date;
@@ -170,12 +140,11 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   });
   if (checked.kind === null) files.fault(file, "not a page of bootproof (bootproof verify --format html makes them)");
   files.throwFaults();
-  io.stdout.write(format === "json" ? jsonOf(checked) : textOf(checked, nameOf(file), io));
+  io.stdout.write(format === "json" ? pageCheckJson(checked) : pageCheckText(checked, nameOf(file), io));
   const isGood = checked.sameBytes && (checked.kind === "verifier" || checked.verification !== null);
   return isGood ? exitCodeOf(checked.verification?.report.verdict ?? "verified") : EXIT.rejected;
 }
 
-/** All of it comes from the command line. */
 async function settingOf(files: InputFiles, request: CheckRequest): Promise<Omit<PageCheckOptions, "script">> {
   const { policy, trustAnchor, now, allowDebug } = request;
   const plain = typeof policy === "object" ? await plainPolicyOf(files, policy.file) : undefined;
@@ -197,18 +166,15 @@ async function expectedOf(files: InputFiles, flags: ExpectedFlags): Promise<Page
 }
 
 async function anchorOf(files: InputFiles, path: string): Promise<{ name: string; pem: string } | undefined> {
-  const [{ readTrustAnchor }, { certificatePem }] = await Promise.all([
-    import("./verify.js"),
-    import("../verify/trust-anchor.js"),
-  ]);
+  const { certificatePem } = await import("../verify/trust-anchor.js");
   const anchor = await readTrustAnchor(files, path, "page");
   return anchor && { name: anchor.name, pem: certificatePem(anchor.certificate.der) };
 }
 
 const POLICY_WANTED =
-  "the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted. The page's maker chose the policy " +
-  "in it, and so what passes";
-/** What this page cannot answer, or its own policy loosens, is wrong with the command line: thrown as such. */
+  "the page has evidence: --policy FILE, --no-policy or --bundle-policy is required. The page's maker chose the " +
+  "policy in it, and thus what passes";
+/** A demand that this page cannot meet, or a policy of its own that loosens, is a fault of the command line. */
 function refuseUsage(error: unknown, path: string): never {
   const file = nameOf(path);
   if (error instanceof MalformedError)
@@ -225,122 +191,4 @@ function refuseUsage(error: unknown, path: string): never {
 async function plainPolicyOf(files: InputFiles, path: string): Promise<PlainPolicy | undefined> {
   const read = await readPolicyFile(files, path, { command: "page", option: "--policy" });
   return read && plainPolicy(read.policy);
-}
-
-function jsonOf({ verification, ...facts }: PageCheck): string {
-  const { report = null, bundle = null } = verification ?? {};
-  return jsonDocument({ format: "bootproof-page-check/1", tool: TOOL, ...facts, report, bundle });
-}
-
-const OURS = `${TOOL.name} ${TOOL.version}`;
-const MAX_SHOWN = 8;
-const MAX_VALUE = 120;
-
-function textOf(check: PageCheck, name: string, io: Io): string {
-  const options = textOptions(io);
-  const { verification, made } = check;
-  const page = pageOf(options);
-  const lines = [...headline(check, name), ...scriptLines(check)].flatMap((text) => wrapped(page, "", text));
-  const items = detailLines(check).flatMap((text) => wrapped(page, "  ", text));
-  const above = [...lines, ...items, ""].join("\n");
-  if (verification === null) return above;
-  const anew = `Its evidence, verified anew by this program, as of ${verification.report.verifiedAt}.`;
-  const intro = [anew, ...(made === null ? [] : makingTexts(made))].flatMap((text) => wrapped(page, "", text));
-  const summary = summaryOf(verification.report, options, noticesOf(check));
-  return `${above}\n${intro.join("\n")}\n\n${summary}\nMore: with --format json.\n`;
-}
-
-function headline({ sameBytes, kind, version }: PageCheck, name: string): string[] {
-  const file = printable(name);
-  const what = kind === "verifier" ? "the page for verifying that" : "the page that";
-  const of = kind === "verifier" ? "" : " of the evidence in it";
-  if (sameBytes) return [`INTACT: ${file} is, byte for byte, ${what} ${OURS} makes${of}.`];
-  if (version !== TOOL.version) return otherVersion(file, version!);
-  return [
-    `NOT INTACT: ${file} is not ${what} ${OURS} makes${of}. Somebody changed it, or made it otherwise: believe ` +
-      `nothing that it shows, nor what its button answers.`,
-  ];
-}
-
-/** Whose name may be anything: it is put into a command to copy only where it is a version. */
-function otherVersion(file: string, version: string): string[] {
-  const isVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/.test(version);
-  const command = isVersion ? ` (npx ${TOOL.name}@${version} page --verify FILE)` : "";
-  return [
-    `NOT CHECKED: ${file} says that ${TOOL.name} ${printable(version)} made it, and this is ${OURS}, which makes ` +
-      `other pages. Whether the file is intact, only that version can say${command}: until then believe nothing that ` +
-      `it shows.`,
-  ];
-}
-
-function scriptLines({ script: { found, expected, same }, version }: PageCheck): string[] {
-  if (same) return [`Its script is that of ${OURS}: SHA-256 ${expected}.`];
-  const own = found === null ? "It has no script" : `Its script is another one: SHA-256 ${found}`;
-  const other = version === TOOL.version ? ", and the button may answer anything" : "";
-  return [`${own}; that of ${OURS} is ${expected}${other}.`];
-}
-
-const PARTS: Readonly<Record<PagePart, string>> = {
-  head: "its head, with the rules for what a browser lets it do",
-  style: "its style, which can hide text",
-  text: "what it shows",
-  data: "the data that it carries",
-  script: "its script",
-  end: "its end",
-};
-
-/** Where the page differs: of another version everything may. */
-function detailLines({ version, differsAt, sameReport, differences, faults }: PageCheck): string[] {
-  const at =
-    differsAt === null || version !== TOOL.version
-      ? []
-      : [`The first difference is at byte ${differsAt.byte}, in ${PARTS[differsAt.part]}.`];
-  const shown = differences
-    .slice(0, MAX_SHOWN)
-    .map(
-      ({ place, page, anew }) =>
-        `${printableStart(place, MAX_VALUE)}: ${valueText(page)} in its report, ${valueText(anew)} in truth`,
-    );
-  const rest = differences.length - shown.length;
-  const said = sameReport === false ? ["The report that it carries is not what its evidence comes to:", ...shown] : [];
-  const broken = faults.map(({ path, message }) => `${printable(path === "" ? message : `${path}: ${message}`)}`);
-  return [
-    ...at,
-    ...said,
-    ...(rest > 0 ? [`and ${rest} more`] : []),
-    ...(broken.length > 0 ? ["What it carries cannot be verified:", ...broken] : []),
-  ];
-}
-
-function valueText(value: string | null): string {
-  return value === null ? "nothing" : printableStart(value, MAX_VALUE);
-}
-
-const POLICY_OF_THE_PAGE =
-  "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
-  'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
-
-/** Whose policy it was is said beside the verdict. */
-function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
-  if (policyFrom !== "bundle") return [];
-  const text = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
-  return [{ kind: "but", text }];
-}
-
-const MAX_QUESTION = 400;
-
-/** What the page's maker had verified, of which the caller is to know that it does not count. */
-function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
-  const allowed = [
-    ...(allowDebug ? ["allowed debug mode"] : []),
-    ...(bootProofsOnly ? ["left out what a policy demands of app proofs"] : []),
-  ];
-  const question = expected === null ? "" : printableStart(JSON.stringify(expected), MAX_QUESTION);
-  return [
-    `The page's maker verified it as of ${[now, ...allowed].join(", and ")}: none of that is used.`,
-    ...(expected === null ? [] : [`The page's maker asked ${question}: that is not asked here.`]),
-    ...(nonce === null
-      ? []
-      : [`The nonce ${printableStart(nonce, MAX_VALUE)} is the one that the page's maker named.`]),
-  ];
 }

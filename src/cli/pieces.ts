@@ -1,4 +1,4 @@
-/** Files of evidence: each is what its option takes, one piece or several, and each piece has the name of reports. */
+/** Reads the pieces of evidence in files, and names each as reports do. */
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
@@ -8,14 +8,12 @@ import { namedSharing } from "../inputs.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { type FileCommand, type FilePlace, jsonOfKind } from "./kinds.js";
 
-/** Files of evidence. */
 export interface EvidenceFiles {
   readonly bootProofs: readonly string[];
   readonly appProofs: readonly string[];
   readonly activity: string | undefined;
 }
 
-/** The evidence of files, each piece under the name of its file. */
 export async function readEvidence(
   files: InputFiles,
   { bootProofs, appProofs, activity }: EvidenceFiles,
@@ -33,10 +31,7 @@ export async function readEvidence(
   };
 }
 
-/**
- * The boot proofs of files, each file one or several, each named as reports name it. Faults stay with the files: see
- * {@link InputFiles.throwFaults}.
- */
+/** Faults go to the files. */
 export async function readBootProofs(
   files: InputFiles,
   paths: readonly string[],
@@ -64,7 +59,7 @@ async function readAppProofs(files: InputFiles, path: string, command: FileComma
   return isList ? listed(path, read, list) : list.map((value) => namedPiece(nameOf(path), value, read));
 }
 
-/** The activity of a file, bare or in its wrapper. */
+/** Bare or in its wrapper. */
 export async function readActivityFile(
   files: InputFiles,
   path: string,
@@ -76,13 +71,11 @@ export async function readActivityFile(
   return namedPiece(nameOf(path), read.value, read);
 }
 
-/** A file of evidence, as JSON. */
 interface ReadPiece {
   readonly value: JsonValue;
   readonly bytes: Uint8Array;
 }
 
-/** The JSON of a file that is what its option takes. */
 export async function readPiece(files: InputFiles, path: string, place: FilePlace): Promise<ReadPiece | undefined> {
   const most = place.option === "BUNDLE" ? MAX_BUNDLE_BYTES : undefined;
   const bytes = await files.bytes(path, most);
@@ -90,7 +83,7 @@ export async function readPiece(files: InputFiles, path: string, place: FilePlac
   return bytes && value !== undefined ? { value, bytes } : undefined;
 }
 
-/** The pieces of a file's list, each by its place in it, such as `boot.json[3]`. */
+/** Named by their index: `boot.json[3]`. */
 function listed(path: string, read: ReadPiece, list: readonly unknown[]): NamedEvidence[] {
   return list.map((value, index) => namedPiece(`${nameOf(path)}[${index}]`, value, read));
 }
@@ -115,7 +108,7 @@ function bounded(
   return [];
 }
 
-/** What is being done, for who waits: `verifying 60 boot proofs, 2 app proofs`. */
+/** For the progress line: `verifying 60 boot proofs, 2 app proofs`. */
 export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
   const counted = (count: number, one: string, many: string): string[] =>
     count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];

@@ -1,12 +1,12 @@
 /** `bootproof pin --release FOLDER`: published releases, whose approvals are verified first. */
 import type { MadePolicy } from "../appraise/pin.js";
 import type { SetFile } from "../appraise/pins.js";
-import { type Fault, faultText } from "../errors.js";
+import { MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import type { PolicySource } from "./policy.js";
+import type { PolicySource } from "./option-files.js";
 import { readFolders } from "./release-folders.js";
 
 /** What the command line says beside the folders. */
@@ -46,11 +46,9 @@ export async function pinFolders(pins: FolderPins, files: InputFiles, io: Io): P
     });
     return { made, messages: messagesOn(made) };
   } catch (error) {
-    // A room that is loaded later has a class of its own by this name.
-    if (!(error instanceof Error) || error.name !== "MalformedError") throw error;
-    const { code, faults } = error as Error & { readonly code: string; readonly faults: readonly Fault[] };
-    const lines = faults.map((fault) => printable(faultText([fault])));
-    if (code !== "release") throw new UsageError(lines.map((line) => `not pinned: ${line}`));
+    if (!(error instanceof MalformedError)) throw error;
+    const lines = error.faults.map((fault) => printable(faultText([fault])));
+    if (error.code !== "release") throw new UsageError(lines.map((line) => `not pinned: ${line}`));
     io.stderr.write(["Not pinned.", ...lines, ""].join("\n"));
     return null;
   }

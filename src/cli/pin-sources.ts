@@ -1,9 +1,9 @@
-/** What `bootproof pin` makes a policy from: boot proofs that were verified, a release, or a build. */
+/** The sources of `bootproof pin`: verified boot proofs, a release, or a build. */
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
-import { attempt, faultText, listed } from "../errors.js";
+import { attempt, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
@@ -12,41 +12,20 @@ import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
+import { type PolicySource, readTrustAnchor } from "./option-files.js";
+import type { Flags } from "./option-table.js";
 import { pinFolders } from "./pin-release.js";
-import type { PolicySource } from "./policy.js";
+import { parseYaml } from "./read-yaml.js";
 import { areFolders } from "./release-folders.js";
-import { readTrustAnchor } from "./verify.js";
 
-export interface PinFlags {
-  readonly bootProof?: string[];
-  readonly release?: string[];
-  readonly image?: string;
-  readonly pcrs?: string;
-  readonly binary?: string;
-  readonly roleArn?: string;
-  readonly app?: string;
-  readonly trustAnchor?: string[];
-  readonly name?: string;
-  readonly out?: string;
-  readonly addTo?: string;
-  readonly appProofType?: string[];
-  readonly allowDebug?: boolean;
-  readonly nonce?: string;
-  readonly commitment?: string;
-  readonly manifestSet?: string;
-  readonly quorumKey?: string;
-  readonly namespace?: string;
-}
-
-/** What was pinned, and what a person has to know of it. */
 interface Pinned {
   readonly made: MadePolicy;
   readonly messages: readonly string[];
 }
 
-/** Null: one of the boot proofs was refused, as was said. */
+/** Null: a boot proof was rejected, and the reason is written. */
 export function pinnedFrom(
-  flags: PinFlags,
+  flags: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
   io: Io,
@@ -55,9 +34,8 @@ export function pinnedFrom(
   return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
 
-/** Null: one of the boot proofs was refused, as was said. */
 async function pinBootProofs(
-  flags: PinFlags,
+  flags: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
   io: Io,
@@ -87,9 +65,9 @@ async function pinBootProofs(
   return { made: made.value, messages: adviceOnPinning(judged, made.value) };
 }
 
-/** Those that are given; else, who adds to a policy trusts what it trusts. */
+/** By default those of the policy that is added to, and the AWS Nitro root. */
 async function trustedBy(
-  { trustAnchor = [] }: PinFlags,
+  { trustAnchor = [] }: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
 ): Promise<TrustAnchor[]> {
@@ -107,18 +85,17 @@ async function readTrustAnchors(files: InputFiles, paths: readonly string[]): Pr
   return anchors;
 }
 
-function pinOptions({ name, appProofType }: PinFlags): PinOptions {
+function pinOptions({ name, appProofType }: Flags<"pin">): PinOptions {
   return { ...(name !== undefined && { name }), ...(appProofType !== undefined && { appProofTypes: appProofType }) };
 }
 
 interface PinnedVerdict {
-  /** The file, and which of its boot proofs, where it has several. */
+  /** The file, and the index if it has several boot proofs. */
   readonly label: string;
   readonly report: Report;
   readonly verified: VerifiedBootProof | null;
 }
 
-/** Every failure of every boot proof. */
 async function refuse(judged: readonly PinnedVerdict[], io: Io): Promise<null> {
   const { renderFailures } = await import("../report/text.js");
   const rejected = judged.filter(({ verified }) => verified === null);
@@ -139,8 +116,8 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   );
   const { length } = policy.deployments;
   return [
-    `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, whoever's enclave ` +
-      "it is: compare it with a source you trust before you rely on it.",
+    `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, no matter whose ` +
+      "enclave it is: compare it with a source you trust before you rely on it.",
     ...(length < judged.length
       ? [`${judged.length} boot proofs are of ${length === 1 ? "one deployment" : `${length} deployments`}.`]
       : []),
@@ -149,20 +126,20 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   ];
 }
 
-/** What the report of every later verification will say, too. */
+/** Reports of later verifications repeat these. */
 function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-/** Folders with approvals, or one file without any: `pin.ts` refused a mixture. */
+/** Folders with approvals, or one file without: `pin.ts` refuses a mixture. */
 async function pinReleases(
-  flags: PinFlags,
+  flags: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
   const folders = flags.release!;
-  if (areFolders(folders).every((isFolder) => !isFolder)) return pinRelease(flags, folders[0]!, files);
+  if (!areFolders(folders).includes(true)) return pinRelease(flags, folders[0]!, files);
   const { readSet } = await import("../release/demand.js");
   const { manifestSet: path, commitment, app } = flags;
   const json = path === undefined ? undefined : await readManifestSet(files, path);
@@ -171,7 +148,7 @@ async function pinReleases(
   return pinFolders({ folders, app: app!, base, manifestSet, rest }, files, io);
 }
 
-async function pinRelease(flags: PinFlags, path: string, files: InputFiles): Promise<Pinned> {
+async function pinRelease(flags: Flags<"pin">, path: string, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy } = await import("../appraise/pin.js");
   const text = await readRelease(files, path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
@@ -182,15 +159,15 @@ async function pinRelease(flags: PinFlags, path: string, files: InputFiles): Pro
   return {
     made: made!,
     messages: [
-      "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
+      "Pinned the contents of the release file, unverified: trust it only as far as you trust its source.",
       ...scopeWarnings(made!.notes),
       ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
     ],
   };
 }
 
-/** What the command line says of whose deployment it is, where no evidence does. */
-async function operatorOptions(flags: PinFlags, files: InputFiles): Promise<ReleaseOptions> {
+/** The operators of a deployment, which neither release nor build names. */
+async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<ReleaseOptions> {
   const { memberSetFile } = await import("../appraise/pin.js");
   const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
   return {
@@ -202,7 +179,7 @@ async function operatorOptions(flags: PinFlags, files: InputFiles): Promise<Rele
   };
 }
 
-async function pinBuild(flags: PinFlags, files: InputFiles, io: Io): Promise<Pinned> {
+async function pinBuild(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<Pinned> {
   const [{ makeBuildPolicy }, { measuredBuild }] = await Promise.all([
     import("../appraise/pin.js"),
     import("./built.js"),
@@ -217,8 +194,8 @@ async function pinBuild(flags: PinFlags, files: InputFiles, io: Io): Promise<Pin
   return {
     made: made.value,
     messages: [
-      "Pinned what these files measure, which is worth what their build is: no enclave was asked, and nothing says " +
-        "which source they are of.",
+      "Pinned the measurements of these files. Trust them only as far as you trust their build: no enclave attests " +
+        "them, and nothing shows which source they come from.",
       ...scopeWarnings(notes),
       ...(notes.length > 0 ? [BUILD_REMEDY] : []),
     ],
@@ -235,48 +212,19 @@ async function readManifestSet(files: InputFiles, path: string): Promise<JsonVal
   return jsonOfKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
 }
 
-/**
- * What the options of this command close of the questions (appraise/README.md, "What a deployment has to pin").
- */
+/** Options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
 const RELEASE_REMEDY =
-  "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says " +
-  "whose " +
-  "deployment it is; of a legacy one --manifest-set FILE and --namespace NAME together do.";
+  "A release names image, program and role only. For live documents, add --quorum-key HEX or --manifest-set FILE to " +
+  "pin the operator; for legacy ones, add both --manifest-set FILE and --namespace NAME.";
 
 const BUILD_REMEDY =
-  "An image names no application, and neither it nor a binary says whose deployment it is. --binary FILE names the " +
-  "application; of a live document, --quorum-key HEX or --manifest-set FILE names the operator; of a legacy one " +
-  "--manifest-set FILE and --namespace NAME together name both.";
+  "An image names no application, and neither an image nor a binary names an operator. --binary FILE pins the " +
+  "application; for live documents, --quorum-key HEX or --manifest-set FILE pins the operator; for legacy ones, " +
+  "--manifest-set FILE and --namespace NAME together pin both.";
 
 export function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
-/** Half a kilobyte is an application of a release. What YAML makes of a text takes a thousand times its size. */
+/** An application of a release takes half a kilobyte. Parsed YAML takes a thousand times its size. */
 const MAX_RELEASE_BYTES = 65_536;
-
-/** Every scalar as text: a digest of decimal digits alone is no number. */
-export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
-  const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
-  const lineCounter = new LineCounter();
-  const faults: string[] = [];
-  const fault = (offset: number | undefined, message: string): void => {
-    const { line, col } = lineCounter.linePos(offset ?? 0);
-    faults.push(`${message} at line ${line}, column ${col}`);
-  };
-  // Its own search for keys that are there twice compares each with each.
-  const document = parseDocument(text, { schema: "failsafe", prettyErrors: false, uniqueKeys: false, lineCounter });
-  for (const { message, pos } of document.errors) fault(pos[0], message);
-  visit(document, {
-    Map(_, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) faults.push("a map whose key is no text");
-        else if (seen.has(key.value)) fault(key.range?.[0], "Map keys must be unique");
-        else seen.add(key.value);
-      }
-    },
-    Alias: (_, alias) => fault(alias.range?.[0], "an alias, which is not followed"),
-  });
-  return faults.length > 0 ? files.fault(path, `not YAML: ${listed(faults, "; ")}`) : document.toJS();
-}

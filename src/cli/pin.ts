@@ -1,7 +1,4 @@
-/**
- * `bootproof pin`: a policy, from evidence that has just been verified, from a published release, or from what was
- * built; new, or in one that is there.
- */
+/** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { Command } from "commander";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
@@ -15,28 +12,27 @@ import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
-import { ArgumentReader, nonceOf } from "./options.js";
-import { type PolicySource, readPolicyFile } from "./policy.js";
-import { type PinFlags, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { type PolicySource, readPolicyFile } from "./option-files.js";
+import { type Flags, type OptionName, addOptions } from "./option-table.js";
+import { nonceOf } from "./option-values.js";
+import { ArgumentReader } from "./options.js";
+import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { areFolders } from "./release-folders.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
-/** The sources that no enclave vouches for. */
-const OF_NO_EVIDENCE = "with --release, --image or --binary";
-
 const EXAMPLES = `
-FILE is written whole or not at all: where nothing is pinned, it stays as it was. (A shell empties the file after >
-before the command begins.)
+FILE is written as a whole or not at all: if nothing is pinned, it does not change. (A shell empties the file after >
+before the command starts.)
 
 Examples:
   From a boot proof, which is verified first: read what was pinned before you rely on it.
     $ bootproof pin --boot-proof boot.json --name "signer, production" --out policy.json
     $ bootproof policy check policy.json
 
-  Several at once; what pins the same stands in the policy once:
+  Several at once; deployments that pin the same are written once:
     $ bootproof pin --boot-proof signer.json notarizer.json bundle.json --out policy.json
 
-  A roll-out: the new deployment beside the old one, until the old one is dropped. What is there already is not added.
+  A roll-out: the new deployment beside the old one, until the old one is dropped. Duplicates are not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
@@ -47,7 +43,7 @@ Examples:
   From the measurements that a service publishes with a release:
     $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
 
-  A release does not say whose deployment it is: who may approve its manifests, or which quorum key it holds, does.
+  A release names no operator: the set that may approve its manifests, or its quorum key, does.
     $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
 
   From what you built, before any enclave runs it, in a role of your account:
@@ -64,95 +60,56 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
       "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
         "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
     )
-    .option(
-      "--boot-proof <file...>",
-      'boot proofs of the deployments: JSON, one, bare or as {"bootProof": …}, an array, or those of a bundle; - for ' +
-        "stdin",
-    )
-    .option(
-      "--trust-anchor <file...>",
-      "PEM certificates in place of the AWS Nitro root: with --boot-proof the policy names what was needed, with " +
-        "--image or --binary all of them",
-    )
-    .option(
-      "--release <path...>",
-      "published releases: folders, whose approvals are verified first; or one YAML file, of an application's digest and " +
-        "PCRs",
-    )
-    .option("--app <name>", "with --release: the application to pin")
-    .option("--pcrs <file>", "in place of --image: its PCRs as published, QOS's nitro.pcrs or what nitro-cli prints")
-    .option("--image <file>", "an enclave image that was built: its PCR0, 1 and 2, and PCR8 where it is signed")
-    .option("--binary <file>", "the application binary that was built: its SHA-256, which manifests name")
-    .option("--role-arn <arn>", "with --image: the IAM role of the instance that the enclave runs on, PCR3")
-    .option("--commitment <kind>", `${OF_NO_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")}; live where it is not given`)
-    .option(
-      "--manifest-set <file>",
-      `${OF_NO_EVIDENCE}: who approves manifests, JSON {"threshold": n, "members": ["hex", …]}`,
-    )
-    .option("--quorum-key <hex>", `${OF_NO_EVIDENCE}: the quorum key of the deployment, 130 bytes`)
-    .option("--namespace <name>", `${OF_NO_EVIDENCE}: the namespace that the manifest set approves manifests for`)
-    .option("--allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode")
-    .option("--nonce <hex>", "with --boot-proof: the nonce that was asked for; it is not pinned")
-    .option("--app-proof-type <type...>", "the types of app proof that what is pinned may sign (default: any)")
-    .option("--name <name>", "the policy's name, which reports show")
-    .option(
-      "--out <file>",
-      "the file to write, whole or not at all; one that is there is replaced (default: -, stdout)",
-    )
-    .option(
-      "--add-to <policy>",
-      "add to the deployments of this policy, and leave everything else of it as it is; --out writes elsewhere",
-    )
     .usage(
-      "(--boot-proof FILE… [--trust-anchor FILE…] | --release FILE --app NAME | --image FILE --binary FILE) " +
+      "(--boot-proof FILE… [--trust-anchor FILE…] | --release PATH… --app NAME | --image FILE --binary FILE) " +
         "[--out FILE] [--add-to POLICY]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: PinFlags) => {
+  const args = new ArgumentReader(addOptions(command, "pin"));
+  command.action(async (flags: Flags<"pin">) => {
     refuseCombinations(args, flags);
     finish(await pin(flags, io));
   });
 }
 
-/** What a policy can be made from: the options that name each. */
+/** The options that name each source. */
 const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "pcrs", "binary"] } as const;
 type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
 /** The options that do not go with every source. */
-const GOES_WITH: Readonly<Record<string, readonly SourceName[]>> = {
-  app: ["release"],
-  "role-arn": ["build"],
-  commitment: UNSEEN,
-  "manifest-set": UNSEEN,
-  "quorum-key": UNSEEN,
-  namespace: UNSEEN,
-  "trust-anchor": ["boot-proof", "build"],
-  "allow-debug": ["boot-proof"],
-  nonce: ["boot-proof"],
-};
+const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
+  ["app", ["release"]],
+  ["role-arn", ["build"]],
+  ["commitment", UNSEEN],
+  ["manifest-set", UNSEEN],
+  ["quorum-key", UNSEEN],
+  ["namespace", UNSEEN],
+  ["trust-anchor", ["boot-proof", "build"]],
+  ["allow-debug", ["boot-proof"]],
+  ["nonce", ["boot-proof"]],
+];
 
-/** Where nothing is given, a boot proof is what is missing, and nothing else is told of its options. */
+/** Without a source, only the missing boot proof is reported. */
 function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
   if (given.length === 0)
-    args.fault("--boot-proof FILE, --release FILE or --image FILE is wanted: what is there to pin?");
+    args.fault("--boot-proof FILE, --release FILE or --image FILE is required: the source of the policy");
   if (given.length > 1)
-    args.fault(`${options.map((option) => `--${option}`).join(" and ")} do not go together: give one`);
+    args.fault(`${options.map((option) => `--${option}`).join(" and ")} exclude each other: give one`);
   return given[0] ?? "boot-proof";
 }
 
-function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
+function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   const source = sourceOf(args);
   if (source === "release" && flags.app === undefined)
-    args.fault("--release needs --app NAME: which application of the release?");
-  for (const [option, own] of Object.entries(GOES_WITH)) {
+    args.fault("--release requires --app NAME: the application of the release");
+  for (const [option, own] of GOES_WITH) {
     const names = own.flatMap((name) => SOURCES[name].map((one) => `--${one}`)).join(", ");
     const either = names.replace(/, ([^,]+)$/, " or $1");
-    if (!own.includes(source) && args.has(option)) args.fault(`--${option} goes with ${either} only`);
+    if (!own.includes(source) && args.has(option)) args.fault(`--${option} requires ${either}`);
   }
   if (source === "build") refuseBuild(args, flags);
   if (source === "release") refuseReleases(args, flags);
@@ -163,50 +120,48 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   args.throwFaults();
 }
 
-/** Folders say whose deployment they are of, and a file does not. */
-function refuseReleases(args: ArgumentReader, { release = [] }: PinFlags): void {
+/** The manifests in a folder name namespace and quorum key; a file names neither. */
+function refuseReleases(args: ArgumentReader, { release = [] }: Flags<"pin">): void {
   const folders = areFolders(release);
-  const isMixed = folders.includes(true) && folders.includes(false);
-  if (isMixed) args.fault("--release: folders and files do not go together");
-  else if (folders[0] === false && release.length > 1) args.fault("--release is given twice: one file, or folders");
+  if (folders.includes(true) && folders.includes(false)) args.fault("--release: folders and files exclude each other");
+  else if (folders[0] === false && release.length > 1) args.fault("--release: give one file, or any number of folders");
   if (folders[0] !== true) return;
-  for (const option of ["quorum-key", "namespace"])
-    if (args.has(option)) args.fault(`--${option} goes with a release's file: a folder's manifests say it themselves`);
+  for (const option of ["quorum-key", "namespace"] as const)
+    if (args.has(option)) args.fault(`--${option} requires a release's file: the manifests in a folder name it`);
 }
 
-/** What a binary runs in, the people say who approve its manifests, or nobody does. */
-function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: PinFlags): void {
-  if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs do not go together: give one");
+/** A binary alone needs a manifest set, whose members approve the image. */
+function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: Flags<"pin">): void {
+  if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs exclude each other: give one");
   if (image !== undefined || pcrs !== undefined) return;
   if (manifestSet === undefined)
     args.fault(
-      "--binary alone leaves open which image runs it, and any image can say that it runs this binary: give --image " +
-        "FILE too, or --manifest-set FILE, whose members approve the image",
+      "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +
+        "--manifest-set FILE, whose members approve the image",
     );
-  if (roleArn !== undefined) args.fault("--role-arn goes with --image only");
+  if (roleArn !== undefined) args.fault("--role-arn requires --image");
 }
 
-function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: PinFlags): void {
+function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: Flags<"pin">): void {
   if (commitment !== undefined && !isCommitmentKind(commitment))
-    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
+    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} expected`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
-    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex wanted`);
+    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex expected`);
   if (nonce !== undefined) nonceOf(args, nonce);
-  if (appProofType?.includes("")) args.fault("--app-proof-type: empty");
+  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: a type expected");
 }
 
-/** Where the policy goes. */
-function refuseTargets(args: ArgumentReader, flags: PinFlags): void {
+function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name } = flags;
   if (name !== undefined && addTo !== undefined)
-    args.fault("--name is of a new policy: the one of --add-to keeps its own");
-  if (addTo === STDIN && out === undefined) args.fault("--add-to - needs --out FILE: stdin cannot be rewritten");
+    args.fault("--name sets the name of a new policy: that of --add-to keeps its own");
+  if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
   if (out !== undefined && out !== STDIN && inputsOf(flags).some((input) => isSameFile(input, out)))
-    args.fault(`--out ${out}: is read here, and would be lost`);
+    args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);
 }
 
-/** Every file that is read, but for the policy that is added to. */
-function inputsOf(flags: PinFlags): string[] {
+/** Without the policy of --add-to. */
+function inputsOf(flags: Flags<"pin">): string[] {
   const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
   const paths = [...bootProof, ...release, image, pcrs, binary, ...trustAnchor, manifestSet];
   return paths.filter((path) => path !== undefined);
@@ -214,7 +169,7 @@ function inputsOf(flags: PinFlags): string[] {
 
 const ADD_TO: FilePlace = { command: "pin", option: "--add-to" };
 
-async function pin(flags: PinFlags, io: Io): Promise<number> {
+async function pin(flags: Flags<"pin">, io: Io): Promise<number> {
   const target = flags.out ?? flags.addTo ?? STDIN;
   const verb = target === STDIN ? null : verbOf(requireWritable(target));
   const files = new InputFiles(io);
@@ -256,7 +211,7 @@ function namesText(names: readonly string[]): string {
   );
 }
 
-/** The policy with what was made. Throws {@link UsageError} where both together are none. */
+/** Throws {@link UsageError} if the result is no valid policy. */
 async function withAdded(base: PolicySource, made: MadePolicy, target: string): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const edited = attempt(() => addToPolicy(base.bytes, made, base.options));
@@ -277,22 +232,22 @@ async function withAdded(base: PolicySource, made: MadePolicy, target: string): 
   };
 }
 
-const NOTHING_ADDED = "with no deployment added: what was to be added is there already";
+const NOTHING_ADDED = "with no deployment added: the policy has it already";
 
 const TYPES_REMEDY =
-  'Say of each deployment there what its application may sign, "appProofs": {"types": ["…"]}, and of the new one ' +
-  "with --app-proof-type TYPE…";
+  'Set what the application of each deployment may sign: "appProofs": {"types": ["…"]} in the file, and ' +
+  "--app-proof-type TYPE… for the new one";
 
 function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
   const asksForTypes = faults.some((fault) => fault.path.endsWith("appProofs.types"));
   return [
-    `${path}: left as it was, since with what was to be added it would be no good policy:`,
+    `${path}: unchanged, since the addition would make it an invalid policy:`,
     ...faults.map((one) => faultText([one])),
     ...(asksForTypes ? [TYPES_REMEDY] : []),
   ].map(printable);
 }
 
-/** Anchors that are named by file are looked for beside the policy: elsewhere they would be others, or none. */
+/** Trust anchors are read relative to the policy: elsewhere they would be other files, or missing. */
 async function anchorsElsewhere({ path, options }: PolicySource, text: string, target: string): Promise<string | null> {
   const { parsePolicy } = await import("../appraise/policy.js");
   const anchors = (readFile: ParsePolicyOptions): string =>
@@ -302,5 +257,5 @@ async function anchorsElsewhere({ path, options }: PolicySource, text: string, t
         .join(),
     ).value ?? "";
   if (anchors({ readFile: readerBeside(target) }) === anchors(options)) return null;
-  return `its trust anchors are named by file, beside ${path}: put it into that folder, where they are found`;
+  return `its trust anchors are files beside ${path}: write it into the same folder, so that they are found`;
 }

@@ -1,6 +1,5 @@
-/** `bootproof policy`: what a policy file pins and leaves open; and the end of a roll-out. */
+/** `bootproof policy`: what a policy file pins and leaves open, and how to drop a deployment. */
 import type { Command } from "commander";
-import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { attempt, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -8,7 +7,10 @@ import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, nameOf, readerBeside } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
-import { type FilePlace, ofKind } from "./kinds.js";
+import { ofKind } from "./kinds.js";
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
@@ -18,33 +20,33 @@ The life of a policy:
     $ bootproof policy check policy.json                         # review it, and commit it
     $ bootproof verify --boot-proof boot.json --policy policy.json
     $ bootproof pin --boot-proof new.json --add-to policy.json   # roll out: both pass
-    $ bootproof policy drop policy.json "prod/signer nonce 7"    # the old one is gone: it passes no more`;
+    $ bootproof policy drop policy.json "prod/signer nonce 7"    # the old one no longer passes`;
 
 const CHECK_HELP = `
-Of each deployment: which of its pins answer which image runs, which application, and whose it is; what it leaves open,
-and what an attacker makes of that. Nothing is verified but the file.
+For each deployment: which of its pins establish the image, the application and the operator; what it leaves open, and
+how an attacker could use that. Only the file is checked: no evidence is verified.
 
 Examples:
     $ bootproof policy check policy.json
     $ bootproof policy check policy.json --format json
 
-Exit codes: 0 well-formed, 2 malformed (every fault is told), no policy, or unreadable.`;
+Exit codes: 0 well-formed, 2 malformed (every fault is listed), no policy, or unreadable.`;
 
 const DROP_HELP = `
-Everything else of the file stays as it is written. The file is written whole or not at all. The last deployment cannot
-be dropped. Where another deployment accepts what this one accepted, or a part of it, that is said: it passes still.
+The rest of the file does not change. The file is written as a whole or not at all. The last deployment cannot be
+dropped. If another deployment accepts all or a part of the same evidence, that is reported: it still passes.
 
 Examples:
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
-Exit codes: 0 dropped, 2 there is none of that name, it is the last one, or the file is malformed or cannot be
+Exit codes: 0 dropped, 2 no deployment has that name, it is the last one, or the file is malformed or cannot be
 written.`;
 
 export function addPolicyCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("policy")
     .summary("check a policy, or drop a deployment of it")
-    .description("Check a policy before it is relied on, and end a roll-out. bootproof pin makes policies.")
+    .description("Check a policy before you rely on it, and end a roll-out. bootproof pin makes policies.")
     .addHelpText("after", EXAMPLES);
   addCheck(command, io, finish);
   addDrop(command, io, finish);
@@ -53,15 +55,14 @@ export function addPolicyCommand(program: Command, io: Io, finish: (code: number
 function addCheck(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("check")
-    .summary("every fault of a policy; or what it pins, and what it leaves open")
-    .description("Every fault of a policy file; or what each of its deployments answers, and what it leaves open.")
+    .summary("list the faults of a policy, or what it pins and leaves open")
+    .description("List the faults of a policy file; or what each of its deployments pins and leaves open.")
     .argument("<file>", "the policy; - for stdin")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", CHECK_HELP);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "policy check"));
+  command.action(async (path: string, flags: Flags<"policy check">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     finish(await check(path, format, io));
   });
@@ -85,14 +86,14 @@ async function check(path: string, format: Format, io: Io): Promise<number> {
 function addDrop(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("drop")
-    .summary("take a deployment out of a policy: what it alone accepted passes no more")
-    .description("Take the deployment of that name out of a policy: what it alone accepted passes no more.")
+    .summary("remove a deployment from a policy: what only it accepted no longer passes")
+    .description("Remove a deployment from a policy: what only it accepted no longer passes.")
     .argument("<policy>", "the policy, which is rewritten in place")
-    .argument("<name>", "the deployment's name, or its place (deployments[0]) where it has none")
+    .argument("<name>", "the deployment's name, or its place (deployments[0]) if it has none")
     .addHelpText("after", DROP_HELP);
   const args = new ArgumentReader(command);
   command.action(async (path: string, name: string) => {
-    if (path === STDIN) args.fault("stdin cannot be rewritten: the policy's file is wanted");
+    if (path === STDIN) args.fault("stdin cannot be rewritten: give the file of the policy");
     args.throwFaults();
     await drop(path, name, io);
     finish(EXIT.good);
@@ -109,7 +110,7 @@ async function drop(path: string, name: string, io: Io): Promise<void> {
   const edited = attempt(() => dropDeployment(bytes, name, options));
   if (edited.value === undefined) {
     const lines = edited.faults.map((fault) => printable(faultText([fault])));
-    throw new UsageError([`${printable(path)}: left as it was:`, ...lines]);
+    throw new UsageError([`${printable(path)}: unchanged:`, ...lines]);
   }
   await writeWhole(path, edited.value.text, bytes);
   const { notes, stillAcceptedBy } = edited.value;
@@ -121,25 +122,4 @@ async function drop(path: string, name: string, io: Io): Promise<void> {
   io.stderr.write([`Replaced: ${path}, without ${JSON.stringify(name)}`, ...says, ""].map(printable).join("\n"));
 }
 
-const DROP_THESE_TOO = "Drop what still accepts it too, if it is to stop passing.";
-
-/** A policy as it was read from a file that is to be changed. */
-export interface PolicySource {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly policy: Policy;
-  readonly options: ParsePolicyOptions;
-}
-
-/** Undefined where there is a fault, which the files keep. */
-export async function readPolicyFile(
-  files: InputFiles,
-  path: string,
-  place: FilePlace,
-): Promise<PolicySource | undefined> {
-  const { parsePolicy } = await import("../appraise/policy.js");
-  const options = { readFile: readerBeside(path) };
-  const bytes = await ofKind(files, path, await files.bytes(path), place);
-  const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
-  return bytes && policy && { path, bytes, policy, options };
-}
+const DROP_THESE_TOO = "To stop accepting it, drop the deployments that still accept it too.";

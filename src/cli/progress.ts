@@ -1,16 +1,16 @@
-/** What a command is doing, in the last line of a terminal, once it takes longer than a second; removed at the end. */
+/** Shows the current work in the last line of a terminal after one second, and removes it at the end. */
 import { printable } from "../report/printable.js";
 import { piecesOf } from "../report/width.js";
 
 const PATIENCE_MS = 1000;
 const DEFAULT_COLUMNS = 80;
-/** To the start of the line, and all of it away. */
+/** Erases the line. */
 const ERASE = "\r\u001b[K";
 
 interface Clock {
-  /** Milliseconds since whenever. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Calls back after so many milliseconds, but for the sake of nothing else; answers what calls that off. */
+  /** Does not keep the process alive. Returns a function that cancels the call. */
   readonly after: (milliseconds: number, call: () => void) => () => void;
 }
 
@@ -42,7 +42,6 @@ export class Progress {
     this.#clock = clock;
   }
 
-  /** What is being done from now on. */
   say(what: string): void {
     if (this.#hasEnded) return;
     this.#what = what;
@@ -52,13 +51,12 @@ export class Progress {
     } else if (this.#clock.now() - this.#startedAt >= PATIENCE_MS) this.#show();
   }
 
-  /** For whatever else is to be written. What is said next shows again. */
+  /** Before other output. The next {@link say} shows the line again. */
   clear(): void {
     if (this.#isShown) this.#terminal.write(ERASE);
     this.#isShown = false;
   }
 
-  /** For good. */
   end(): void {
     this.#hasEnded = true;
     this.#callOff();
@@ -72,7 +70,7 @@ export class Progress {
   }
 }
 
-/** In one line, whose last column stays free, or a terminal goes on in the next. */
+/** Leaves the last column free: terminals wrap there. */
 function fitting(text: string, columns: number): string {
   const [start] = piecesOf(text, Math.max(2, columns - 2));
   return start === text ? text : `${start}…`;

@@ -1,10 +1,10 @@
-/** A queue, as commands name it: `--queue`, the secret of the environment, and what keeps one from being used. */
+/** `--queue`, its secret in the environment, and its errors. */
 import { printable } from "../report/printable.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 
 const SECRET = "BOOTPROOF_QUEUE_SECRET";
 
-/** What producers and workers share. */
+/** For producers and workers. */
 export function queueOptions(io: Io): { readonly secret?: string; readonly onNote: (text: string) => void } {
   const secret = io.env[SECRET] ?? "";
   return {
@@ -13,7 +13,7 @@ export function queueOptions(io: Io): { readonly secret?: string; readonly onNot
   };
 }
 
-/** Null for any other error. By its name: it is of another copy of the library. */
+/** Null for any other error. By name: the error is of another copy of the library. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code } = error as Error & { readonly code: "url" | "missing" | "unreachable" | "judge" };

@@ -9,30 +9,32 @@ export function areFolders(paths: readonly string[]): readonly boolean[] {
   return paths.map((path) => path !== STDIN && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true);
 }
 
-/** The releases of all folders; a folder that is not read is a fault. */
+/** The releases of all folders; a folder that is refused is a fault. */
 export async function readFolders(folders: readonly string[], files: InputFiles): Promise<Release[]> {
-  const { readReleaseFolder } = await import("../release/node.js");
+  const { ReleaseFolderError, readReleaseFolder } = await import("../release/node.js");
   const releases: Release[] = [];
   for (const folder of folders) {
     if (folder === STDIN) throw new UsageError(["a folder is wanted, and stdin is none"]);
-    const read = await readReleaseFolder(folder).catch((error: unknown) => refused(files, error));
-    releases.push(...(read?.releases ?? []));
+    try {
+      releases.push(...(await readReleaseFolder(folder)).releases);
+    } catch (error) {
+      if (!(error instanceof ReleaseFolderError)) throw error;
+      files.fault(error.file, error.reason);
+    }
   }
   return releases;
 }
 
-/** What `read` returns; undefined, and a fault, where the folder is refused. */
-export function ofFolder<T>(files: InputFiles, read: () => T): T | undefined {
+/** The files of all releases in a folder, by their paths; undefined, and a fault, if the folder is refused. */
+export async function filesInFolder(
+  folder: string,
+  files: InputFiles,
+): Promise<[path: string, bytes: Uint8Array][] | undefined> {
+  const { ReleaseFolderError, releaseFilesIn } = await import("../release/node.js");
   try {
-    return read();
+    return releaseFilesIn(folder);
   } catch (error) {
-    return refused(files, error);
+    if (!(error instanceof ReleaseFolderError)) throw error;
+    return files.fault(error.file, error.reason);
   }
-}
-
-/** A room that is loaded later has a class of its own by this name. */
-function refused(files: InputFiles, error: unknown): undefined {
-  if (!(error instanceof Error) || error.name !== "ReleaseFolderError") throw error;
-  const { file } = error as Error & { readonly file: string };
-  return files.fault(file, error.message.slice(file.length + 2));
 }

@@ -8,7 +8,9 @@ import { InputFiles } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import { jsonOfKind } from "./kinds.js";
 import { ArgumentReader } from "./options.js";
-import { readPolicyFile } from "./policy.js";
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
@@ -28,14 +30,6 @@ Examples:
 
 Exit codes: 0 all of it holds, 1 something does not, 2 wrong usage, or a folder or file that cannot be read.`;
 
-interface ReleaseFlags {
-  readonly app?: string[];
-  readonly manifestSet?: string | false;
-  readonly policy?: string;
-  readonly skipUnapproved?: boolean;
-  readonly format?: string;
-}
-
 export function addReleaseCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("release")
@@ -50,33 +44,34 @@ function addReleaseCheck(program: Command, io: Io, finish: (code: number) => voi
     .summary("check the approvals of releases, and what changed from each to the next")
     .description("Check releases: each one's approvals over its manifest, its place, and the history they form.")
     .argument("<folder...>", "releases: of one application, of one version, or of many")
-    .option("--app <name...>", "the applications to check (default: all)")
-    .option("--manifest-set <file>", 'who approves: JSON {"threshold": n, "members": ["hex", …]}')
-    .option("--policy <file>", "a policy, of whose deployments the manifestSet and minNonce count")
-    .option("--no-manifest-set", "demand no set: that the first one is the right people is the folder's word")
-    .option("--skip-unapproved", "leave out releases without a manifest or approvals, and count them")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (folders: string[], flags: ReleaseFlags) => {
+  const args = new ArgumentReader(addOptions(command, "release check"));
+  command.action(async (folders: string[], flags: Flags<"release check">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     refuseDemands(args);
     args.throwFaults();
     finish(await check(folders, flags, format, io));
   });
 }
 
-const DEMANDS = ["manifest-set", "policy", "no-manifest-set"];
+const DEMANDS = ["manifest-set", "policy", "no-manifest-set"] as const;
 
 function refuseDemands(args: ArgumentReader): void {
   const given = DEMANDS.filter((name) => args.has(name)).map((name) => `--${name}`);
-  if (given.length > 1) args.fault(`${given.join(" and ")} do not go together: give one`);
+  if (given.length > 1) args.fault(`${given.join(" and ")} exclude each other: give one`);
   if (given.length === 0)
-    args.fault("--manifest-set FILE, --policy FILE or --no-manifest-set is wanted: whose approvals count?");
+    args.fault(
+      "--manifest-set FILE, --policy FILE or --no-manifest-set is required: the operators whose approvals count",
+    );
 }
 
-async function check(folders: readonly string[], flags: ReleaseFlags, format: Format, io: Io): Promise<number> {
+async function check(
+  folders: readonly string[],
+  flags: Flags<"release check">,
+  format: Format,
+  io: Io,
+): Promise<number> {
   const [{ checkReleases }, { renderReleaseCheck }] = await Promise.all([
     import("../release/check.js"),
     import("../release/text.js"),
@@ -95,7 +90,7 @@ async function check(folders: readonly string[], flags: ReleaseFlags, format: Fo
 }
 
 /** Undefined where there is a fault, which the files keep. */
-async function demandOf(flags: ReleaseFlags, files: InputFiles): Promise<ReleaseDemand | undefined> {
+async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
     const source = await readPolicyFile(files, flags.policy, { command: "release check", option: "--policy" });
     return source && { policy: source.policy };

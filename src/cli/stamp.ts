@@ -1,32 +1,31 @@
 /** `bootproof stamp`: the X-Stamp header's value for a body on stdin. */
 import type { Command } from "commander";
-import { type KeyFlags, addKeyOption, keySourceOf, stamperOf } from "./connection.js";
+import { keySourceOf, stamperOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const EXAMPLES = `
-What is stamped are the bytes of stdin, to the last line feed: send the very same bytes (curl: --data-binary, not -d).
-The key is that of --api-key-file, or of BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY.
+The stamp covers every byte of stdin, up to the last line feed: send the same bytes (curl: --data-binary, not -d). The
+key comes from --api-key-file, or from BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY.
 
 Examples:
     $ curl "$BASE_URL/public/v1/query/get_user" --data-binary @body.json -H "Content-Type: application/json" \\
         -H "X-Stamp: $(bootproof stamp --api-key-file key.json < body.json)"`;
 
 export function addStampCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addKeyOption(
-    program
-      .command("stamp")
-      .summary("print the stamp of a request's body, for curl")
-      .description("Print the value of the X-Stamp header that authenticates the body on stdin."),
-  )
+  const command = program
+    .command("stamp")
+    .summary("print the stamp of a request's body, for curl")
+    .description("Print the value of the X-Stamp header that authenticates the body on stdin.")
     .usage("--api-key-file FILE < BODY")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: KeyFlags) => {
+  const args = new ArgumentReader(addOptions(command, "stamp"));
+  command.action(async (flags: Flags<"stamp">) => {
     args.refuseRepeated();
     const source = keySourceOf(args, flags, io);
     args.throwFaults();

@@ -1,4 +1,4 @@
-/** Files that are too large to be read whole: piece by piece, with Node's hashes, and what is read told on the way. */
+/** Reads files of any size in pieces, with Node's hashes and progress. */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { printable } from "../report/printable.js";
@@ -7,12 +7,12 @@ import { STDIN, nameOf, reasonOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 
 const MIB = 1024 * 1024;
-/** As much as tells an enclave image from everything else. */
+/** Enough to recognise an enclave image. */
 const START = 4;
 
 /**
- * The bytes of a file, or of stdin; a piece is good until the next is asked for. Throws {@link UsageError} for a file
- * that cannot be read, or is empty.
+ * The bytes of a file or stdin. A piece is valid until the next one is read. Throws {@link UsageError} for a file that
+ * is unreadable or empty.
  */
 export async function* fileStream(
   path: string,
@@ -25,7 +25,7 @@ export async function* fileStream(
     onBytes(bytes);
     yield piece;
   }
-  if (bytes === 0) throw unreadable(path, "empty: what wrote it may have failed");
+  if (bytes === 0) throw unreadable(path, "empty: the program that wrote it may have failed");
 }
 
 async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
@@ -36,7 +36,7 @@ async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
       const length = ofSystem(path, () => readSync(file, buffer));
       if (length === 0) return;
       yield buffer.subarray(0, length);
-      // Reading never waits: without a pause neither timers nor Ctrl-C would have their turn.
+      // Reading is synchronous: the pause lets timers and signals run.
       await new Promise((resolve) => setImmediate(resolve));
     }
   } finally {
@@ -57,8 +57,8 @@ function unreadable(path: string, message: string): UsageError {
 }
 
 /**
- * The first bytes of a file, as many as tell an enclave image, and what to read the whole with: of stdin they would be
- * gone. None of what is no plain file, or cannot be read: whoever reads it says why.
+ * The first bytes, and an `io` that still reads all of stdin. Empty for a file that cannot be read: its reader reports
+ * why.
  */
 export async function fileStart(path: string, io: Io): Promise<{ readonly start: Uint8Array; readonly io: Io }> {
   if (path !== STDIN) return { start: startOf(path), io };
@@ -94,7 +94,7 @@ function startOf(path: string): Uint8Array {
   }
 }
 
-/** Node's hashes, and a line for who waits at a terminal: for everything that measures. */
+/** Options of all measuring functions. */
 export function streaming(
   path: string,
   io: Pick<Io, "progress">,

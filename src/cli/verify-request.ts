@@ -1,9 +1,8 @@
-/** What a command line of `bootproof verify` asks for, and what is wrong with it. */
+/** Reads the command line of `bootproof verify`, and reports what is wrong with it. */
 import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
 import type { ReportFormat } from "../report/report.js";
 import {
-  type ConnectionFlags,
   NO_ORGANIZATION,
   connectionOf,
   connectionOptionsGiven,
@@ -14,41 +13,17 @@ import {
 import type { ExpectedFlags, Source } from "./evidence.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
-import { type ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
+import type { Flags, OptionName } from "./option-table.js";
+import { atOf, ephemeralKeyOf, nonceOf, nowOf, reportFormatOf } from "./option-values.js";
+import { type ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
 
-export interface VerifyFlags extends ConnectionFlags {
-  readonly bootProof?: string[];
-  readonly appProof?: string[];
-  readonly app?: string[];
-  readonly activity?: string;
-  readonly activityId?: string;
-  readonly attestation?: string;
-  readonly policy?: string | false;
-  readonly image?: string;
-  readonly ephemeralKey?: string;
-  readonly nonce?: string;
-  readonly request?: string;
-  readonly address?: string[];
-  readonly at?: string;
-  readonly now?: string;
-  readonly allowDebug?: boolean;
-  readonly trustAnchor?: string;
-  readonly format?: string;
-  readonly earKey?: string;
-  readonly summary?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly failOnWarning?: boolean;
-}
-
-/** A command line that makes sense. */
 export interface VerifyRequest {
   readonly source: Source;
-  /** Undefined: the bundle's own, as the caller said. False: none, as the caller said in so many words. */
+  /** Undefined: the bundle's own. False: `--no-policy`. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
-  /** The image whose measurements each document has to attest. */
+  /** Each document must attest its measurements. */
   readonly image: string | undefined;
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   readonly expected: ExpectedFlags;
@@ -57,24 +32,28 @@ export interface VerifyRequest {
   readonly level: Level;
 }
 
-/** How much is told: of `quiet` the exit code alone. */
 type Level = Detail | "quiet";
 
 export const WHY_A_POLICY =
-  "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
+  "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code";
 const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy is wanted: whoever made the bundle chose its policy, and so " +
+  "--policy FILE, --no-policy or --bundle-policy is required: the maker of the bundle chose its policy, and thus " +
   "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
-With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
+With --no-policy the verdict is at best "authentic": a genuine enclave, no matter whose.`;
 
 const WHAT_IS_THERE =
-  "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
-  "connection (--base-url and more), --app, --ephemeral-key or --activity-id alone will do.";
+  "--boot-proof FILE (or --attestation FILE) is required: the evidence to verify. A bundle is given alone; with a " +
+  "connection (--base-url and more), --app, --ephemeral-key or --activity-id is enough.";
 
-/** What a command line of `verify` asks for. Throws {@link UsageError} with every fault of it. */
-export function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
+/** Throws {@link UsageError} with every fault. */
+export function requestOf(
+  args: ArgumentReader,
+  stray: readonly string[],
+  flags: Flags<"verify">,
+  io: Io,
+): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address);
   refuseCombinations(args, flags, bundle !== undefined);
@@ -91,8 +70,8 @@ export function requestOf(args: ArgumentReader, stray: readonly string[], flags:
     flags.image,
     flags.earKey,
   ]);
-  const format = args.reportFormat(flags.format);
-  if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key goes with --format ear only");
+  const format = reportFormatOf(args, flags.format);
+  if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
   const level = levelOf(args);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
@@ -102,7 +81,7 @@ export function requestOf(args: ArgumentReader, stray: readonly string[], flags:
   const { earKey, image } = flags;
   return {
     source: source!,
-    policy: policyOf(args, flags),
+    policy,
     trustAnchor,
     image,
     options,
@@ -117,41 +96,35 @@ const LEVELS = ["summary", "quiet", "verbose"] as const;
 
 function levelOf(args: ArgumentReader): Level {
   const given = LEVELS.filter((level) => args.has(level));
-  if (given.length > 1)
-    args.fault(`${given.map((level) => `--${level}`).join(" and ")} contradict each other: give one`);
+  if (given.length > 1) args.fault(`${given.map((level) => `--${level}`).join(" and ")} exclude each other: give one`);
   return given[0] ?? "normal";
 }
 
-/** What the caller asks for, not what is there: a bundle's maker chose what is inside, and a service may leave out. */
+/**
+ * By the command line, not by the evidence: the maker of a bundle chooses its contents, and a service may omit some.
+ */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
-  const others = ["app-proof", "activity", "activity-id", "request", "address"];
-  return (
-    ["boot-proof", "ephemeral-key", "app"].some((name) => args.has(name)) && !others.some((name) => args.has(name))
-  );
+  const others = ["app-proof", "activity", "activity-id", "request", "address"] as const;
+  const own = ["boot-proof", "ephemeral-key", "app"] as const;
+  return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-/** Commander has `policy` true where neither --policy nor --no-policy is given. */
-function policyOf(args: ArgumentReader, { policy }: VerifyFlags): VerifyRequest["policy"] {
-  if (typeof policy === "string") return policy;
-  return args.has("no-policy") ? false : undefined;
-}
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"];
-
-/** A file that stands for itself is a bundle, where no other evidence is given. */
+/** A single file without other evidence is a bundle. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
   if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
     args.fault(
-      `${file}: what is it? Give it after --boot-proof, --app-proof, --activity or --policy; or alone, if it is a ` +
-        `bundle`,
+      `${file}: a file without an option: give it after --boot-proof, --app-proof, --activity or --policy; or alone, ` +
+        `if it is a bundle`,
     );
   return undefined;
 }
 
 const TAKES_EVERY_WORD = "--address takes every word up to the next option";
 
-/** A list of addresses takes the file that follows it for one of them. Answers that file, so that no more is missed. */
+/** A variadic --address also takes the file after it. Returns that file, to avoid a second fault. */
 function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[] = []): string | undefined {
   const file = addresses.find(isFileName);
   if (file !== undefined)
@@ -164,15 +137,14 @@ function isFileName(word: string): boolean {
 }
 
 function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
-  for (const app of apps.filter(isFileName))
-    args.fault(`--app ${app}: a file, and the name of an application is wanted`);
+  for (const app of apps.filter(isFileName)) args.fault(`--app ${app}: a file: the name of an application is required`);
   args.refuseTwice("--app", apps);
 }
 
-function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   refuseUnsaidPolicy(args, isBundle);
   if (flags.trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
   refuseBeside(args, "attestation", "is for a bare document", [
     "boot-proof",
     "app-proof",
@@ -194,37 +166,39 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
     "address",
   ]);
   refuseApps(args, flags.app);
-  refuseBeside(args, "activity-id", "asks for an activity", ["ephemeral-key"]);
+  refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
 }
 
 function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
-  if (args.has("bundle-policy") && !isBundle)
-    args.fault("--bundle-policy: the policy inside a bundle, and no bundle is given");
+  if (args.has("bundle-policy") && !isBundle) args.fault("--bundle-policy requires a bundle, which has the policy");
   if (choosesPolicy(args)) return;
   if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
   else args.fault(WHY_A_POLICY, PIN_FIRST);
 }
 
-/** Options that say what was asked of an activity need an activity; whose evidence it is, more than boot proofs. */
-function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+/** Expectations of an activity need an activity; an organization needs more than boot proofs. */
+function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
-  for (const name of ["activity-id", "request"]) {
-    if (args.has(name) && !isFetched)
-      args.fault(`--${name}: asked of an activity, and none is given: --activity FILE is wanted`);
+  for (const name of ["activity-id", "request"] as const) {
+    if (args.has(name) && !isFetched) args.fault(`--${name}: checked against an activity: --activity FILE is required`);
   }
 }
 
-function refuseBeside(args: ArgumentReader, option: string, what: string, names: readonly string[]): void {
+function refuseBeside(args: ArgumentReader, option: OptionName, what: string, names: readonly OptionName[]): void {
   const others = args.has(option) ? names.filter((name) => args.has(name)) : [];
   if (others.length > 0)
-    args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
+    args.fault(`--${option} ${what}, and excludes ${others.map((name) => `--${name}`).join(", ")}`);
 }
 
-/** Where the evidence comes from; undefined where there is a fault. */
-function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined, io: Io): Source | undefined {
+function sourceOf(
+  args: ArgumentReader,
+  flags: Flags<"verify">,
+  bundle: string | undefined,
+  io: Io,
+): Source | undefined {
   const given = givenSource(args, flags, bundle);
   const fetched = given === undefined ? fetchedSource(flags) : undefined;
   if (fetched === undefined) refuseIdleConnection(args);
@@ -234,8 +208,8 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   return connection && { ...fetched, connection };
 }
 
-/** What is there; undefined where nothing is that could be verified. */
-function givenSource(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined): Source | undefined {
+/** Undefined: nothing to verify without fetching. */
+function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
   const demandsOrganization = args.has("organization-id");
   if (bundle !== undefined) return { kind: "bundle", file: bundle, demandsOrganization };
@@ -245,8 +219,8 @@ function givenSource(args: ArgumentReader, flags: VerifyFlags, bundle: string | 
 
 type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
 
-/** What is to be fetched: the boot proof of a key, or what an activity lacks; undefined where neither is named. */
-function fetchedSource(flags: VerifyFlags): WithoutConnection<Source> | undefined {
+/** Undefined: nothing is named that could be fetched. */
+function fetchedSource(flags: Flags<"verify">): WithoutConnection<Source> | undefined {
   const { activity, activityId, app, ephemeralKey, appProof = [] } = flags;
   if (app !== undefined) return { kind: "apps", apps: app };
   if (ephemeralKey !== undefined)
@@ -255,7 +229,7 @@ function fetchedSource(flags: VerifyFlags): WithoutConnection<Source> | undefine
   return isOfActivity ? { kind: "activity", activityId, file: activity } : undefined;
 }
 
-function filesOf({ bootProof = [], appProof = [], activity }: VerifyFlags): EvidenceFiles {
+function filesOf({ bootProof = [], appProof = [], activity }: Flags<"verify">): EvidenceFiles {
   return { bootProofs: bootProof, appProofs: appProof, activity };
 }
 
@@ -263,37 +237,36 @@ function refuseIdleConnection(args: ArgumentReader): void {
   const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
   if (idle.length > 0)
     args.fault(
-      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --app, with ` +
-        `--activity-id, or with --ephemeral-key alone`,
+      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here: only --app, --activity-id, ` +
+        `or --ephemeral-key without a boot proof, fetches evidence`,
     );
 }
 
-/** What may have become of the bundle, whose file may have any name. */
+/** --address may have taken the bundle, which may have any name. */
 function perhapsTaken(addresses: readonly string[] = []): string {
   if (addresses.length < 2) return "";
   return ` ${TAKES_EVERY_WORD}: if ${addresses.at(-1)!} is the bundle, give it before --address, or after --.`;
 }
 
-/** The question; a bare document takes none. */
-function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
+/** A bare document has no organization. */
+function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
   if (activityId !== undefined && organizationId === undefined && request === undefined) {
-    args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
+    args.fault(
+      "--activity-id: the organization is required too: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)",
+    );
   }
   if (addresses !== undefined && organizationId === undefined && request === undefined) {
-    args.fault("--address: whose addresses? Give --organization-id, or the request with --request");
+    args.fault("--address: the organization is required too: give --organization-id, or the request with --request");
   }
   return { organizationId, activityId, addresses, request };
 }
 
-function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): VerifyRequest["options"] {
-  const at =
-    flags.at === undefined || flags.at === "document" || flags.at === "now"
-      ? flags.at
-      : args.time("--at", flags.at, "document, now, or ");
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {
+  const at = atOf(args, flags.at);
+  const now = nowOf(args, flags.now, io.now());
   const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   return {

@@ -1,20 +1,19 @@
-/** `bootproof verify`: evidence from files, held against a policy; the report on stdout, the verdict as exit code. */
+/** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
 import type { Command } from "commander";
-import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
-import { fromUtf8 } from "../bytes.js";
 import type { Detail } from "../report/layout.js";
-import { REPORT_FORMATS, type ReportFormat } from "../report/report.js";
-import type { TrustAnchor } from "../verify/trust-anchor.js";
-import { CONNECTION_HELP, addConnectionOptions } from "./connection.js";
+import type { ReportFormat } from "../report/report.js";
+import { CONNECTION_HELP } from "./connection.js";
 import type { VerifiedSource } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
-import { InputFiles, readerBeside } from "./files.js";
+import { InputFiles } from "./files.js";
 import { type Io, textOptions, UsageError } from "./io.js";
-import { type FileCommand, ofKind } from "./kinds.js";
+import type { FilePlace } from "./kinds.js";
+import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
-import { type VerifyFlags, type VerifyRequest, requestOf } from "./verify-request.js";
+import { type VerifyRequest, requestOf } from "./verify-request.js";
 
 const EXAMPLES = `
 Examples:
@@ -24,104 +23,66 @@ Examples:
   An activity with its app proofs, the boot proof from a pipe, the report as JSON:
     $ fetch-boot-proof | bootproof verify --boot-proof - --activity activity.json --policy policy.json --format json
 
-  Is this a genuine enclave at all, anybody's? No policy has to be said in so many words:
+  Is this a genuine enclave, no matter whose? --no-policy has to be written out:
     $ bootproof verify --boot-proof boot.json --no-policy
 
   A bare attestation document (binary, base64 or hex):
     $ bootproof verify --attestation document.cbor --no-policy
 
-  Fetched from the service, and verified in one go (the connection from the environment):
+  Fetch from the service and verify (with the connection from the environment):
     $ bootproof verify --app signer policy-engine --policy policy.json
     $ bootproof verify --ephemeral-key HEX --policy policy.json
     $ bootproof verify --activity-id ID --policy policy.json
 
-  Was it what I asked for? The organization, the request as it was sent, the addresses that I was told:
+  Is it the result of my request? Compare the organization, the request as it was sent, and the addresses:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
 
-  Does it run the image that I built? Its measurements are demanded of every boot proof, whatever the policy says:
+  Does it run the image that I built? Each boot proof must attest its measurements, with any policy:
     $ bootproof verify --boot-proof boot.json --image app.eif --policy policy.json
 
   In CI: annotations of a change and a step summary at GitHub; a test report anywhere else:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github
     $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
 
-  The same, where nothing may weigh against the verdict (another root, debug mode, a policy that leaves much open):
+  The same, where nothing may weaken the verdict (another root, debug mode, a policy that leaves much open):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github --fail-on-warning
 
-  What machines read: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
+  For machines: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
 
-  A bundle, years later, with no network; or by the policy inside it, which its maker chose:
+  A bundle, years later, without a network; or with the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
     $ bootproof verify bundle.json --bundle-policy
 ${CONNECTION_HELP}
 
 Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
-BUT), 2 wrong usage or unreadable file, 3 not to be fetched.`;
+BUT), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
-const UNSIGNED =
-  'warning: this result is not signed (alg "none"): anybody can write such a one. --ear-key FILE signs it.\n';
+const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
 export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addConnectionOptions(
-    addEvidenceOptions(
-      program
-        .command("verify")
-        .summary("verify boot proofs, app proofs, activities and bundles")
-        .description(
-          "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
-            "stdin, once.",
-        ),
+  const command = program
+    .command("verify")
+    .summary("verify boot proofs, app proofs, activities and bundles")
+    .description(
+      "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
+        "stdin, once.",
     )
-      .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
-      .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
-      .option("--bundle-policy", 'of a bundle: the policy that its maker chose ("authentic" at best)')
-      .option("--image <file>", "the enclave image that was built: each boot proof has to attest its PCRs")
-      .option(
-        "--ephemeral-key <hex>",
-        "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched",
-      )
-      .option(
-        "--activity-id <id>",
-        "the activity that was asked for: fetched with its evidence, or held against the file that is given",
-      )
-      .option("--nonce <hex>", "the nonce that was asked for: each document has to carry it")
-      .option(
-        "--request <file>",
-        "what was asked: the request as it was submitted, JSON; the activity has to be its answer",
-      )
-      .option("--address <address...>", "what was asked: addresses, each of which an app proof has to speak of")
-      .option(
-        "--at <when>",
-        "the moment certificates are held against: document, now, or an RFC 3339 time (default: document)",
-      )
-      .option(
-        "--now <time>",
-        "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)",
-      )
-      .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
-      .option(
-        "--trust-anchor <file>",
-        "with --no-policy or --bundle-policy: a PEM certificate in place of the AWS Nitro root",
-      ),
-  )
     .allowExcessArguments()
     .usage(
       "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) " +
         "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
-  addReportOptions(command);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: VerifyFlags) => {
+  const args = new ArgumentReader(addOptions(command, "verify"));
+  command.action(async (flags: Flags<"verify">) => {
     const request = requestOf(args, command.args, flags, io);
     finish(await carryOut(request, flags.failOnWarning === true, io));
   });
 }
 
-/** Answers the exit code. */
 async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io): Promise<number> {
   const { format, level } = request;
   const earKey = await earKeyOf(request, io);
@@ -135,62 +96,32 @@ async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io)
   return refusal.length > 0 ? EXIT.rejected : exitCodeOf(judged.report.verdict);
 }
 
-/** Where evidence comes from. */
-function addEvidenceOptions(command: Command): Command {
-  return command
-    .option(
-      "--boot-proof <file...>",
-      'boot proofs: JSON, one, bare or as {"bootProof": …}, an array, or {"bootProofs": […]}',
-    )
-    .option(
-      "--app-proof <file...>",
-      'app proofs: JSON, one, an array, or {"appProofs": […]}; each finds its boot proof by key',
-    )
-    .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
-    .option(
-      "--app <name...>",
-      "in place of --boot-proof: the boot proof of each application's enclave that booted last, fetched from the " +
-        "service",
-    )
-    .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex");
-}
-
-function addReportOptions(command: Command): void {
-  command
-    .option("--format <report-format>", `${REPORT_FORMATS.join(", ")} (default: text)`)
-    .option("--ear-key <file>", "with --format ear: the private key that signs it, a JWK or PEM")
-    .option("--summary", "one screen of text: the verdict, what weighs against it, the first failures")
-    .option("--quiet", "nothing but the exit code")
-    .option("--verbose", "every check of every piece, and every hash in full")
-    .option(
-      "--fail-on-warning",
-      "exit code 1 where the report has a BUT: something that takes weight from the verdict",
-    );
-}
-
 function refusalText(buts: readonly string[]): string {
-  return ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...buts, ""].join("\n");
+  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...buts, ""].join("\n");
 }
 
-/** Read before anything is fetched or verified: a key that cannot sign is not worth the wait. */
+/** Before anything is fetched or verified: a key that cannot sign is a fault of the command line. */
 async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
   if (earKey === undefined) return undefined;
   const { readEarKey } = await import("./ear-key.js");
   return readEarKey(earKey, io);
 }
 
+const POLICY: FilePlace = { command: "verify", option: "--policy" };
+
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const { cryptography } = await import("../verify/cryptography.js");
-  // Chosen while files are read, partly on another thread. Where that fails, verification fails, and says so.
+  // Starts early, partly on another thread. If it fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
   const library = await import("../bootproof.js");
   const { judge, readExpected } = await import("./evidence.js");
   const files = new InputFiles(io);
-  const policy = typeof request.policy === "string" ? await readPolicy(files, request.policy) : undefined;
-  const anchor = request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor);
+  const policy = typeof request.policy === "string" ? await readPolicyFile(files, request.policy, POLICY) : undefined;
+  const anchor =
+    request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor, "verify");
   const expected = await readExpected(files, request.expected);
   const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
-  // What is wrong with files is told before anything is fetched.
+  // Before anything is fetched.
   if ("connection" in request.source) files.throwFaults();
   return judge(
     request.source,
@@ -198,7 +129,7 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
       ...request.options,
       ...(expected && { expected }),
       ...(measurements && { measurements }),
-      policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy,
+      policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy?.policy,
       ...(anchor && { trustAnchors: [anchor] }),
     },
     files,
@@ -209,24 +140,6 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
 async function readImage(files: InputFiles, path: string, io: Io): Promise<VerifyOptions["measurements"]> {
   const { measuredImage } = await import("./built.js");
   return (await measuredImage(files, path, io))?.pcrs;
-}
-
-async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {
-  const { parsePolicy } = await import("../appraise/policy.js");
-  const bytes = await ofKind(files, path, await files.bytes(path), { command: "verify", option: "--policy" });
-  return bytes && files.decoded(path, () => parsePolicy(bytes, { readFile: readerBeside(path) }));
-}
-
-/** The trust anchor of a PEM file, named after the file. */
-export async function readTrustAnchor(
-  files: InputFiles,
-  path: string,
-  command: FileCommand = "verify",
-): Promise<TrustAnchor | undefined> {
-  const { parseTrustAnchor } = await import("../verify/trust-anchor.js");
-  const bytes = await ofKind(files, path, await files.bytes(path), { command, option: "--trust-anchor" });
-  const pem = bytes && (fromUtf8(bytes) ?? files.fault(path, "not PEM text (openssl x509 -inform der writes it)"));
-  return pem === undefined ? undefined : files.decoded(path, () => parseTrustAnchor(path, pem));
 }
 
 async function rendered(
@@ -242,7 +155,7 @@ async function rendered(
     import("../formats/reports.js"),
     import("../bundle/text.js"),
   ]);
-  // Whoever reads only the verdict is told whose policy it was.
+  // Other formats do not show whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
   if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
@@ -257,7 +170,7 @@ async function rendered(
   return REPORT_RENDERERS[format](judged, options);
 }
 
-/** No page is made that `page --verify` would not read. */
+/** A page that `page --verify` could not read is not made. */
 async function pageOf(
   judged: VerifiedSource,
   render: (judged: VerifiedSource) => string | Promise<string>,
@@ -265,16 +178,16 @@ async function pageOf(
   try {
     return await render(judged);
   } catch (error) {
-    // What makes pages is loaded from a file of its own, with a class of its own.
+    // By name: the error is of another copy of the library.
     if (!(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }
 }
 
-/** The exit code is good, and the statement says that nothing passed. */
+/** The exit code is 0, and yet the statement is FAILED. */
 async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise<void> {
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);
   if (report.verdict !== "rejected" && why !== null)
-    io.stderr.write(`warning: the statement says FAILED: ${why}. What passes a policy of yours says PASSED.\n`);
+    io.stderr.write(`warning: the statement is FAILED: ${why}. Evidence that passes a policy of your own is PASSED.\n`);
 }

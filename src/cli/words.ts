@@ -1,12 +1,12 @@
-/** Words of a command line that are refused before any of them is read. */
+/** Refuses words of a command line before any is parsed. */
 import { lstatSync } from "node:fs";
 import type { Command } from "commander";
 import { type Problem, UsageError } from "./io.js";
 import { seeHelpOf } from "./options.js";
 
 /**
- * Throws {@link UsageError} for words that a glob may have put there, and for a word that asks for help or the version
- * beside others: either would answer 0 where nothing was verified, or loosen what is.
+ * Throws {@link UsageError} for words that a glob may have added, and for help or version beside other words: they
+ * would loosen the verification, or exit with 0 without one.
  */
 export function refuseStrayWords(program: Command, argv: readonly string[]): void {
   const end = argv.indexOf("--");
@@ -18,13 +18,13 @@ export function refuseStrayWords(program: Command, argv: readonly string[]): voi
   if (asking !== undefined) refuseBesideOthers(program, asking, argv);
 }
 
-/** Whether a word that steers the command is the name of a file here, too: `*` would have put it there. */
+/** Whether an option is also the name of a file here: `*` would expand to it. */
 function isFileName(word: string): boolean {
   if (!word.startsWith("-")) return false;
   try {
     return lstatSync(word, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    // No name that a file could have.
+    // An impossible file name.
     return false;
   }
 }
@@ -32,12 +32,12 @@ function isFileName(word: string): boolean {
 function globProblem(word: string): Problem {
   return {
     message:
-      `${word}: an option, and a file in this folder: did the shell put it there for *? ` +
-      `Give files as ./* (this one: ./${word}), or run the command in another folder`,
+      `${word}: an option, and a file in this folder: the shell may have expanded * to it. ` +
+      `Write ./* for files (this one: ./${word}), or run the command in another folder`,
   };
 }
 
-/** Help of a command is asked for behind its name, with nothing else. */
+/** Help is valid only as the last word after a command. */
 function refuseBesideOthers(program: Command, asking: string, argv: readonly string[]): void {
   let command: Command | undefined = program;
   for (const word of argv.slice(0, -1)) command = command?.commands.find((one) => one.name() === word);
@@ -45,7 +45,7 @@ function refuseBesideOthers(program: Command, asking: string, argv: readonly str
   const isAlone = argv.at(-1) === asking && command !== undefined && !(isVersion && command !== program);
   if (isAlone) return;
   throw new UsageError(
-    [`${asking}: stands beside other arguments, and nothing was done: give it alone`],
+    [`${asking}: is used with other arguments: use it alone. Nothing was done`],
     seeHelpOf(command ?? program),
   );
 }

@@ -1,86 +1,65 @@
-/** `bootproof worker`: judges for the audits of other machines, by a queue. */
+/** `bootproof worker`: verifies for the audits of other machines, through a queue. */
 import type { Command } from "commander";
 import { auditPolicy } from "./audit-policy.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
-interface WorkerFlags {
-  readonly queue?: string;
-  readonly policy?: string | false;
-  readonly trustAnchor?: string;
-  readonly workers?: string;
-}
-
-/** A command line that makes sense. */
 interface WorkerRequest {
   readonly queue: string;
-  /** Null: none, as the caller said in so many words. */
+  /** Null: `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly workers: number | undefined;
 }
 
 const EXAMPLES = `
-A worker takes what bootproof audit --queue puts there under the same policy, of the same version of bootproof; of any
-other it tells, and leaves it to others. It serves one audit after the other until it is ended: with Ctrl-C or SIGTERM
-it finishes what it has. Any number of workers may be there, and each may be killed at any time.
+A worker verifies what bootproof audit --queue puts there under the same policy and the same version of bootproof. It
+reports other batches, and leaves them to other workers. It serves one audit after another until it is ended: on Ctrl-C
+or SIGTERM it finishes its batches. Any number of workers may run, and each may be killed at any time.
 
-The queue is Redis or Valkey, by the packages bullmq and ioredis: npm install bullmq ioredis. Whoever can write to that
-server can make up results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
+The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Anyone who can write
+to that server can forge results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
 
 Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
     $ bootproof audit --queue redis://10.0.0.5:6379 --policy policy.json proofs.ndjson --out results.ndjson
 
-Exit codes: 0 ended as asked, 2 wrong usage, or nothing more can be judged here, 3 the queue cannot be reached.`;
+Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, 3 the queue cannot be reached.`;
 
 export function addWorkerCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("worker")
-    .summary("judge for the audits of other machines, by a queue")
-    .description("Judge what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
-    .option("--queue <url>", "the queue: redis://HOST:PORT, or rediss:// for TLS, with USER:PASSWORD@ and /DATABASE")
-    .option("--policy <file>", "the policy of the audits that it judges for")
-    .option("--no-policy", "judge for audits without a policy")
-    .option("--trust-anchor <file>", "with --no-policy: the one of the audits, where they have one")
-    .option("--workers <number>", "threads that judge (default: one for each core)")
+    .summary("verify for the audits of other machines, through a queue")
+    .description("Verify what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
     .usage("--queue URL (--policy FILE | --no-policy) [--workers N]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: WorkerFlags) => {
+  const args = new ArgumentReader(addOptions(command, "worker"));
+  command.action(async (flags: Flags<"worker">) => {
     finish(await run(requestOf(args, flags), io));
   });
 }
 
-function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }: WorkerFlags): WorkerRequest {
+function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }: Flags<"worker">): WorkerRequest {
   args.refuseRepeated();
-  if (queue === undefined) args.fault("--queue URL is wanted: where the batches are, such as redis://127.0.0.1:6379");
+  if (queue === undefined) args.fault("--queue URL is required, such as redis://127.0.0.1:6379");
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
+    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([policy || undefined, trustAnchor]);
   const threads = workers === undefined ? undefined : workersOf(args, workers);
   args.throwFaults();
   return { queue: queue!, policy: policy === false ? null : policy!, trustAnchor, workers: threads };
 }
 
-const MOST_WORKERS = 1024;
-
-/** The number of threads that `--workers` asks for. */
-export function workersOf(args: ArgumentReader, text: string): number | undefined {
-  if (args.isEmpty("workers")) return undefined;
-  const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
-  if (workers > 0 && workers <= MOST_WORKERS) return workers;
-  return args.fault(`--workers ${text}: a number of threads wanted, from 1 to ${MOST_WORKERS}`);
-}
-
 async function run(request: WorkerRequest, io: Io): Promise<number> {
-  // Listened for before anybody can know that there is something to end.
+  // Before any work, so that no signal is missed.
   const interruption = new Interruption();
   try {
     const files = new InputFiles(io);
@@ -92,7 +71,7 @@ async function run(request: WorkerRequest, io: Io): Promise<number> {
       ...(request.workers !== undefined && { workers: request.workers }),
       signal: interruption.signal,
     });
-    io.stderr.write(`note: ended; ${entries} entries were judged here, in ${batches} batches\n`);
+    io.stderr.write(`note: ended; ${entries} entries were verified here, in ${batches} batches\n`);
     return EXIT.good;
   } catch (error) {
     throw queueProblem(error) ?? error;

@@ -1,4 +1,4 @@
-/** Where a command writes a file: links are followed, and what cannot be replaced is refused before any work. */
+/** Writes files as a whole. Links are followed; a target that cannot be replaced is refused before any work. */
 import { type Stats, accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { equalBytes } from "../bytes.js";
@@ -7,16 +7,13 @@ import { replaceWhole } from "../disk/whole.js";
 import { UsageError } from "./io.js";
 
 interface Target {
-  /** The file itself, where the path is a link to it. */
+  /** The file itself, if the path is a link. */
   readonly path: string;
-  /** Null: there is none yet. */
+  /** Null: a new file. */
   readonly replaced: Stats | null;
 }
 
-/**
- * Throws {@link UsageError} where nothing can be written there: before any work is done that could be lost. Answers
- * whether there is a file.
- */
+/** Throws {@link UsageError} if the file cannot be written. Returns whether it exists. */
 export function requireWritable(path: string): boolean {
   return targetOf(path).replaced !== null;
 }
@@ -24,9 +21,8 @@ export function requireWritable(path: string): boolean {
 const PERMISSIONS = 0o7777;
 
 /**
- * Writes a file in the place of the one that is there, links followed. `was`: what was read of it, where the new text
- * was made from that; if it is another by now, somebody else's change would be lost. Rejects with {@link UsageError},
- * with the file as it was.
+ * Replaces a file. `was`: the bytes that the new text was made from; if the file has changed since, the change would be
+ * lost, so the write is refused. Rejects with {@link UsageError}, and leaves the file as it was.
  */
 export async function writeWhole(path: string, text: string, was?: Uint8Array): Promise<void> {
   const target = targetOf(path);
@@ -39,7 +35,6 @@ export async function writeWhole(path: string, text: string, was?: Uint8Array): 
   });
 }
 
-/** Whether two paths lead to one file. */
 export function isSameFile(one: string, other: string): boolean {
   const [a, b] = [statOf(one), statOf(other)];
   return a !== null && b !== null && a.dev === b.dev && a.ino === b.ino;
@@ -53,13 +48,13 @@ function fault(path: string, message: string): UsageError {
 
 function targetOf(path: string): Target {
   try {
-    if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file wanted");
+    if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file expected");
     const target = linked(path, 0);
     const replaced = statOf(target);
     if (replaced?.isDirectory()) throw new Refusal("a directory, where a file is to be written");
     if (replaced !== null && !replaced.isFile())
       throw new Refusal("a device, a pipe or the like, where a file is to be written; - writes to stdout");
-    // Renaming takes no right to write the file: who took that away meant to keep it.
+    // Renaming needs no write permission: a missing permission is meant to protect the file.
     if (replaced !== null) accessSync(target, constants.W_OK);
     if (statOf(dirname(target))?.isDirectory() !== true) throw new Refusal("there is no such folder");
     return { path: target, replaced };
@@ -70,7 +65,7 @@ function targetOf(path: string): Target {
 
 const MAX_LINKS = 40;
 
-/** Where a path leads, also where nothing is there yet. */
+/** Also for a path that does not exist yet. */
 function linked(path: string, links: number): string {
   if (links > MAX_LINKS) throw new Refusal("a circle of links");
   const file = join(realFolder(path), basename(resolve(path)));
@@ -99,7 +94,7 @@ function statOf(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
-/** Of a file that was there when the command started. */
+/** A file that existed when the command started. */
 const REASONS: Readonly<Record<string, string>> = { ENOENT: "it is there no more" };
 
 function reasonOf(error: unknown): string {

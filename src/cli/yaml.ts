@@ -1,2 +1,2 @@
-/** What reading a release takes of `yaml`: in a file of its own, which the command loads for `pin --release` alone. */
+/** The parts of `yaml` that read a release, in a file that is loaded only when needed. */
 export { LineCounter, isScalar, parseDocument, visit } from "yaml";

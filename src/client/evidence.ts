@@ -10,7 +10,7 @@ import { copyInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { shownName } from "../errors.js";
 import { ServiceError, answerError } from "./errors.js";
-import { isEmpty } from "../verify/expectation.js";
+import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
 /** An honest service names fewer keys; those beyond the limit count as keys without a boot proof. */

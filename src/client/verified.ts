@@ -4,7 +4,7 @@
  * Verification compares the response with what was sent (verify/README.md, "The question"). Where no app proof covers
  * it, only the service claims that it executed the request as the result says.
  */
-import { isPolicy } from "../appraise/parsed-policy.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
@@ -16,7 +16,8 @@ import type { Report } from "../report/report.js";
 import type { Verification } from "../verification.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
-import { type Expected, copyExpected, expectationOf, soleMember } from "../verify/expectation.js";
+import { soleMember } from "../verify/contradictions.js";
+import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
@@ -97,7 +98,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 
 /** Makes the verified calls. Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
-  if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   const options = ownTypedOptions("options", given, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
     throw new TypeError("options.cache: a SignatureCache wanted");

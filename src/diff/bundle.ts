@@ -1,4 +1,4 @@
-/** Bundles: their evidence pairwise, the policy, the activity, and what the packed report says. */
+/** Compares bundles: boot proofs in pairs, policy, activity, app proofs, packed report. */
 import { decodeBundle } from "../bundle/file.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError, attempt } from "../errors.js";
@@ -24,15 +24,14 @@ import {
 import { ReportedPlaces, placeIn } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 
-/** A bundle, with what is in it read. */
 export interface DecodedBundle {
   readonly json: ContentObject;
   readonly bootProofs: readonly EvidenceParts[];
-  /** Null: none is packed, or it was judged without one. */
+  /** Null: no policy is packed, or the report was made without one. */
   readonly policy: PolicyFacts | null;
 }
 
-/** `json`: with its numbers as they are written. Throws `MalformedError` with the faults of every piece. */
+/** `json`: with literal numbers. Throws `MalformedError` with the faults of all pieces. */
 export async function readBundle(file: Uint8Array, json: Content): Promise<DecodedBundle> {
   decodeBundle(file);
   const members = json as ContentObject;
@@ -45,7 +44,7 @@ export async function readBundle(file: Uint8Array, json: Content): Promise<Decod
   }
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const policy = members["policy"] ?? null;
-  // Read anew: a policy's numbers are numbers.
+  // Policies need numbers, not literals.
   const whole = parseJson(file) as { readonly policy?: object };
   return { json: members, bootProofs, policy: policy === null ? null : await readPolicy(whole.policy!, policy, {}) };
 }
@@ -59,13 +58,13 @@ function within({ path, message }: Fault, place: string): Fault {
   return { path: path === "" ? place : `${place}.${path}`, message };
 }
 
-/** Two of one kind that belong together, by their places in the two lists. */
+/** Indices of two matching entries. */
 type Pair = readonly [before: number | null, after: number | null];
 
-/** By the keys of the entries, one after the other; the others in their order; then what is left. */
+/** Matches equal keys first, then the rest in order. */
 function pairs(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const places = new Map<string, number[]>();
-  // The last first: taking one away from the end costs nothing.
+  // In reverse, so that `pop` returns the first.
   for (let index = after.length - 1; index >= 0; index--) {
     const same = places.get(after[index]!);
     if (same === undefined) places.set(after[index]!, [index]);
@@ -78,7 +77,7 @@ function pairs(before: readonly string[], after: readonly string[]): readonly Pa
   return [...all, ...rest.map((index): Pair => [null, index])];
 }
 
-/** Where an entry stands: in the first of the two lists, where it is there. */
+/** The index in the first list, if any. */
 function placeOf([before, after]: Pair, list: string): string {
   return before === null ? `${placeIn(list, after!)} (new)` : placeIn(list, before);
 }
@@ -90,13 +89,13 @@ export function compareBundles(before: DecodedBundle, after: DecodedBundle): Com
     comparePackedPolicies(before.policy, after.policy),
     compareActivities(one, other),
     compareAppProofs(listIn(one["appProofs"]), listIn(other["appProofs"]), "appProofs"),
-    told(compareReports(one["report"], other["report"])),
-    told(compareTimes(one["now"], other["now"], "now")),
+    changesOnly(compareReports(one["report"], other["report"])),
+    changesOnly(compareTimes(one["now"], other["now"], "now")),
     { found: [], contents: [["", restOf(one), restOf(other)]], encodings: [] },
   ]);
 }
 
-function told(changes: readonly Found[]): Compared {
+function changesOnly(changes: readonly Found[]): Compared {
   return { found: changes, contents: [], encodings: [] };
 }
 
@@ -111,7 +110,7 @@ function compareBootProofs(before: readonly EvidenceParts[], after: readonly Evi
     const place = placeOf(pair, "bootProofs");
     const [one, other] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
     if (one !== undefined && other !== undefined) return compareParts(one, other, place, false);
-    return told(value("bundle.boot-proof", matchingKey)(one, other, place));
+    return changesOnly(value("bundle.boot-proof", matchingKey)(one, other, place));
   });
   return together(all);
 }
@@ -119,10 +118,10 @@ function compareBootProofs(before: readonly EvidenceParts[], after: readonly Evi
 function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | null): Compared {
   if (before !== null && after !== null) return comparePolicies(before, after, "policy");
   const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
-  return told(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
+  return changesOnly(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
 }
 
-/** The activity, and what stands beside it in `{"activity": …}`. */
+/** The activity, and the members beside it in `{"activity": …}`. */
 function unwrapped(json: ContentObject): readonly [activity: Content | undefined, wrapper: Content | undefined] {
   const activity = json["activity"];
   if (!isJsonObject(activity) || !Object.hasOwn(activity, "activity")) return [activity, undefined];
@@ -147,7 +146,7 @@ function compareActivities(before: ContentObject, after: ContentObject): Compare
     encodings: [],
   };
   if (!isJsonObject(one) || !isJsonObject(other))
-    return together([wrappers, told(value<Content>("activity", contentText)(one, other, "activity"))]);
+    return together([wrappers, changesOnly(value<Content>("activity", contentText)(one, other, "activity"))]);
   return together([wrappers, compareActivity(one as ContentObject, other as ContentObject)]);
 }
 
@@ -161,7 +160,7 @@ function compareActivity(before: ContentObject, after: ContentObject): Compared 
   ]);
 }
 
-/** Of a list of app proofs, whose entries are compared by themselves, only that it is one. */
+/** Entries of the list are compared separately. */
 function withoutList(activity: ContentObject): Content {
   return Array.isArray(activity["appProofs"]) ? { ...activity, appProofs: "a list" } : activity;
 }
@@ -172,12 +171,12 @@ function listIn(content: Content | undefined): readonly Content[] {
 
 const APP_PROOF_RULES: Rules = { publicKey: anyCase, signature: anyCase };
 
-/** The same ones first, wherever they stand; the others in their order. */
+/** Matches equal app proofs first, then the rest in order. */
 function compareAppProofs(before: readonly Content[], after: readonly Content[], list: string): Compared {
   const [one, other] = [before, after].map((proofs) => proofs.map((proof) => rewritten(proof, APP_PROOF_RULES)));
   const all = pairs(one!.map(contentText), other!.map(contentText)).map((pair) => {
     const place = placeOf(pair, list);
-    return told(compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], place));
+    return changesOnly(compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], place));
   });
   return together(all);
 }
@@ -187,7 +186,7 @@ const compareAppProof: Comparer<Content> = (before, after, place) => {
   return leaves(withPayload(before), withPayload(after), place).map((change) => ({ ...change, what: "app-proof" }));
 };
 
-/** The payload as what it says; and its text, where that is the same. */
+/** Replaces the payload by its JSON. */
 function withPayload(proof: Content): Content {
   if (!isJsonObject(proof) || typeof proof["proofPayload"] !== "string") return proof;
   const json = attempt(() => parseJson(proof["proofPayload"] as string, { numbers: "literal" })).value;
@@ -195,9 +194,9 @@ function withPayload(proof: Content): Content {
 }
 
 function leaves(before: Content, after: Content, place: string): readonly Found[] {
-  const untold = new UnreportedChanges(new ReportedPlaces([]));
-  untold.add([before, after], place);
-  return untold.found;
+  const unreported = new UnreportedChanges(new ReportedPlaces([]));
+  unreported.add([before, after], place);
+  return unreported.found;
 }
 
 function compareTimes(before: Content | undefined, after: Content | undefined, place: string): readonly Found[] {
@@ -207,7 +206,7 @@ function compareTimes(before: Content | undefined, after: Content | undefined, p
   return compare(before, after, place);
 }
 
-/** A packed report is not believed: its verdict, and whether the rest is the same. */
+/** A packed report is unverified: only its verdict and the first other difference count. */
 function compareReports(before: Content | undefined, after: Content | undefined): readonly Found[] {
   const [one, other] = [before, after].map((report) => (isJsonObject(report) ? (report as ContentObject) : {}));
   const verdicts = value<Content>("bundle.verdict", contentText)(one!["verdict"], other!["verdict"], "report.verdict");

@@ -1,27 +1,27 @@
 /**
- * The table of changes: what may differ, worst first, and what it means to an auditor (diff/README.md, "Changes"). Its
- * order is the order of every comparison, within each severity.
+ * The changes, their severities and their meanings (diff/README.md, "Changes"). Comparisons list changes by severity,
+ * then in this order.
  */
 
 export const SEVERITIES = ["critical", "notable", "minor"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** How a value changed, as far as that changes what it means. */
+/** How a value changed, where the meaning depends on it. */
 export type Turn =
-  /** In any other way. */
+  /** Any other change. */
   | "changed"
   | "added"
   | "removed"
-  /** Of a number, a time, a version; of a flag: off. */
+  /** Of numbers, times and versions; also a flag switched off. */
   | "lower"
-  /** Of what a policy accepts: less than before passes; more than before. */
+  /** The policy accepts less, or more. */
   | "narrower"
   | "wider"
-  /** Of a commitment: the kind that there is now. */
+  /** The new kind of commitment. */
   | "live"
   | "setup"
   | "legacy"
-  /** What it is computed from changed; or did not, which cannot be. */
+  /** Whether the input of a computed value changed, too. */
   | "follows"
   | "alone";
 
@@ -31,11 +31,10 @@ interface Meaning {
   readonly means: string;
 }
 
-/** Of the turns that mean something of their own; `changed` stands for all others. */
+/** Turns without a meaning of their own have that of `changed`. */
 type Meanings = { readonly [T in Turn]?: Meaning } & { readonly changed: Meaning };
 
 interface ChangeRow {
-  /** In words, for a heading. */
   readonly title: string;
   readonly means: Meanings;
 }
@@ -44,7 +43,7 @@ const critical = (means: string): Meaning => ({ severity: "critical", means });
 const notable = (means: string): Meaning => ({ severity: "notable", means });
 const minor = (means: string): Meaning => ({ severity: "minor", means });
 
-/** Of evidence: who decides what runs, and whose it is; then what runs; then what each boot makes anew. */
+/** Who decides what runs, and the identity of the deployment. */
 const OF_EVIDENCE = {
   "manifest-set.member": {
     title: "manifest set: member",
@@ -110,15 +109,15 @@ const OF_EVIDENCE = {
   "debug.enclave": {
     title: "debug mode of the enclave",
     means: {
-      changed: critical("PCR0, 1 or 2 is zeros: the enclave can be looked into, and nothing about its code is proven."),
+      changed: critical("PCR0, 1 or 2 is zeros: the enclave can be inspected, and nothing about its code is proven."),
       lower: notable("The enclave is measured now; before, nothing about its code was proven."),
     },
   },
   "debug.application": {
     title: "debug mode of the application",
     means: {
-      changed: critical("The manifest asks for debug mode: what the application prints can be read outside."),
-      lower: notable("The manifest no longer asks for debug mode."),
+      changed: critical("The manifest requests debug mode: the application's output can be read outside."),
+      lower: notable("The manifest no longer requests debug mode."),
     },
   },
   role: {
@@ -127,7 +126,7 @@ const OF_EVIDENCE = {
   },
   "signing-certificate": {
     title: "PCR8: certificate that signed the image",
-    means: { changed: critical("Somebody else signed the image, or nobody did (zeros).") },
+    means: { changed: critical("Another certificate signed the image, or none did (zeros).") },
   },
   instance: {
     title: "PCR4: instance",
@@ -137,9 +136,7 @@ const OF_EVIDENCE = {
     title: "kind of commitment",
     means: {
       changed: critical("The enclave commits to neither this key nor this manifest: verification refuses that."),
-      legacy: critical(
-        "The enclave commits to nothing: anything that ran inside could have asked for this document itself.",
-      ),
+      legacy: critical("The enclave commits to nothing: anything that ran inside could have requested this document."),
       setup: notable("Made before the enclave held its quorum key: such a key signs no app proofs."),
       live: minor("The enclave itself commits to manifest and key now: more is proven than before."),
     },
@@ -154,28 +151,28 @@ const OF_EVIDENCE = {
   },
   "activity.organization": {
     title: "organization of the activity",
-    means: { changed: critical("The activity is somebody else's.") },
+    means: { changed: critical("The activity belongs to another organization.") },
   },
   "bundle.verdict": {
     title: "verdict of the packed report",
-    means: { changed: critical("Whoever made the bundle says that it was judged otherwise.") },
+    means: { changed: critical("The packed report now claims another verdict.") },
   },
   "bundle.policy": {
     title: "policy of the bundle",
     means: {
-      changed: notable("It was judged by a policy now; before there was none."),
-      removed: critical("It was judged by no policy: any enclave of anybody passes that."),
+      changed: notable("The bundle has a policy now; before it had none."),
+      removed: critical("The bundle no longer has a policy: anybody's genuine enclave passes."),
     },
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
 
-/** Of policies. Critical: something passes that did not before. Notable: something that passed no longer does. */
+/** Critical: something new passes. Notable: something no longer passes. */
 const OF_POLICIES = {
   "policy.trust-anchor": {
     title: "trust anchor",
     means: {
       changed: critical(
-        "Documents of one more authority pass: whoever holds its key makes any enclave pass as genuine.",
+        "Documents of one more authority pass: the holder of its key can make any enclave pass as genuine.",
       ),
       removed: notable("Documents of this authority no longer pass."),
     },
@@ -190,7 +187,7 @@ const OF_POLICIES = {
   "policy.deployment": {
     title: "deployment",
     means: {
-      changed: critical("One more deployment passes: whatever meets its pins."),
+      changed: critical("One more deployment passes: anything that meets its pins."),
       removed: notable("This deployment no longer passes."),
     },
   },
@@ -211,8 +208,8 @@ const OF_POLICIES = {
   "policy.open": {
     title: "question left open",
     means: {
-      changed: critical("The deployment need not answer this question any more, and says so itself."),
-      removed: notable("The deployment has to answer this question now."),
+      changed: critical("The policy now leaves this question open."),
+      removed: notable("The policy no longer leaves this question open."),
     },
   },
   "policy.app-proof-types": {
@@ -226,8 +223,8 @@ const OF_POLICIES = {
   "policy.app-proofs": {
     title: "rule about app proofs",
     means: {
-      changed: critical("App proofs need not keep this rule any more, or less of it."),
-      narrower: notable("App proofs have to keep this rule now, or more of it."),
+      changed: critical("The rule about app proofs is gone or weaker."),
+      narrower: notable("The rule about app proofs is new or stricter."),
     },
   },
   "policy.max-age": {
@@ -256,15 +253,15 @@ const OF_WHAT_RUNS = {
   },
   "image.pcr2": {
     title: "PCR2: what the image runs after booting",
-    means: { changed: notable("The image runs something else once it is booted.") },
+    means: { changed: notable("The image runs other programs after booting.") },
   },
   "image.qos-commit": {
     title: "QOS commit that the manifest names",
-    means: { changed: notable("The manifest says that its image was made of another version of QOS.") },
+    means: { changed: notable("The manifest names another version of QOS for its image.") },
   },
   pcr: {
     title: "another PCR",
-    means: { changed: notable("A measurement that this tool gives no meaning to is another.") },
+    means: { changed: notable("A measurement without a meaning to this tool changed.") },
   },
   application: {
     title: "application: digest of its binary",
@@ -287,15 +284,15 @@ const OF_WHAT_RUNS = {
   },
   "workload.mounts": {
     title: "workload: mounts",
-    means: { changed: notable("The program sees other files, of which the enclave's own keys may be some.") },
+    means: { changed: notable("The program sees other files, possibly the enclave's own keys.") },
   },
   arguments: {
     title: "application: arguments",
-    means: { changed: notable("The program is told to do something else.") },
+    means: { changed: notable("The program runs with other arguments.") },
   },
   environment: {
     title: "application: environment variable",
-    means: { changed: notable("A setting of the program is another.") },
+    means: { changed: notable("A setting of the program changed.") },
   },
   bridge: {
     title: "application: bridges",
@@ -303,7 +300,7 @@ const OF_WHAT_RUNS = {
   },
   dns: {
     title: "DNS resolvers",
-    means: { changed: notable("Others decide where the names lead that the program looks up.") },
+    means: { changed: notable("Other servers resolve the names that the program looks up.") },
   },
   "document.user-data": {
     title: "user data of the document",
@@ -328,13 +325,19 @@ const OF_WHAT_RUNS = {
       removed: notable("This app proof is no longer there."),
     },
   },
-  "activity.result": { title: "result of the activity", means: { changed: notable("The outcome is another.") } },
+  "activity.result": {
+    title: "result of the activity",
+    means: { changed: notable("The activity has another result.") },
+  },
   "activity.intent": { title: "intent of the activity", means: { changed: notable("Something else was requested.") } },
-  "activity.status": { title: "status of the activity", means: { changed: notable("What became of it is another.") } },
+  "activity.status": {
+    title: "status of the activity",
+    means: { changed: notable("The activity has another status.") },
+  },
   activity: {
     title: "activity",
     means: {
-      changed: notable("The activity is another."),
+      changed: notable("It is another activity."),
       added: notable("The bundle has an activity now."),
       removed: notable("The bundle has no activity any more."),
     },
@@ -348,11 +351,11 @@ const OF_WHAT_RUNS = {
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
 
-/** What changes with each boot, each service's answer, and each edit. */
+/** What changes with each boot, response or edit. */
 const OF_LITTLE_WEIGHT = {
   "restart-policy": {
     title: "restart policy",
-    means: { changed: minor("Whether the program is started again when it ends changed.") },
+    means: { changed: minor("The program restarts under other conditions.") },
   },
   "client-timeout": {
     title: "timeout of connections to the application",
@@ -367,12 +370,12 @@ const OF_LITTLE_WEIGHT = {
     title: "manifest: version",
     means: {
       changed: minor("The manifest is written by another version of QOS."),
-      lower: notable("The manifest is of an older format, which says and binds less."),
+      lower: notable("The manifest has an older format, which covers less."),
     },
   },
   "manifest.declared-version": {
     title: "manifest version that the service names",
-    means: { changed: minor("The service names another version, which the manifest itself has to agree with.") },
+    means: { changed: minor("The service names another version; the manifest itself must agree.") },
   },
   "member.alias": { title: "alias of a member", means: { changed: minor("The same key under another name.") } },
   approval: {
@@ -386,13 +389,13 @@ const OF_LITTLE_WEIGHT = {
   "document.time": {
     title: "time of the document",
     means: {
-      lower: notable("The document is older than before: ask why, where the newer one was to be expected."),
+      lower: notable("The document is older than before: find out why if a newer one was expected."),
       changed: minor("The document is newer than before."),
     },
   },
   "document.nonce": {
     title: "nonce of the document",
-    means: { changed: minor("The document answers another request, or none.") },
+    means: { changed: minor("The document was made for another request, or for none.") },
   },
   "ephemeral-key": {
     title: "ephemeral key",
@@ -417,61 +420,61 @@ const OF_LITTLE_WEIGHT = {
   "document.signature": {
     title: "signature of the document",
     means: {
-      changed: minor("Each document is signed anew: only verification tells whether this is a good signature."),
+      changed: minor("Each document is signed anew: only verification checks the signature."),
     },
   },
   labels: {
     title: "label",
-    means: { changed: minor("The service calls it otherwise, and nobody signs that.") },
+    means: { changed: minor("The service labels it differently; labels are not signed.") },
   },
   "created-at": {
     title: "creation time",
-    means: { changed: minor("The service dates it otherwise, and nobody signs that.") },
+    means: { changed: minor("The service gives another time, which is not signed.") },
   },
   "activity.id": { title: "id of the activity", means: { changed: minor("It is another activity.") } },
   "bundle.now": {
     title: "time of the judgement",
     means: {
-      lower: notable("It was judged earlier than before."),
-      changed: minor("It was judged later than before."),
+      lower: notable("The verification is earlier than before."),
+      changed: minor("The verification is later than before."),
     },
   },
   "bundle.report": {
     title: "packed report",
-    means: { changed: minor("The packed reports differ beside the verdict; this is the first of the places.") },
+    means: { changed: minor("The packed reports differ in more than the verdict; this is the first place.") },
   },
   "release.version": { title: "version of the release", means: { changed: minor("It is another release.") } },
   "policy.name": { title: "name of the policy", means: { changed: minor("Only reports show it.") } },
   "policy.deployment-name": { title: "name of a deployment", means: { changed: minor("Only reports show it.") } },
   "policy.comment": { title: "comment", means: { changed: minor("For people and editors: it changes nothing.") } },
-  order: { title: "order", means: { changed: minor("The same entries stand in another order.") } },
-  encoding: { title: "encoding", means: { changed: minor("The same is said in other bytes.") } },
+  order: { title: "order", means: { changed: minor("The same entries are in another order.") } },
+  encoding: { title: "encoding", means: { changed: minor("The same content in other bytes.") } },
   other: {
     title: "other",
-    means: { changed: minor("This tool gives it no meaning: look at both files at this place.") },
+    means: { changed: minor("It has no meaning to this tool: compare both files at this place.") },
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
 
-/** Every change, worst first. The ids are a public contract. */
+/** Worst first. The ids are public. */
 export const CHANGES = { ...OF_EVIDENCE, ...OF_POLICIES, ...OF_WHAT_RUNS, ...OF_LITTLE_WEIGHT };
 
 export type ChangeId = keyof typeof CHANGES;
 
 export const CHANGE_IDS = /* @__PURE__ */ Object.keys(CHANGES) as readonly ChangeId[];
 
-/** A change, before it is looked up in the table. */
+/** A change without severity and meaning. */
 export interface Found {
   readonly what: ChangeId;
   readonly turn: Turn;
-  /** Which one of several, such as a member's key; empty where there is one. */
+  /** The key of one of several entries, or empty. */
   readonly entry: string;
   readonly place: string;
-  /** Null: not there. */
+  /** Null: absent. */
   readonly before: string | null;
   readonly after: string | null;
-  /** What the sentence is about, where the row is about several things. */
+  /** The subject, if the row has several. */
   readonly about: string | null;
-  /** Whether it tells of all that differs at its place and below. */
+  /** Whether it covers every difference at and below its place. */
   readonly isWhole: boolean;
 }
 

@@ -1,16 +1,16 @@
-/** What compares values of one type, and what makes such a thing of several. */
+/** Comparers of values, and of objects by their members. */
 import { toHex } from "../bytes.js";
 import { byKey } from "./content.js";
 import { type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { placeIn } from "./place.js";
 
-/** Undefined: not there. `place`: where the two stand. */
+/** Undefined: absent. */
 export type Comparer<T> = (before: T | undefined, after: T | undefined, place: string) => readonly Found[];
 
-/** A comparer for each member. Total: a member that is new has to be listed. */
+/** Total: each new member needs a comparer. */
 type Comparers<T> = { readonly [K in keyof T]-?: Comparer<NonNullable<T[K]>> };
 
-/** Compares member by member. `wire`: how the input calls members that the decoded value calls otherwise. */
+/** Compares member by member. `wire`: names in the input, where they differ from the decoded names. */
 export function members<T extends object>(
   comparers: Comparers<T>,
   wire: { readonly [K in keyof T]?: string } = {},
@@ -26,7 +26,7 @@ function some<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
 }
 
-/** One value, by its text. `turn`: what becomes of its meaning by the way in which it changed. */
+/** Compares the text of a value. `turn`: classifies the change. */
 export function value<T>(
   what: ChangeId,
   show: (value: T) => string = String,
@@ -43,26 +43,25 @@ function addedOrRemoved(before: unknown, after: unknown): Turn {
   return after === undefined ? "removed" : "changed";
 }
 
-/** A number that may be lower than before. */
 export function ordered(what: ChangeId, show: (value: number) => string = String): Comparer<number> {
   return value(what, show, (before = 0, after = 0) => (after < before ? "lower" : "changed"));
 }
 
-/** On or off; not there is off. */
+/** Absent is off. */
 export function toggle(what: ChangeId): Comparer<boolean> {
   const compare = value<boolean>(what, String, (before) => (before === true ? "lower" : "changed"));
   return (before = false, after = false, place) => compare(before, after, place);
 }
 
-/** Of bytes, in hex. */
+/** Shown in hex. */
 export function bytes(what: ChangeId): Comparer<Uint8Array> {
   return value<Uint8Array>(what, toHex);
 }
 
-/** Nothing that is told of its own. */
+/** For values that other changes cover. */
 export const ignored: Comparer<unknown> = () => [];
 
-/** Entries that go by a key: one that is there on one side only, and one that is on both. */
+/** Entries with keys: `one` for those on one side, `both` for those on both. */
 export function entries<T>(
   what: ChangeId,
   keyOf: (entry: T) => string,

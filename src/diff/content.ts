@@ -1,36 +1,36 @@
 /**
- * What an input says, as a tree, without the ways of writing that change nothing; and where two trees differ. Whatever
- * differs is found here, so that a rule that is missing elsewhere does not make two inputs the same.
+ * Inputs as trees without irrelevant spellings, and every difference between two trees. Differences that no comparer
+ * reports are found here.
  */
 import { JsonNumber } from "../decode/json.js";
 import { type Found, found } from "./changes.js";
 import { type ReportedPlaces, placeIn } from "./place.js";
 
-/** JSON; and as a Map a list whose entries go by a key, so that one entry more does not make all others differ. */
+/** JSON, with keyed lists as Maps, so that an added entry does not shift the others. */
 export type Content = null | boolean | number | string | JsonNumber | Content[] | ContentObject | Map<string, Content>;
 export interface ContentObject {
   [name: string]: Content;
 }
 
-/** Undefined: not there. */
+/** Undefined: absent. */
 type Sides = readonly [before: Content | undefined, after: Content | undefined];
 
-/** Changes that are kept; of those beyond only the number. */
+/** Further changes are only counted. */
 const MAX_KEPT = 1000;
 
-/** What differs, and no change tells of. */
+/** The differences that no other change covers. */
 export class UnreportedChanges {
   readonly found: Found[] = [];
   total = 0;
-  readonly #told: ReportedPlaces;
+  readonly #reported: ReportedPlaces;
 
   constructor(reported: ReportedPlaces) {
-    this.#told = reported;
+    this.#reported = reported;
   }
 
-  /** Adds every place in which the two differ, at this place or below it. */
+  /** Adds all differences at and below the place. */
   add(sides: Sides, place: string): void {
-    if (this.#told.has(place)) return;
+    if (this.#reported.has(place)) return;
     const [before, after] = sides;
     if (before === undefined || after === undefined) this.#addOneSided(sides, place);
     else if (sortOf(before) !== sortOf(after)) this.#keep("other", sides, place);
@@ -39,12 +39,12 @@ export class UnreportedChanges {
     } else this.#addInside([partsOf(before), partsOf(after)], place);
   }
 
-  /** As a whole, or in its parts, where something is told of them. */
+  /** As a whole, or in parts if changes cover some of them. */
   #addOneSided(sides: Sides, place: string): void {
     const [before, after] = sides;
     const there = before ?? after;
     if (there === undefined) return;
-    if (this.#told.hasBelow(place)) {
+    if (this.#reported.hasBelow(place)) {
       const parts = [before, after].map((side) => (side === undefined ? new Map() : partsOf(side)));
       this.#addInside([parts[0]!, parts[1]!], place);
     } else this.#keep("other", sides, place);
@@ -62,7 +62,7 @@ export class UnreportedChanges {
     this.total++;
     if (this.found.length >= MAX_KEPT) return;
     const texts = [before, after].map((side) => (side === undefined ? null : contentText(side)));
-    // The number 3 is another value than the text "3".
+    // The number 3 differs from the text "3".
     const isAlike = texts[0] === texts[1];
     const [one, other] = isAlike ? [jsonText(before!), jsonText(after!)] : texts;
     this.found.push(found(what, { place, before: one!, after: other! }));
@@ -74,7 +74,7 @@ type Parts = ReadonlyMap<string | number, Content>;
 /** The parts of a keyed list, whose order counts. */
 class Keyed extends Map<string | number, Content> {}
 
-/** The keys of a list that the other one has too, in their order. */
+/** The common keys, in order. */
 function order(list: Parts, other: Parts): string[] {
   return [...list.keys()].filter((key) => other.has(key)).map(String);
 }
@@ -91,7 +91,7 @@ function partsOf(content: Content): Parts {
   return new Map(sortOf(content) === "object" ? Object.entries(content as ContentObject) : []);
 }
 
-/** A text as it is; all else as JSON text, numbers as they were written, members by their names. */
+/** A text unchanged; other content as JSON with literal numbers and sorted members. */
 export function contentText(content: Content): string {
   return typeof content === "string" ? content : jsonText(content);
 }
@@ -106,12 +106,12 @@ function jsonText(content: Content): string {
   return `{${members.join(",")}}`;
 }
 
-/** How the members of an object are rewritten, each by its name; and what is below them. */
+/** Rewrites the named members of an object, recursively. */
 export interface Rules {
   readonly [member: string]: Rules | ((content: Content) => Content);
 }
 
-/** The content with what the rules name rewritten. What is of another shape than they expect stays as it is. */
+/** Content of an unexpected shape stays unchanged. */
 export function rewritten(content: Content, rules: Rules): Content {
   if (sortOf(content) !== "object") return content;
   const copy = Object.create(null) as ContentObject;
@@ -122,12 +122,12 @@ export function rewritten(content: Content, rules: Rules): Content {
   return copy;
 }
 
-/** Hex, whose case says nothing. */
+/** For hex. */
 export function anyCase(content: Content): Content {
   return typeof content === "string" ? content.toLowerCase() : content;
 }
 
-/** All texts of a value, whose case says nothing. */
+/** For hex in all texts of a value. */
 export function anyCaseInside(content: Content): Content {
   if (Array.isArray(content)) return content.map(anyCaseInside);
   if (sortOf(content) !== "object") return anyCase(content);
@@ -138,13 +138,13 @@ export function anyCaseInside(content: Content): Content {
   );
 }
 
-/** A list by the keys of its entries, each rewritten; other content stays as it is. */
+/** Turns a list into a Map of rewritten entries; other content stays unchanged. */
 export function keyed(content: Content, keyOf: (entry: Content) => string, rules: Rules): Content {
   if (!Array.isArray(content)) return content;
   return new Map([...byKey(content, keyOf)].map(([key, entry]) => [key, rewritten(entry, rules)]));
 }
 
-/** Entries by their keys, none of which ends in a number of its own; one that stands there again gets its number. */
+/** Repeated keys get a number. No key ends in such a number itself. */
 export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) => string): Map<string, T> {
   const map = new Map<string, T>();
   const times = new Map<string, number>();
@@ -157,7 +157,7 @@ export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) =>
   return map;
 }
 
-/** The text of a member of an entry; empty where there is none. */
+/** Empty if absent. */
 export function memberText(entry: Content, ...path: readonly string[]): string {
   let content: Content | undefined = entry;
   for (const name of path) {

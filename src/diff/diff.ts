@@ -1,4 +1,4 @@
-/** What changed between two inputs, and what it means, WITHOUT VERIFYING anything. */
+/** Compares two inputs WITHOUT VERIFYING them. */
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { ownOptions } from "../decode/input.js";
 import { fromUtf8 } from "../bytes.js";
@@ -15,7 +15,6 @@ import { ReportedPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 import { compareReleases } from "./release.js";
 
-/** The kinds that are compared. */
 const COMPARED_KINDS = [
   "boot proof",
   "attestation document",
@@ -27,67 +26,63 @@ const COMPARED_KINDS = [
 ] as const satisfies readonly EvidenceKind[];
 type ComparedKind = (typeof COMPARED_KINDS)[number];
 
-/** One of the two inputs, with what its kind may need. */
 export interface DiffInput {
   readonly file: Uint8Array;
-  /** Reads a policy's trust anchors that are files, as for `parsePolicy`. */
+  /** Reads the policy's trust anchor files, as for `parsePolicy`. */
   readonly readFile?: ParsePolicyOptions["readFile"];
-  /** Reads the YAML of a release, every scalar as text. */
+  /** Parses the YAML of a release, with every scalar as text. */
   readonly readYaml?: (text: string) => Promise<unknown>;
 }
 
 const DIFF_INPUT: Readonly<Record<keyof DiffInput, true>> = { file: true, readFile: true, readYaml: true };
 
-/** One thing that changed. */
 export interface Change {
   /** Stable, such as `manifest-set.threshold`. */
   readonly what: ChangeId;
   readonly severity: Severity;
-  /** Where it stands, such as `manifest.manifestSet.threshold`. */
+  /** Such as `manifest.manifestSet.threshold`. */
   readonly place: string;
-  /** Where else the very same changed. */
+  /** Other places of the same change. */
   readonly also: readonly string[];
-  /** Which one of several, such as the key of a member; empty where there is one. */
+  /** The key of one of several entries, such as a set member, or empty. */
   readonly entry: string;
-  /** Null: not there. */
+  /** Null: absent. */
   readonly before: string | null;
   readonly after: string | null;
   /** One sentence. */
   readonly means: string;
 }
 
-/** What differs between two inputs. Frozen. */
+/** Frozen. */
 export interface Difference {
   readonly format: "bootproof-diff/1";
-  /** Says so itself, and stands before all changes wherever this is printed. */
+  /** The warning. Every output shows it before the changes. */
   readonly "NOT VERIFIED": string;
   readonly same: boolean;
-  /** Of both; or `boot proof and manifest`, where they are of two kinds. */
+  /** One kind, or two, such as `boot proof and manifest`. */
   readonly kind: string;
-  /** Of two kinds the parts that both have: no other was compared. Null: everything was. */
+  /** For two kinds, the parts of both: only these were compared. Null: everything was compared. */
   readonly compared: readonly string[] | null;
   readonly counts: Readonly<Record<Severity, number>>;
   /** Worst first. */
   readonly changes: readonly Change[];
-  /** How many more there are: counted, and not listed. */
+  /** The number of changes that are not listed. */
   readonly leftOut: number;
 }
 
 const NOT_VERIFIED =
-  "Neither input was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is " +
-  "true.";
+  "Neither input was checked. Anybody can write evidence that says this; only `bootproof verify` checks whether it " +
+  "is true.";
 const MAX_CHANGES = 1000;
 
 /**
- * What changed from one input to the other, and what that means, worst first, WITHOUT VERIFYING either of them: two
- * boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by their content.
- * A boot proof, or an envelope, is compared with a part of it too. `same` is true where nothing differs but white space
- * and the order of members in JSON, the case of hex, and the base64 or hex around a file. Throws
- * {@link MalformedError} with the faults of both, under `a` and `b`, where one is malformed or not of these kinds, or
- * where they have nothing in common.
+ * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles WITHOUT
+ * VERIFYING them. A boot proof or an envelope can also be compared with one of its parts. `same` ignores white space,
+ * member order and hex case in JSON, and base64 or hex around a file. Throws {@link MalformedError} with the faults of
+ * both (`a`, `b`) if one is malformed or of another kind, or if they have no part in common.
  */
 export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | DiffInput): Promise<Difference> {
-  const [inputA, inputB] = [taken(a), taken(b)];
+  const [inputA, inputB] = [copied(a), copied(b)];
   const faults: Fault[] = [];
   const one = await readWithin("a", inputA, faults);
   const other = await readWithin("b", inputB, faults);
@@ -95,8 +90,8 @@ export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | 
   return compareSides(one, other);
 }
 
-/** Before anything is awaited: what becomes of the caller's bytes then changes nothing. */
-function taken(input: Uint8Array | DiffInput): DiffInput {
+/** Copies the caller's bytes before the first await. */
+function copied(input: Uint8Array | DiffInput): DiffInput {
   const isBytes = input instanceof Uint8Array || typeof input !== "object" || input === null;
   const given = ownOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
   if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: the bytes of two files wanted");
@@ -114,7 +109,7 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
   }
 }
 
-/** An input, read. */
+/** A decoded input. */
 export type Side =
   | {
       readonly kind: "boot proof" | "attestation document" | "manifest" | "manifest envelope";
@@ -126,12 +121,11 @@ export type Side =
 
 interface Given {
   readonly recognised: Recognised;
-  /** JSON with its numbers as they are written: 1 and 1.0 are not the same. */
+  /** JSON with literal numbers: 1 differs from 1.0. */
   readonly literal: () => Content;
   readonly input: DiffInput;
 }
 
-/** How each kind is read. */
 const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> } = {
   "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
   "attestation document": async ({ recognised: { bytes } }) => {
@@ -156,7 +150,7 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
 };
 
 async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
-  if (input.readYaml === undefined) throw notCompared("a release in YAML, and nothing that reads YAML is given");
+  if (input.readYaml === undefined) throw notCompared("a release in YAML, without a YAML reader");
   return copyJson(await input.readYaml(fromUtf8(bytes) ?? ""));
 }
 
@@ -180,7 +174,7 @@ function notCompared(what: string): MalformedError {
   return new MalformedError("diff", [{ path: "", message }]);
 }
 
-/** Throws {@link MalformedError} where the two have nothing in common. */
+/** Throws {@link MalformedError} if they have no part in common. */
 export function compareSides(before: Side, after: Side): Difference {
   const kind = before.kind === after.kind ? before.kind : `${before.kind} and ${after.kind}`;
   if ("parts" in before && "parts" in after) {
@@ -202,21 +196,21 @@ function compareWhole(before: Side, after: Side): Compared {
 }
 
 function incomparable(before: Side, after: Side): MalformedError {
-  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} have nothing that could be compared`;
+  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} cannot be compared`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
 function differenceOf(compared: Compared, kind: string, parts: readonly string[] | null): Difference {
-  const untold = new UnreportedChanges(
+  const unreported = new UnreportedChanges(
     new ReportedPlaces(compared.found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
   );
-  for (const [place, before, after] of compared.contents) untold.add([before, after], place);
-  const rest = kind === "policy" || kind === "bundle" ? untold.found.map(commentNamed) : untold.found;
+  for (const [place, before, after] of compared.contents) unreported.add([before, after], place);
+  const rest = kind === "policy" || kind === "bundle" ? unreported.found.map(commentNamed) : unreported.found;
   const known = [...compared.found, ...rest];
   const changes = worstFirst(merged([...known, ...unexplained(compared.encodings, known)]));
-  const uncounted = untold.total - untold.found.length;
+  const uncounted = unreported.total - unreported.found.length;
   const counts = Object.fromEntries(
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),
   ) as Record<Severity, number>;
@@ -237,7 +231,7 @@ function commentNamed(change: Found): Found {
   return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
 }
 
-/** Other bytes that say the same. */
+/** Different bytes with the same content. */
 function unexplained(encodings: readonly Found[], known: readonly Found[]): readonly Found[] {
   const places = new ReportedPlaces(known.map(({ place }) => place));
   return encodings.filter(({ place }) =>
@@ -245,7 +239,7 @@ function unexplained(encodings: readonly Found[], known: readonly Found[]): read
   );
 }
 
-/** The very same change at several places is one. */
+/** Merges equal changes at several places. */
 function merged(changes: readonly Found[]): Change[] {
   const byText = new Map<string, Found[]>();
   for (const change of changes) {

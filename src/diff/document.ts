@@ -1,4 +1,4 @@
-/** Attestation documents: what differs, and all that they say. */
+/** Compares attestation documents. */
 import { isAllZero, toHex } from "../bytes.js";
 import { Checklist } from "../checks.js";
 import { type AttestationDocument, decodeAttestationDocument } from "../decode/attestation-document.js";
@@ -13,20 +13,17 @@ import { type Comparer, bytes, ignored, members, ordered, value } from "./compar
 import type { Content } from "./content.js";
 import { placeIn } from "./place.js";
 
-/** A document, with what takes computing. */
+/** A document with computed values. */
 export interface DecodedDocument {
   readonly encoding: Uint8Array;
   readonly document: AttestationDocument;
   readonly signature: Uint8Array;
-  /** `live`, `setup` or `legacy`; null: what is in the registers is no commitment. */
+  /** Null: the registers hold no commitment. */
   readonly commitment: "live" | "setup" | "legacy" | null;
   readonly certificates: ReadonlyMap<Certificate, string>;
 }
 
-/**
- * `manifestHash`: of the manifest that is shown with it; null: what the document itself says it is. Throws
- * `MalformedError`.
- */
+/** `manifestHash`: of the manifest shown with the document; null uses the document's own. Throws `MalformedError`. */
 export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Array | null): Promise<DecodedDocument> {
   const document = decodeAttestationDocument(encoding);
   const hash = manifestHash ?? document.userData ?? undefined;
@@ -43,7 +40,7 @@ export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Arra
   };
 }
 
-/** With its digest: two certificates have two texts. */
+/** Includes the digest, which is unique. */
 export async function certificateText(certificate: Certificate): Promise<string> {
   const { subject, serialNumber, notBefore, notAfter, der } = certificate;
   const [from, to] = [notBefore, notAfter].map((time) => time.toISOString());
@@ -51,7 +48,7 @@ export async function certificateText(certificate: Certificate): Promise<string>
   return `${name}, serial number ${toHex(serialNumber)}, ${from} to ${to}, SHA-256 ${toHex(await sha256(der))}`;
 }
 
-/** What the document says, and what stands around it, which has a place of its own that no member can have. */
+/** The payload and the COSE structure around it, at a place that no member has. */
 export function documentContents(encoding: Uint8Array, place: string): readonly (readonly [string, Content])[] {
   const [header, unprotected, payload, signature] = decodeCbor(encoding, { outermostTag: COSE_SIGN1_TAG }) as [
     CborValue,
@@ -83,7 +80,7 @@ function keyText(key: CborValue): string {
   return key instanceof Uint8Array ? toHex(key) : String(key);
 }
 
-/** What tells of a PCR by its index; of others `pcr`. */
+/** PCRs that are not listed are `pcr`. */
 const PCR_CHANGES: Readonly<Record<number, ChangeId>> = {
   0: "image.pcr0",
   1: "image.pcr1",
@@ -104,8 +101,8 @@ const comparePcrs: Comparer<Pcrs> = (before = new Map(), after = new Map(), plac
     const what = PCR_CHANGES[index] ?? "pcr";
     const isOne = Object.values(PCR_CHANGES).filter((id) => id === what).length === 1;
     const entry = isOne ? "" : `PCR${index}`;
-    const told = bytes(what)(before.get(index), after.get(index), placeIn(place, String(index)));
-    return told.map((change) => ({ ...change, entry }));
+    const differences = bytes(what)(before.get(index), after.get(index), placeIn(place, String(index)));
+    return differences.map((change) => ({ ...change, entry }));
   });
   return [...changes, ...compareDebug(before, after, place)];
 };
@@ -123,7 +120,6 @@ function isZero(pcr: Uint8Array | undefined): boolean {
   return pcr !== undefined && isAllZero(pcr);
 }
 
-/** How the document calls its members. */
 const WIRE_NAMES = { moduleId: "module_id", publicKey: "public_key", userData: "user_data" } as const;
 
 export const compareDocuments: Comparer<DecodedDocument> = (before, after, place) => {
@@ -153,7 +149,7 @@ export const compareDocuments: Comparer<DecodedDocument> = (before, after, place
   ];
 };
 
-/** Those that are not on both sides. */
+/** Reports only additions and removals. */
 function compareIntermediates(before: readonly string[], after: readonly string[], place: string): readonly Found[] {
   const [one, other] = [before.filter((each) => !after.includes(each)), after.filter((each) => !before.includes(each))];
   const compare = value<readonly string[]>("certificate.intermediate", (list) => list.join("\n"));

@@ -1,4 +1,4 @@
-/** Boot proofs, and the documents, manifests and envelopes in them: by the parts that two inputs share. */
+/** Compares boot proofs, documents, manifests and envelopes by the parts that both inputs have. */
 import { equalBytes, toHex } from "../bytes.js";
 import { type BootProof, DOCUMENT_MEMBER, decodeBootProof } from "../decode/boot-proof.js";
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
@@ -20,11 +20,11 @@ import {
 } from "./manifest.js";
 import { placeIn } from "./place.js";
 
-/** What was compared: what was found, and what there is, so that nothing is missed. */
+/** The changes, and the contents in which unreported ones are searched. */
 export interface Compared {
   readonly found: readonly Found[];
   readonly contents: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
-  /** Bytes that differ: told where nothing else at that place is. */
+  /** Different bytes, reported only where nothing else is. */
   readonly encodings: readonly Found[];
 }
 
@@ -36,7 +36,7 @@ export function together(all: readonly Compared[]): Compared {
   };
 }
 
-/** What evidence consists of; each input has some of it. */
+/** Each input has some of these. */
 export interface EvidenceParts {
   readonly members?: ServiceMembers;
   readonly attestationDocument?: DecodedDocument;
@@ -44,15 +44,15 @@ export interface EvidenceParts {
   readonly manifestEnvelope?: Encoded<ManifestEnvelope>;
 }
 
-/** What the service says beside the three. */
+/** Other members of a boot proof. */
 interface ServiceMembers {
   readonly bootProof: BootProof;
   readonly json: Content;
-  /** What stands beside it in `{"bootProof": …}`; undefined where it is bare. */
+  /** The members beside it in `{"bootProof": …}`; undefined if there is no wrapper. */
   readonly wrapper: Content | undefined;
 }
 
-/** `json`: with its numbers as they are written. Throws `MalformedError` with the faults of every part. */
+/** `json`: with literal numbers. Throws `MalformedError` with the faults of all parts. */
 export async function readBootProofParts(json: Content): Promise<EvidenceParts> {
   const isWrapped = isJsonObject(json) && Object.hasOwn(json, "bootProof");
   const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };
@@ -79,7 +79,7 @@ function rethrown(error: unknown): never {
   throw error;
 }
 
-/** Faults of a part, each under the part's name. */
+/** Prefixes faults with the name of the part. */
 function attemptWithin<T>(name: string, decode: () => T, faults: Fault[]): T | undefined {
   try {
     return decode();
@@ -92,7 +92,7 @@ function attemptWithin<T>(name: string, decode: () => T, faults: Fault[]): T | u
   }
 }
 
-/** The three members that are compared as what they hold: of them only whether they are there. */
+/** The three decoded members are compared elsewhere. */
 const isThere = (): Content => "there";
 const MEMBER_RULES: Rules = {
   ephemeralPublicKeyHex: anyCase,
@@ -126,12 +126,12 @@ function timeText({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): stri
   return new Date(milliseconds).toISOString().replace("000Z", `${nanos.padStart(9, "0")}Z`);
 }
 
-/** Labels stand among the other members. */
+/** Labels are among the other members. */
 function besides(place: string, name: string): string {
   return placeIn(place === "labels" ? "" : place.slice(0, -".labels".length), name);
 }
 
-/** The parts of both; the manifest inside an envelope where they have no part in common as they are. */
+/** The common parts. Uses the manifest inside an envelope if there is no other. */
 export function comparableParts(before: EvidenceParts, after: EvidenceParts): readonly [EvidenceParts, EvidenceParts] {
   const isShared = Object.keys(before).some((name) => Object.hasOwn(after, name));
   return isShared ? [before, after] : [withManifest(before), withManifest(after)];
@@ -144,7 +144,7 @@ function withManifest({ manifest, manifestEnvelope }: EvidenceParts): EvidencePa
   return { manifest: { value: envelope.manifest, json: inside } };
 }
 
-/** `places`: where the parts stand; of a bare one nowhere. */
+/** `isBare`: the inputs are parts themselves, so that places need no prefix. */
 export function compareParts(before: EvidenceParts, after: EvidenceParts, place: string, isBare: boolean): Compared {
   const at = (name: string): string => (isBare ? place : placeIn(place, name));
   const all = together([
@@ -156,7 +156,7 @@ export function compareParts(before: EvidenceParts, after: EvidenceParts, place:
   return { ...all, found: all.found.map((change) => explained(change, before.manifest, after.manifest)) };
 }
 
-/** The hash of a manifest changes with it, and never alone. */
+/** A manifest hash that changes without its manifest is an error. */
 function explained(change: Found, before?: Encoded<Manifest>, after?: Encoded<Manifest>): Found {
   if (change.what !== "document.user-data" || before === undefined || after === undefined) return change;
   const isSame = equalBytes(manifestHashInput(before.value), manifestHashInput(after.value));
@@ -210,7 +210,7 @@ function compareEncoded<T>(
   };
 }
 
-/** A key for matching: which boot proof of one bundle is which of the other. */
+/** Matches boot proofs of two bundles. */
 export function matchingKey({ members: service }: EvidenceParts): string {
   return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey);
 }

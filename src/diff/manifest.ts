@@ -1,4 +1,4 @@
-/** Manifests and their envelopes: what differs, and all that they say. */
+/** Compares manifests and envelopes. */
 import { toHex } from "../bytes.js";
 import { JsonNumber, isJsonObject, parseJson } from "../decode/json.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
@@ -26,10 +26,10 @@ import { attempt } from "../errors.js";
 import { type Comparer, bytes, entries, ignored, members, ordered, toggle, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, keyed, memberText, rewritten } from "./content.js";
 
-/** A manifest, or an envelope, with what its bytes say where they are JSON. */
+/** A manifest or an envelope, with its JSON. */
 export interface Encoded<T> {
   readonly value: T;
-  /** Null: borsh, whose one encoding of a value says what the value says. */
+  /** Null for borsh, which has one encoding for each value. */
   readonly json: Content | null;
 }
 
@@ -56,7 +56,7 @@ function jsonOf(encoding: Uint8Array): ContentObject | null {
   return isJsonObject(json) ? (json as ContentObject) : null;
 }
 
-/** What both say: as they say it, where both are JSON; else what was decoded, for borsh has no other form. */
+/** The JSON if both have it, otherwise the decoded values. */
 export function contentsOf<T>(before: Encoded<T>, after: Encoded<T>): readonly [Content, Content] {
   if (before.json !== null && after.json !== null) return [before.json, after.json];
   return [decodedContent(before.value), decodedContent(after.value)];
@@ -78,7 +78,7 @@ function contentOf(decoded: unknown): Content {
   return Object.fromEntries(named.map(([name, member]) => [WIRE_NAMES[name] ?? name, contentOf(member)]));
 }
 
-/** Where JSON says otherwise what the decoded value calls so. */
+/** JSON names that differ from the decoded names. */
 const WIRE_NAMES: Readonly<Record<string, string>> = { imageDigest: "image" };
 
 const SET_RULES: Rules = {
@@ -108,7 +108,6 @@ function hexOf(content: Content): Content {
   return anyCase(content);
 }
 
-/** As a decoded key is written. */
 function keyOf(hex: string): string {
   return hex.toLowerCase().replace(/^0x/, "");
 }
@@ -134,7 +133,7 @@ const comparePatchSet = members<PatchSet>({
   members: entries("patch-set.member", ({ pubKey }) => toHex(pubKey), {}),
 });
 
-/** Nonces of two namespaces are not of one series: neither of them is older. */
+/** Nonces of different namespaces are not comparable. */
 const compareNamespace: Comparer<Namespace> = (before, after, place) =>
   members<Namespace>({
     name: value("namespace"),
@@ -192,7 +191,7 @@ const compareWorkloads = entries<Workload>("workload", ({ name }) => name, {
   ),
 });
 
-/** By name, since their order says nothing. */
+/** Sorted: the order has no meaning. */
 function volumesText(volumes: ReadonlyMap<string, Volume>): string {
   return asJson(Object.fromEntries([...volumes].sort(([one], [other]) => (one < other ? -1 : 1))));
 }
@@ -202,7 +201,7 @@ type AllMembers = Omit<PivotManifest, "version" | "workloads"> &
   Omit<WorkloadManifest, "version" | "pivot"> & { readonly version: ManifestVersion };
 type AnyManifest = { readonly [K in keyof AllMembers]?: AllMembers[K] | undefined };
 
-/** By the order of the versions. */
+/** In the order of versions. */
 const compareVersion = value<ManifestVersion>("manifest.version", String, (before = "v0", after = "v0") =>
   MANIFEST_VERSIONS.indexOf(after) < MANIFEST_VERSIONS.indexOf(before) ? "lower" : "changed",
 );

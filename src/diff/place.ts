@@ -1,11 +1,11 @@
-/** Places inside an input, as text: `manifest.pivot.args[0]`. One place has one text, and no two have the same. */
+/** Places inside an input, such as `manifest.pivot.args[0]`. Each place has one text, which no other place has. */
 
 const PLAIN_NAME = /^[\w$-]+$/;
-/** Longer names, and names in paths that are long already, are replaced by their index. */
+/** Longer names, and names in long paths, are replaced by their index. */
 const MAX_NAME = 600;
 const MAX_PLACE = 4096;
 
-/** The place of a member or an entry. `index`: where it stands, for a name that is too long to be repeated. */
+/** `index` replaces a name that is too long. */
 export function placeIn(place: string, name: string | number, index = 0): string {
   if (typeof name === "number") return `${place}[${name}]`;
   const step = name.length > MAX_NAME || place.length > MAX_PLACE ? `#${index}` : stepText(name);
@@ -16,7 +16,7 @@ function stepText(name: string): string {
   return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
 }
 
-/** The places that changes tell of, each with all that lies below it. */
+/** Reported places cover everything below them. */
 export class ReportedPlaces {
   readonly #places: ReadonlySet<string>;
   readonly #sorted: readonly string[];
@@ -30,12 +30,11 @@ export class ReportedPlaces {
     return this.#places.has(place);
   }
 
-  /** Whether something below the place is told of. */
   hasBelow(place: string): boolean {
     return [`${place}.`, `${place}[`].some((start) => this.#firstFrom(start)?.startsWith(start) === true);
   }
 
-  /** The first place that does not stand before the text. */
+  /** By binary search. */
   #firstFrom(text: string): string | undefined {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {

@@ -1,4 +1,4 @@
-/** Policies: what passes that did not before, what no longer does, and all else that the file says. */
+/** Compares policies: what passes that did not before, what no longer passes, and all other content. */
 import { ACCEPTED, type Accepts, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
 import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
 import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from "../appraise/pins.js";
@@ -18,12 +18,12 @@ import {
 import type { Compared } from "./evidence.js";
 import { placeIn } from "./place.js";
 
-/** A policy, with what its file says. */
+/** A policy and its file. */
 export interface PolicyFacts {
   readonly policy: Policy;
-  /** With its numbers as they are written. */
+  /** With literal numbers. */
   readonly json: Content;
-  /** By the digests of their certificates. */
+  /** Digests of the certificates. */
   readonly anchors: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export async function readPolicy(
 }
 
 interface PinRow<P> {
-  /** In words, for a sentence. */
+  /** The subject of a sentence. */
   readonly about: string;
   readonly show: (pin: P) => string;
 }
@@ -47,14 +47,13 @@ interface PinRow<P> {
 const listText = (pin: readonly string[]): string => pin.join("\n");
 const setText = ({ threshold, members: keys }: SetPin): string => `threshold ${threshold}\n${listText(keys)}`;
 
-/** One line a register, and one between two images. */
+/** One line a register, with a separator between images. */
 function imagesText(images: PinTypes["pcrs"]["pin"]): string {
   const imageText = (image: readonly PcrPin[]): string =>
     image.map(({ index, accepted: values }) => `PCR${index} ${values.join(" or ")}`).join("\n");
   return images.map(imageText).join("\nor\n");
 }
 
-/** Every pin. */
 const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
   manifestSet: { about: "Who approves what runs", show: setText },
   shareSet: { about: "Who rebuilds the quorum key", show: setText },
@@ -119,17 +118,17 @@ function entryOf({ entry }: Found, name: string): string {
   return entry === "" ? name : `${entry} of ${name}`;
 }
 
-/** A deployment, by its name or by what it pins. */
+/** Two matching deployments. */
 interface Pair {
   readonly key: string;
   readonly before: DeploymentPins | undefined;
   readonly after: DeploymentPins | undefined;
 }
 
-/** Whether the file names it: else it goes by its place, and one more before it is not another one of its name. */
+/** Unnamed deployments have their index as name, which changes when one is added before them. */
 const isNamed = ({ name }: DeploymentPins): boolean => !/^deployments\[\d+\]$/.test(name);
 
-/** What makes two deployments the same one: the name; else what they pin; else the place. */
+/** Criteria that match deployments, in order: name, pins, index. */
 const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
   (deployment) => (isNamed(deployment) ? deployment.name : null),
   (deployment) => pinsText(deployment),
@@ -151,7 +150,7 @@ function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPi
   }
   const pairs = before.map((one): Pair => ({ key: one.name, before: one, after: partners.get(one) }));
   const rest = after.filter((one) => !taken.has(one));
-  // A place may be that of another deployment on the other side.
+  // The other side may have another deployment at this index.
   const keyOf = (one: DeploymentPins): string => (isNamed(one) ? one.name : `${one.name} (new)`);
   return [...pairs, ...rest.map((one) => ({ key: keyOf(one), before: undefined, after: one }))];
 }
@@ -160,7 +159,7 @@ function pinsText(deployment: DeploymentPins): string {
   return textOf({ ...deployment, name: "" });
 }
 
-/** What a deployment pins, and what it says that it leaves open. */
+/** Pins and open questions. */
 function deploymentText(deployment: DeploymentPins): string {
   const pins = PIN_NAMES.filter((name) => deployment[name] !== undefined);
   const open = deployment.open.length === 0 ? "" : `; leaves open: ${deployment.open.join(", ")}`;
@@ -176,7 +175,7 @@ function comparePairs(pairs: readonly Pair[], place: string): readonly Found[] {
   });
 }
 
-/** The first that matches counts. */
+/** The first matching deployment counts. */
 function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], place: string): readonly Found[] {
   const both = pairs.filter((pair) => pair.before !== undefined && pair.after !== undefined);
   const now = [...both].sort((one, other) => after.indexOf(one.after!) - after.indexOf(other.after!));
@@ -184,7 +183,7 @@ function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], 
   return one === other ? [] : [found("policy.order", { place, before: one!, after: other!, isWhole: false })];
 }
 
-/** In milliseconds; null: any age. */
+/** Milliseconds; null accepts any age. */
 const acceptsAge: Accepts<number | null> = (before, after) => {
   const [one, other] = [before, after].map((age) => age ?? Number.POSITIVE_INFINITY);
   return turnOf(other! >= one!, other! <= one!);
@@ -197,7 +196,7 @@ const UNITS = [
   [1000, "s"],
 ] as const;
 
-/** As a policy writes it, in the largest unit that holds it. */
+/** In the largest unit that divides it, as in policies. */
 function ageText(age: number | null): string {
   if (age === null) return "any";
   const [length, letter] = UNITS.find(([milliseconds]) => age % milliseconds === 0)!;
@@ -213,7 +212,7 @@ function rule<T>(
   return accepted("policy.app-proofs", accepts, show);
 }
 
-/** Null means something in these. */
+/** Null has a meaning in these. */
 const APP_PROOF_ROWS: {
   readonly [K in keyof AppProofRules]: (
     before: AppProofRules[K],
@@ -236,7 +235,6 @@ function compareAppProofs(before: AppProofRules, after: AppProofRules, place: st
 
 type PolicyRow = (before: PolicyFacts, after: PolicyFacts, place: string) => readonly Found[];
 
-/** Every member of a policy. */
 const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
   trustAnchors: (before, after, place) =>
     entries<string>("policy.trust-anchor", String, {})(before.anchors, after.anchors, place).map((change) => ({
@@ -258,7 +256,7 @@ const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
 
 const SET_RULES: Rules = { members: anyCaseInside };
 
-/** The pins that are hex; and a list whose order says nothing. */
+/** Pins in hex, and a list without a meaningful order. */
 const DEPLOYMENT_RULES: Rules = {
   pcrs: anyCaseInside,
   manifestHash: anyCaseInside,
@@ -272,7 +270,7 @@ const DEPLOYMENT_RULES: Rules = {
   open: (list) => keyed(list, contentText, {}),
 };
 
-/** What the file says, its deployments under the names that they are matched by. */
+/** The file's content, with deployments under the names of their pairs. */
 function contentOf(
   json: Content,
   deployments: readonly DeploymentPins[],

@@ -1,11 +1,10 @@
-/** Published releases: applications, their digests and their PCRs. */
+/** Compares published releases: applications, digests and PCRs. */
 import { type ChangeId, type Found, found } from "./changes.js";
 import { value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, contentText, rewritten } from "./content.js";
 import type { Compared } from "./evidence.js";
 import { placeIn } from "./place.js";
 
-/** What tells of an application's members. */
 const MEMBERS: Readonly<Record<string, ChangeId>> = {
   PCR3: "role",
   PCR0: "image.pcr0",
@@ -45,7 +44,7 @@ function compareApplications(
     const [one, other] = [before, after].map((side) => (side === undefined ? null : contentText(side)));
     return [found("release.application", { place, before: one!, after: other!, turn, entry: name })];
   }
-  // Without the application's name: what is the same of several is told once.
+  // Without the application's name, so that equal changes of several are merged.
   return Object.entries(MEMBERS).flatMap(([member, what]) =>
     value<Content>(what, contentText)(memberOf(before, member), memberOf(after, member), placeIn(place, member)),
   );

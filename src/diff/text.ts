@@ -1,4 +1,4 @@
-/** A difference for a person at a terminal. */
+/** Renders a difference for a terminal. */
 import { sideBySide } from "../report/compare.js";
 import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart, shortHex } from "../report/printable.js";
@@ -13,16 +13,16 @@ const STYLES: Readonly<Record<Severity, readonly Style[]>> = {
 };
 const LABEL = 10;
 const LABEL_INSIDE = 8;
-/** Of a value that is there on one side only, and of a name. */
+/** For names, and for values without a counterpart. */
 const MAX_VALUE = 600;
 const MAX_NAME = 160;
 const MAX_PLACES = 6;
 
-const WANTED = "difference: a whole one wanted, as diffUnverified answers it once awaited";
+const WANTED = "difference: the awaited result of diffUnverified wanted";
 
 /**
- * Its first line is `same`, or `different` and how many changes there are of each severity; then the words NOT
- * VERIFIED, and the changes. Ends with a line feed. Throws TypeError for what is no difference.
+ * The first line is `same`, or `different` with the number of changes of each severity; then `NOT VERIFIED` and the
+ * changes. Ends with a line feed. Throws TypeError for any other object.
  */
 export function renderDiff(difference: Difference, options: TextOptions = {}): string {
   return renderWhole(difference, WANTED, () => differenceText(difference, pageOf(options)));
@@ -47,7 +47,7 @@ function changeLines(page: Page, { what, severity, place, also, entry, before, a
   const [title, ...more] = wrapped(page, severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
   const label = severity.toUpperCase();
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;
-  // Its words are for what was expected, which neither of two files is.
+  // The note is about an expected value, and neither file is expected.
   const note = before?.length === after?.length ? (sides?.note ?? null) : null;
   return [
     title!.replace(label, page.paint(label, ...STYLES[severity])),
@@ -85,7 +85,7 @@ function placesText(places: readonly string[]): string {
   return shown.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
-/** Names and places hold keys, which are told apart by their ends. */
+/** Keys in names and places differ at their ends. */
 function nameText(text: string): string {
   return printableStart(
     text.replace(/[0-9a-f]{64,}/g, (hex) => shortHex(hex)),

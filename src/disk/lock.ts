@@ -38,7 +38,7 @@ export async function takeLock(path: string, what: string): Promise<Lock> {
     if (await created(path, own)) return lock;
     const found = await readFile(path, "utf8").catch(() => null);
     // Null if the holder has released it since.
-    if (found !== null && (await takenOver(path, { found, own, what }))) return lock;
+    if (found !== null && (await replacedEnded(path, { found, own, what }))) return lock;
   }
   throw new InUseError(inUse(path, what, null));
 }
@@ -47,7 +47,7 @@ export async function takeLock(path: string, what: string): Promise<Lock> {
  * Replaces the lock of a process that has ended. A second lock, on this lock, admits one process at a time. Otherwise
  * one process could replace the lock that another has just created.
  */
-async function takenOver(
+async function replacedEnded(
   path: string,
   { found, own, what }: { readonly found: string; readonly own: string; readonly what: string },
 ): Promise<boolean> {

@@ -8,7 +8,7 @@ import { isBad, isGood } from "../report/facts.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS, type ClaimGroup } from "../report/check-rows.js";
-import { answersNonce, isVouchedFor } from "../report/statements.js";
+import { carriesNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
   OWN_CLAIM,
@@ -25,10 +25,10 @@ import { type SigningJwk, type SigningKey, signingKeyOf } from "./signing-key.js
 
 /** draft-ietf-rats-ear-04 section 3. */
 const PROFILE = "tag:ietf.org,2026:rats/ear#04";
-/** RFC 9782 section 6.1; without its `application/`, as RFC 7515 section 4.1.9 recommends. */
+/** RFC 9782 section 6.1; without `application/`, as RFC 7515 section 4.1.9 recommends. */
 const TYPE = "eat+jwt";
 
-/** The trustworthiness claims of draft-ietf-rats-ar4si-10 section 2.3.4, in the order of EAR's CDDL. */
+/** draft-ietf-rats-ar4si-10 section 2.3.4, in the order of EAR's CDDL. */
 const TRUST_CLAIMS = [
   "instance-identity",
   "configuration",
@@ -42,12 +42,12 @@ const TRUST_CLAIMS = [
 type TrustClaim = (typeof TRUST_CLAIMS)[number];
 type TrustVector = Readonly<Record<TrustClaim, number>>;
 
-/** The tiers of draft-ietf-rats-ar4si-10 section 2.3.2, the best first. */
+/** draft-ietf-rats-ar4si-10 section 2.3.2, the best first. */
 const TIERS = ["none", "affirming", "warning", "contraindicated"] as const;
 type Tier = (typeof TIERS)[number];
 
-/** Values of draft-ietf-rats-ar4si-10 section 2.3.4, and one of its range for warnings that no standard describes. */
-const NOT_ASKED = 0;
+/** draft-ietf-rats-ar4si-10 section 2.3.4, and one value of its range for warnings that no standard describes. */
+const NO_STATEMENT = 0;
 const AFFIRMED = 2;
 const BOOTED_AS_APPROVED = 3;
 const UNRECOGNIZED_CODE = 33;
@@ -57,7 +57,7 @@ const CONTRAINDICATED = 96;
 const NOT_RECOGNIZED = 97;
 const CRYPTOGRAPHY_FAILED = 99;
 
-/** What a check says of a claim where it fails, and where it warns; no warning value: then it takes nothing from it. */
+/** The value of a claim where a check fails, and where it warns; without the second, a warning changes nothing. */
 interface Speaks {
   readonly claim: TrustClaim;
   readonly fail: number;
@@ -68,7 +68,6 @@ const says = (claim: TrustClaim, fail: number, warn?: number): readonly Speaks[]
   { claim, fail, ...(warn !== undefined && { warn }) },
 ];
 
-/** Which of AR4SI's claims the checks of each group speak for. */
 const SPEAKS: Readonly<Record<ClaimGroup, readonly Speaks[]>> = {
   hardware: says("hardware", CRYPTOGRAPHY_FAILED),
   anchor: says("hardware", NOT_RECOGNIZED),
@@ -87,11 +86,11 @@ const SPEAKS: Readonly<Record<ClaimGroup, readonly Speaks[]>> = {
     { claim: "instance-identity", fail: NOT_RECOGNIZED, warn: OWN_WARNING },
   ],
   identity: says("instance-identity", NOT_RECOGNIZED),
-  // AR4SI has no claim for the age of evidence, and none for what an enclave signs.
+  // AR4SI has no claim for the age of evidence, or for what an enclave signs.
   status: [],
 };
 
-/** All that the hardware's word rests on: unless each of them passed, nothing affirms it. */
+/** `hardware` is affirmed only if all of these passed. */
 const HARDWARE_CHECKS: readonly CheckId[] = [
   "cose.structure",
   "cose.algorithm",
@@ -105,27 +104,29 @@ const HARDWARE_CHECKS: readonly CheckId[] = [
 ];
 
 export interface EarOptions {
-  /** Signs the result; without it, the token says `alg` `none`, and anybody can write such a one. */
+  /** Signs the result. Without it the token has `alg` `none`, and anybody can write one. */
   readonly key?: SigningJwk;
-  /** What became of the bundle that the evidence came in. */
+  /** The bundle that contained the evidence. */
   readonly bundle?: BundleFacts | null;
 }
 
 const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundle: true };
 
 /**
- * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for what is no report; for a key that
- * cannot sign, in a sentence that shows nothing of it; and where a key is to sign a report that no verification made
- * in this process: the signature is the verifier's word.
+ * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is no report; for an
+ * unfit key, without showing any of it; and for a key with a report that no verification made in this process, because
+ * the signature is the verifier's statement.
  */
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = copyPlain(ownOptions("options", options, EAR_OPTIONS));
   if (own.key !== undefined && !isMadeReport(report))
-    throw new TypeError("report: only the report of a verification is signed, as it was made; not one that was read");
+    throw new TypeError(
+      "report: only a report that a verification made in this process is signed, not one that was read",
+    );
   return earToken(report, own);
 }
 
-/** As {@link renderEar}, for who knows where the report is from. */
+/** {@link renderEar} for callers that know where the report is from. */
 export async function earToken(report: Report, options: EarOptions = {}): Promise<string> {
   const { key, bundle = null } = ownMembers(options, EAR_OPTIONS);
   const claims = claimsOf(report, bundle);
@@ -145,7 +146,6 @@ interface Appraisal {
   readonly ear_trustworthiness_vector: TrustVector;
   readonly ear_appraisal_policy_ids?: readonly string[];
   readonly eat_nonce?: string;
-  /** What the enclave says of itself, as it was verified. */
   readonly ear_attester_claims?: object;
   readonly ear_verifier_claims: object;
 }
@@ -158,8 +158,8 @@ interface EarClaims {
 
 function earClaims(report: Report, bundle: BundleFacts | null): EarClaims {
   const own = ownClaim(report, bundle);
-  const floor = floorOf(report, bundle);
-  const submods = attestersOf(report).map((label) => [label, appraisalOf(label, report, bundle, floor)] as const);
+  const best = bestStatusOf(report, bundle);
+  const submods = attestersOf(report).map((label) => [label, appraisalOf(label, report, bundle, best)] as const);
   const { name, version } = report.tool;
   return {
     eat_profile: PROFILE,
@@ -177,10 +177,7 @@ function secondsOf(time: string): number {
   return Math.floor(milliseconds / 1000);
 }
 
-/**
- * The boot proofs, one for each enclave; where there is none, whatever was judged in their place, since a result has to
- * be about something.
- */
+/** The boot proofs, one for each enclave; otherwise the other pieces, since a result has to be about something. */
 function attestersOf({ evidence }: Report): string[] {
   const subjects = evidence.map(({ subject }) => String(subject));
   const boots = subjects.filter((subject) => subject.startsWith("boot["));
@@ -188,19 +185,15 @@ function attestersOf({ evidence }: Report): string[] {
   return subjects.length > 0 ? subjects : ["evidence"];
 }
 
-/** No status is better: a verdict is about all pieces together, and what stands beside it weighs on each. */
-function floorOf(report: Report, bundle: BundleFacts | null): Tier {
+/** The upper bound of each status: verdict and BUTs concern all pieces together. */
+function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGood(report, []) || report.claims === null) return "contraindicated";
-  // Never better than the other result of the same report.
   const isPassed = whyNotPassed(report, bundle) === null;
   const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
   return isAffirmed ? "affirming" : "warning";
 }
 
-/**
- * But for the root: whoever names another one than AWS's in a policy of their own relies on it. That it is AWS hardware
- * is then not affirmed, and everything else is what it is.
- */
+/** Without the BUT of another root: a caller whose policy names one relies on it. `hardware` is not affirmed then. */
 function hasButs({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
@@ -210,20 +203,20 @@ function isOtherRoot({ id, status }: Check): boolean {
   return id === "chain.anchor" && status === "warn";
 }
 
-/** A warning of a check that this version does not know weighs as much as any. */
+/** A warning of an unknown check counts like any other. */
 function warnsOfUnknown({ checks }: Report): boolean {
   return checks.some(({ id, status }) => status === "warn" && !Object.hasOwn(CHECK_ROWS, id));
 }
 
-function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, floor: Tier): Appraisal {
+function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, best: Tier): Appraisal {
   const index = indexOf(label, report);
   const boot = index === null ? undefined : report.claims?.bootProofs[index];
   const checks = report.checks.filter((check) => checkedPiece(check) === label);
-  const vector = vectorOf(checks, boot, { floor, isPinned: meetsCallersPolicy(report, bundle) });
+  const vector = vectorOf(checks, boot, { best, isPinned: meetsCallersPolicy(report, bundle) });
   const policy = policyUri(report);
-  const nonce = index !== null && answersNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
+  const nonce = index !== null && carriesNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
   return {
-    ear_status: worst([floor, ...Object.values(vector).map(tierOf)]),
+    ear_status: worst([best, ...Object.values(vector).map(tierOf)]),
     ear_trustworthiness_vector: vector,
     ...(policy !== null && { ear_appraisal_policy_ids: [policy] }),
     ...(nonce !== null && { eat_nonce: nonce }),
@@ -232,26 +225,24 @@ function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, 
   };
 }
 
-/** Its place among the boot proofs; null of another piece. */
 function indexOf(label: string, { evidence }: Report): number | null {
   const boots = evidence.filter(({ subject }) => subject.startsWith("boot["));
   const index = boots.findIndex(({ subject }) => subject === label);
   return index < 0 ? null : index;
 }
 
-/** RFC 9711 section 4.1: 8 to 64 bytes; any other has no place here. */
+/** RFC 9711 section 4.1 allows 8 to 64 bytes. */
 function nonceText(hex: string): string | null {
   const bytes = fromHex(hex);
   return bytes !== null && bytes.length >= 8 && bytes.length <= 64 ? toBase64url(bytes) : null;
 }
 
 interface Circumstances {
-  readonly floor: Tier;
-  /** A policy of the caller's held. */
+  readonly best: Tier;
   readonly isPinned: boolean;
 }
 
-/** What each claim is worth: what speaks against it, else what was verified of it, else nothing. */
+/** The gravest value against a claim; otherwise what was verified of it. */
 function vectorOf(checks: readonly Check[], boot: BootProofClaims | undefined, how: Circumstances): TrustVector {
   const against = valuesAgainst(checks, boot);
   const value = (claim: TrustClaim): number => {
@@ -267,15 +258,15 @@ function valuesAgainst(
 ): { readonly claim: TrustClaim; readonly value: number }[] {
   return checks.flatMap((check) => {
     const rows = SPEAKS[known(CHECK_ROWS, check.id)?.claim ?? "status"];
-    const told = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
-    return told.flatMap(({ claim, fail, warn }) => {
+    const affected = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
+    return affected.flatMap(({ claim, fail, warn }) => {
       if (isBad(check)) return [{ claim, value: fail }];
       return check.status === "warn" && warn !== undefined ? [{ claim, value: warn }] : [];
     });
   });
 }
 
-/** Where the policy says what it leaves open, and there is no other reason, that; else all that it may concern. */
+/** Only the claims that the policy says it leaves open; all of them where `policy.scope` has other reasons too. */
 function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean {
   const open = boot?.open ?? [];
   if (open.length === 0 || boot?.scope.length !== open.length) return () => true;
@@ -285,14 +276,14 @@ function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean
     (claim === "configuration" && open.includes("application"));
 }
 
-/** Nothing speaks against it. Of rejected evidence nothing is affirmed, not even what passed. */
+/** Nothing is affirmed of rejected evidence, not even what passed. */
 function valueFor(
   claim: TrustClaim,
   checks: readonly Check[],
   boot: BootProofClaims | undefined,
-  { floor, isPinned }: Circumstances,
+  { best, isPinned }: Circumstances,
 ): number {
-  if (floor === "contraindicated" || boot === undefined) return NOT_ASKED;
+  if (best === "contraindicated" || boot === undefined) return NO_STATEMENT;
   const passed = (id: CheckId): boolean => statusOf(checks, id) === "pass";
   return WORTH[claim]({ boot, passed, matches: isPinned && boot.image.pinned && passed("policy.deployment") });
 }
@@ -300,36 +291,33 @@ function valueFor(
 interface Verified {
   readonly boot: BootProofClaims;
   readonly passed: (id: CheckId) => boolean;
-  /** It is a deployment of the caller's policy. */
   readonly matches: boolean;
 }
 
-const notAsked = (): number => NOT_ASKED;
+const noStatement = (): number => NO_STATEMENT;
 
-/** What each claim is worth where nothing speaks against it. */
 const WORTH: Readonly<Record<TrustClaim, (verified: Verified) => number>> = {
-  "instance-identity": ({ boot, passed, matches }) => (matches && namesOperator(boot, passed) ? AFFIRMED : NOT_ASKED),
-  configuration: ({ passed, matches }) => (matches && CONFIGURATION_PINS.some(passed) ? AFFIRMED : NOT_ASKED),
+  "instance-identity": ({ boot, passed, matches }) =>
+    matches && namesOperator(boot, passed) ? AFFIRMED : NO_STATEMENT,
+  configuration: ({ passed, matches }) => (matches && CONFIGURATION_PINS.some(passed) ? AFFIRMED : NO_STATEMENT),
   executables: ({ boot, matches }) => (matches && pinsCode(boot) ? BOOTED_AS_APPROVED : UNRECOGNIZED_CODE),
-  "file-system": notAsked,
-  hardware: ({ passed }) => (HARDWARE_CHECKS.every(passed) ? AFFIRMED : NOT_ASKED),
-  "runtime-opaque": notAsked,
-  "storage-opaque": notAsked,
-  "sourced-data": notAsked,
+  "file-system": noStatement,
+  hardware: ({ passed }) => (HARDWARE_CHECKS.every(passed) ? AFFIRMED : NO_STATEMENT),
+  "runtime-opaque": noStatement,
+  "storage-opaque": noStatement,
+  "sourced-data": noStatement,
 };
 
 function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefined {
   return checks.find((check) => check.id === id)?.status;
 }
 
-/** The pins that say who approves a configuration, or which one it is. */
 const CONFIGURATION_PINS: readonly CheckId[] = ["policy.manifest-set", "policy.manifest-hash"];
 const IDENTITY_PINS: readonly CheckId[] = [...CONFIGURATION_PINS, "policy.quorum-key", "policy.public-key"];
-/** The PCRs of an image; and those of whoever runs or signed it: role, instance, certificate. */
+/** Of the image; and of its role, instance and signing certificate. */
 const CODE_PCRS = [0, 1, 2];
 const OPERATOR_PCRS = [3, 4, 8];
 
-/** A manifest names the image and the application that were approved; a bare document has its PCRs alone. */
 function pinsCode(boot: BootProofClaims): boolean {
   const { manifest, pinnedPcrs } = boot.image;
   return isVouchedFor(boot) && (manifest !== null || CODE_PCRS.every((index) => pinnedPcrs.includes(index)));
@@ -340,7 +328,7 @@ function namesOperator({ image, open }: BootProofClaims, passed: (id: CheckId) =
   return isNamed && !open.includes("operator");
 }
 
-/** draft-ietf-rats-ar4si-10 section 2.3.3: the worst tier; in it a standard value before one of our own. */
+/** draft-ietf-rats-ar4si-10 section 2.3.3: the worst tier, and in it a standard value before our own. */
 function gravest(values: readonly number[]): number {
   const tier = worst(values.map(tierOf));
   const own = values.filter((value) => tierOf(value) === tier);
@@ -359,7 +347,7 @@ function worst(tiers: readonly Tier[]): Tier {
   return TIERS[Math.max(...tiers.map((tier) => TIERS.indexOf(tier)))]!;
 }
 
-/** By what the enclave is known again: its measurements, its key, its manifest. What app proofs say is not here. */
+/** What identifies the enclave, without the statements of app proofs. */
 function attesterClaims({ hardware, image }: BootProofClaims): object {
   const { moduleId, documentTime, pcrs, publicKey, userData } = hardware;
   const { manifest, commitment, restsOn, debug } = image;
@@ -406,7 +394,7 @@ async function signed(claims: EarClaims, jwk: SigningJwk): Promise<string> {
   return sign(printableJson(JSON.stringify(claims)), key, TYPE);
 }
 
-/** The key, once it has signed and its public half has checked that. Throws TypeError, which shows nothing of it. */
+/** Tries the key with its public half. Throws TypeError, without showing any of it. */
 export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
   const key = signingKeyOf(jwk);
   const { compactVerify, importJWK } = await import("jose");
@@ -414,7 +402,7 @@ export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
     .then(async (token) => compactVerify(token, await importJWK(key.publicJwk, key.alg)))
     .then(() => true)
     .catch(() => false);
-  if (!signs) throw new TypeError("the key that signs: its members do not belong together, or are damaged");
+  if (!signs) throw new TypeError("signing key: its members do not belong together, or are damaged");
   return key;
 }
 

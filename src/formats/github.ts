@@ -1,4 +1,3 @@
-/** A report as workflow commands of GitHub Actions: annotations where people look at a change. */
 import type { Check } from "../checks.js";
 import { type Notice, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -21,15 +20,13 @@ import {
 type Command = "error" | "warning" | "notice";
 
 /**
- * The report as workflow commands, with a line feed at its end (formats/README.md, "github"): one notice where it is
- * good; else an error for the verdict, one for each failed check, and the warnings. `notices`: what stands beside the
- * verdict of a bundle. Throws TypeError for what is no report.
+ * The report as workflow commands of GitHub Actions, with a line feed at its end (formats/README.md, "github").
+ * `notices`: what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
 }
 
-/** In place of a report: one error, with every problem in it. */
 export function renderGithubFailure(failure: CommandFailure): string {
   const [first = "", ...others] = failureLines(failure);
   return `${command("error", { title: "bootproof" }, [`${failure.headline}: ${first}`, ...others])}\n`;
@@ -39,7 +36,7 @@ function commandsOf(report: Report, notices: readonly Notice[]): string[] {
   const lines = [headline(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   if (isGood(report, notices)) return [command("notice", { title: "bootproof" }, lines)];
   const warned = report.checks.filter(({ status }) => status === "warn");
-  // GitHub shows ten errors of a step: the first one says how many there are.
+  // GitHub shows ten errors of a step: the first one has the counts.
   return [
     command("error", { title: "bootproof" }, lines),
     ...badChecks(report).map((check) => annotation("error", check, report)),
@@ -55,13 +52,12 @@ function annotation(name: Command, check: Check, report: Report): string {
   return command(name, { title: `bootproof ${check.id}`, ...place }, [text, ...reasonLines(check, "short")]);
 }
 
-/** `lines`: one message, of several lines for GitHub. */
 function command(name: Command, properties: Readonly<Record<string, string>>, lines: readonly string[]): string {
   const given = Object.entries(properties).map(([key, value]) => `${key}=${property(value)}`);
   return `::${name} ${given.join(",")}::${lines.map(data).join("%0A")}`;
 }
 
-/** What would end the command, or be read as an escape, does not get out: evidence gives no commands. */
+/** Evidence cannot end a command or begin another one. */
 function data(text: string): string {
   return printable(text).replaceAll("%", "%25");
 }

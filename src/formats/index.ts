@@ -1,4 +1,4 @@
-/** The formats that machines read, as functions: `bootproof/formats`. */
+/** The machine-readable formats as functions: `bootproof/formats`. */
 export { type BundleFacts, bundleNotices } from "../bundle/text.js";
 export type { Notice } from "../report/facts.js";
 export { type EarOptions, renderEar } from "./ear.js";

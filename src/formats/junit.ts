@@ -1,4 +1,3 @@
-/** A report as JUnit XML, for the test views of CI systems: a test case for the verdict, and one for each check. */
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { known } from "../report/check-lines.js";
 import { type Notice, butsOf, isGood } from "../report/facts.js";
@@ -24,8 +23,8 @@ const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 type Attributes = Readonly<Record<string, string | number>>;
 
 /**
- * The report as JUnit XML, with a line feed at its end (formats/README.md, "junit"). `notices`: what stands beside the
- * verdict of a bundle. Throws TypeError for what is no report.
+ * The report as JUnit XML for CI systems, with a line feed at its end (formats/README.md, "junit"). `notices`: what is
+ * shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
@@ -50,7 +49,7 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
   });
 }
 
-/** In place of a report: one test case, in error. A file without any would look as if there were nothing to test. */
+/** In place of a report: one test case in error. An empty file would look as if there were nothing to test. */
 export function renderJunitFailure(failure: CommandFailure): string {
   const counts = { tests: 1, failures: 0, errors: 1 };
   const type = `exit code ${failure.exitCode}`;
@@ -65,14 +64,13 @@ function isFailed({ status }: Check): boolean {
   return status === "fail";
 }
 
-/** In UTC, without a zone, which the schemas leave no room for. */
+/** UTC without a zone, which the schemas do not allow. */
 function timestampOf({ verifiedAt }: Report): string {
   return verifiedAt.replace(/(?:\.\d+)?Z$/, "");
 }
 
 /**
- * A viewer that counts failures shows a rejected report as good, where a piece is missing and no check failed: so the
- * verdict is a test case of its own.
+ * A test case of its own: a viewer that counts failures would show a rejected report without a failed check as good.
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
@@ -134,12 +132,10 @@ function properties(report: Report, notices: readonly Notice[]): string[] {
   return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));
 }
 
-/** An element with others in it. */
 function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
   return [`<${start(name, attributes)}>`, ...children.map((child) => `  ${child}`), `</${name}>`];
 }
 
-/** An element with lines of text in it, or with nothing. */
 function leaf(name: string, attributes: Attributes, text: readonly string[]): string {
   const inner = text.map(escaped).join("\n");
   return inner === "" ? `<${start(name, attributes)}/>` : `<${start(name, attributes)}>${inner}</${name}>`;
@@ -151,7 +147,7 @@ function start(name: string, attributes: Attributes): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** XML 1.0 has no place for most control characters, lone surrogates and U+FFFE, escaped or not: none is printable. */
+/** XML 1.0 allows no control characters, lone surrogates or U+FFFE, not even escaped. None of them is printable. */
 function escaped(text: string): string {
   return printable(text).replace(/[&<>"]/g, (char) => ENTITIES[char]!);
 }

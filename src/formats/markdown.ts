@@ -1,4 +1,3 @@
-/** A report as Markdown of GitHub's kind, for step summaries and comments. */
 import { toUtf8 } from "../bytes.js";
 import type { Check } from "../checks.js";
 import { type Notice, butsOf, countWords } from "../report/facts.js";
@@ -10,15 +9,15 @@ import { grouped, provenStatements } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import { badChecks, besideVerdict, detailOf, headline, openParts, reasonLines, whoOf } from "./parts.js";
 
-/** Bytes of each list: a step summary holds 1 MiB, and nothing of it is shown where it is longer. */
+/** Bytes of each list: GitHub shows nothing of a step summary above 1 MiB. */
 const MAX_FAILURES = 250_000;
 const MAX_STATEMENTS = 100_000;
 const MAX_DETAILS = 150_000;
 
 /**
- * The report as Markdown, with a line feed at its end (formats/README.md, "markdown"). Nothing that evidence chose
- * becomes a link, an image, a mention, a reference or HTML. `notices`: what stands beside the verdict of a bundle.
- * Throws TypeError for what is no report.
+ * The report as Markdown for GitHub's step summaries and comments, with a line feed at its end (formats/README.md,
+ * "markdown"). No text from evidence becomes a link, an image, a mention, a reference or HTML. `notices`: what is shown
+ * beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
@@ -49,7 +48,6 @@ function verdictPart(report: Report, notices: readonly Notice[]): string {
   ].join("\n\n");
 }
 
-/** Those that fail alike are told once. */
 function failuresPart(report: Report): string {
   const groups = grouped(badChecks(report), ({ id, detail, expected, actual }) =>
     JSON.stringify([id, detail, expected, actual]),
@@ -72,7 +70,6 @@ function listPart(heading: string, statements: readonly string[]): string {
   return `## ${plain(heading)}\n\n${list(statements.map(plain), MAX_STATEMENTS)}`;
 }
 
-/** As many of the items as so many bytes hold; the others are counted. */
 function list(items: readonly string[], most: number): string {
   const lines: string[] = [];
   let left = most;
@@ -105,17 +102,16 @@ function evidencePart({ evidence }: Report): string {
   return details(`Evidence: ${evidence.length === 1 ? "1 piece" : `${evidence.length} pieces`}`, items);
 }
 
-/** Folded: whoever wants to know opens it. `summary` is no evidence's. */
+/** A folded list. `summary` is never text from evidence. */
 function details(summary: string, items: readonly string[]): string {
   return `<details>\n<summary>${summary}</summary>\n\n${list(items, MAX_DETAILS)}\n\n</details>`;
 }
 
 /**
- * A word that means nothing to Markdown wherever it stands: letters, or a few digits, with punctuation around them.
- * Letters that could be a commit's are none.
+ * A word without meaning in Markdown anywhere: letters or a few digits, with punctuation around them. Not letters that
+ * could be the hash of a commit.
  */
 const PLAIN_WORD = /^["'(]*(?:(?![a-f]{7,}\b)[A-Za-z]+(?:['-][a-z]+)*[).,;:!?"']*|\d{1,4}[,;:]?)$/;
-/** What a word may have around it that stands as it is. */
 function around(word: string): { readonly before: string; readonly core: string; readonly after: string } {
   const [before] = /^["'(]*/.exec(word)!;
   let end = word.length;
@@ -125,12 +121,11 @@ function around(word: string): { readonly before: string; readonly core: string;
 }
 
 /**
- * A sentence. Every word that is more than letters stands as code, where GitHub makes no links, mentions or references:
- * escapes would not keep it from that, since it looks for those in the finished text.
+ * Every word that is more than letters becomes code: GitHub makes links, mentions and references of finished text, so
+ * escapes do not prevent them.
  */
 function plain(sentence: string): string {
   let text = "";
-  // Words in a row that are code, with nothing between them, are one span.
   let span: string[] = [];
   let lead = "";
   const add = (words: string): void => {
@@ -156,7 +151,6 @@ function plain(sentence: string): string {
   return text;
 }
 
-/** A code span: the fence is longer than any run of backticks inside. */
 function code(text: string): string {
   const shown = printable(text);
   const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map((run) => run.length));

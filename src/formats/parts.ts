@@ -1,6 +1,6 @@
 /**
- * What the formats for CI have in common: whether a report may be shown as good, and what is said of it in lines of
- * text. Whatever evidence chose is made printable here: no line has a line feed in it.
+ * What the formats for CI share: the text of a report in lines. Text from evidence is made printable here, so no line
+ * contains a line feed.
  */
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
@@ -14,32 +14,27 @@ import { originLines, verdictSentence } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;
-/** Lines of a compared value, where it is shown in short. */
 const MAX_LINES = 16;
 const WHOLE = pageOf({ detail: "verbose" });
 
-/** Why nothing was judged: what keeps a command from being carried out. */
+/** Why a command verified nothing. */
 export interface CommandFailure {
-  /** In one sentence. */
   readonly headline: string;
   readonly problems: readonly { readonly message: string; readonly file?: string }[];
-  /** What to do, a line each. */
   readonly advice: readonly string[];
   readonly exitCode: number;
 }
 
-/** Each problem with its file, and what to do, a line each. */
 export function failureLines({ problems, advice }: CommandFailure): string[] {
-  const told = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
-  return [...told, ...advice].flatMap((text) => text.split("\n"));
+  const described = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
+  return [...described, ...advice].flatMap((text) => text.split("\n"));
 }
 
-/** The failed checks, and those of a status that is none of ours. */
 export function badChecks({ checks }: Report): Check[] {
   return checks.filter(isBad);
 }
 
-/** The verdict in a sentence; before it, why the caller refuses the evidence all the same. */
+/** The verdict in a sentence, after the reason of the caller to refuse the evidence. */
 export function headline(report: Report, notices: readonly Notice[]): string {
   const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? [text] : []));
   return [...refused, headlineOf(report)].join(" ");
@@ -48,10 +43,9 @@ export function headline(report: Report, notices: readonly Notice[]): string {
 function headlineOf(report: Report): string {
   const sentence = verdictSentence(report);
   if (isGood(report, []) || !isGoodVerdict(report.verdict)) return sentence;
-  return `NOT GOOD: a check failed, and the report contradicts itself in saying this: ${sentence}`;
+  return `NOT GOOD: a check failed, so the verdict of this report is wrong: ${sentence}`;
 }
 
-/** What is said beside the verdict: what takes weight from it, notes, counts, and by what the report was made. */
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
   return [
     ...butsOf(report, notices).map((text) => `BUT ${text}`),
@@ -62,7 +56,6 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
   ].filter((line) => line !== "");
 }
 
-/** The notices that are no BUTs, an item after a dash. */
 export function notesOf(notices: readonly Notice[]): string[] {
   return notices.flatMap(({ kind, text }) => {
     if (kind === "but" || kind === "refused") return [];
@@ -70,7 +63,6 @@ export function notesOf(notices: readonly Notice[]): string[] {
   });
 }
 
-/** What is not proven, under its headings. */
 export function openParts(report: Report): { readonly heading: string; readonly statements: readonly string[] }[] {
   const words = unprovenWords(report).map(({ heading, statements }) => {
     return { heading: `Not proven: ${heading}`, statements };
@@ -78,12 +70,11 @@ export function openParts(report: Report): { readonly heading: string; readonly 
   return [...words, { heading: "Not proven", statements: unprovenStatements(report) }];
 }
 
-/** As {@link openParts}, a line for each heading and statement. */
+/** {@link openParts}, a line for each heading and statement. */
 export function openLines(report: Report): string[] {
   return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
 }
 
-/** The piece that a check is about: `boot[0]`, or `boot[0] = boot.json`. */
 export function whoOf({ subject, about = subject }: Check, report: Report): string {
   return labelOf(about, report);
 }
@@ -97,7 +88,7 @@ export function reasonLines(check: Check, values: "whole" | "short"): string[] {
   const { advice, stale } = check;
   return [
     ...comparedLines(check, values),
-    ...(stale === true ? ["stale: genuine, and older than the policy allows"] : []),
+    ...(stale === true ? ["stale: genuine, but older than the policy allows"] : []),
     ...(advice === undefined ? [] : [`-> ${printableStart(advice, MAX_TEXT)}`]),
   ];
 }
@@ -124,11 +115,10 @@ function lines(text: string | undefined): string[] {
 }
 
 /**
- * The file that a check is about, without its place in the file's list; null where no file is known. What was fetched
- * as an application's newest boot proof has the application's name, and is no file.
+ * The file that a check is about, without the index in that file; null where none is known. A boot proof that was
+ * fetched as the latest of an application has the application's name, not that of a file.
  */
 export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
-  // The app proofs of an activity are in its file.
   const piece =
     evidence.find((one) => one.subject === about) ??
     (about.startsWith("app") ? evidence.find((one) => one.subject === "activity") : undefined);

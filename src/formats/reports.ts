@@ -1,9 +1,6 @@
-/**
- * The output formats of reports: one row each, total over the names in `report/report.ts`. What is large is loaded when
- * it is asked for.
- */
+/** The output formats of reports, one row each, total over `REPORT_FORMATS`. Large ones are loaded on demand. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
-import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument, plainOptions } from "../inputs.js";
+import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import { type Notice, butsOf } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
@@ -12,30 +9,26 @@ import { renderSummary } from "../report/summary.js";
 import { renderReport } from "../report/text.js";
 import type { SigningJwk } from "./signing-key.js";
 
-/** A report, and what it is of. */
 export interface VerifiedSource {
   readonly report: Report;
-  /** What became of the bundle that the evidence came in; null where it came in none. */
+  /** The bundle that contained the evidence; null without one. */
   readonly bundle: BundleFacts | null;
-  /** As it was given. */
   readonly evidence: EvidenceInput;
-  /** As they were given; of a policy that is undefined, the bundle's own. */
+  /** An undefined policy stands for that of the bundle. */
   readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
-  /** The caller refuses what has a BUT. */
   readonly failsOnWarning?: boolean;
 }
 
-/** Why the caller refuses evidence whose verdict is good: its BUTs. Empty where it is not refused. */
+/** Why the caller refuses a good verdict: the BUTs. */
 export function refusalOf({ report, bundle, failsOnWarning = false }: VerifiedSource): readonly string[] {
   if (!failsOnWarning || report.verdict === "rejected") return [];
   return butsOf(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
 }
 
-const REFUSED = "REFUSED: a BUT is a failure here (--fail-on-warning).";
+const REFUSED = "REFUSED: with --fail-on-warning, a BUT is a failure.";
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;
-  /** Of `ear`: what signs it. */
   readonly earKey?: SigningJwk | undefined;
 }
 
@@ -51,8 +44,9 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   },
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
-    // The one is loaded from a file of its own, which knows no class of this one: what it gets is plain data.
-    const [{ renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+    // The page is a separate build, whose classes differ from ours: it gets plain data.
+    const [{ plainOptions }, { renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+      import("../plain-settings.js"),
       import("../page/page.js"),
       import("bootproof/page/script"),
     ]);
@@ -70,13 +64,12 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   vsa: async (judged) => {
     const { report, bundle, evidence } = judged;
     const { vsaStatement } = await import("./vsa.js");
-    // Taken apart here: what is loaded later may know classes of its own, in a bundle.
+    // Unpacked here: in the bundled command, a module loaded later may have classes of its own.
     const shown = { pieces: inputPieces(evidence), isDocument: isDocument(evidence) };
     return vsaStatement(report, shown, bundle, refusalOf(judged).length > 0 ? REFUSED : null);
   },
 };
 
-/** What is to be said beside the verdict, in whatever format. */
 function noticesOf(judged: VerifiedSource): readonly Notice[] {
   const { report, bundle } = judged;
   return [
@@ -85,13 +78,11 @@ function noticesOf(judged: VerifiedSource): readonly Notice[] {
   ];
 }
 
-/** The bundle's file, which each of its pieces names. */
 function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; readonly name: string } {
   const { bytes, name } = inputPieces(evidence)[0]!.piece;
   return { bundle: bytes!, name: name! };
 }
 
-/** What became of the bundle, and why the caller refuses the evidence, beside the report. */
 function withWhatStandsBeside(judged: VerifiedSource): Report {
   const { report, bundle } = judged;
   const refusedFor = refusalOf(judged);

@@ -1,4 +1,4 @@
-/** What both attestation results say in the tool's own words, and what they call things by. */
+/** What EAR and VSA share. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
@@ -7,25 +7,23 @@ import type { EvidencePiece, Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
 
-/** The tool as a package URL (ECMA-427): a name that nobody else has. */
+/** The tool as a package URL (ECMA-427), which is unique. */
 export const TOOL_URI = "pkg:npm/bootproof";
-/** The claim, and the field, of our own: a URI, so that it collides with nobody's (formats/README.md). */
+/** Our own claim in an EAR and member in a VSA: a URI, so that it collides with no other. */
 export const OWN_CLAIM = `${TOOL_URI}#report`;
 
-/** The report without what passed: what a reader needs who knows neither EAR nor VSA. */
+/** The report without what passed, for readers who know neither EAR nor VSA. */
 export interface OwnClaim {
   readonly verdict: string;
   readonly stale: boolean;
   readonly policy: string | null;
   readonly policyDigest: string | null;
-  /** Whose policy it was; left out where the evidence came in no bundle. */
   readonly policyFrom?: "caller" | "bundle";
   readonly verifiedAt: string;
   readonly validationTime: string | null;
   readonly evidence: readonly EvidencePiece[];
   readonly failed: readonly Check[];
   readonly warnings: readonly Check[];
-  /** What weighs so much that it stands beside the verdict. */
   readonly buts: readonly string[];
   readonly notes: readonly string[];
   readonly notProven: readonly string[];
@@ -53,45 +51,38 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
   };
 }
 
-/** The piece that a check is about. */
 export function checkedPiece({ subject, about = subject }: Check): string {
   return about;
 }
 
-/**
- * Every check passed, and a policy held that the caller chose: one that came with the evidence was chosen by whoever
- * made that.
- */
+/** Every check passed, under a policy that the caller chose: one that came with the evidence is its maker's. */
 export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: BundleFacts | null): boolean {
   return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";
 }
 
-/**
- * Why no artifact passed the policy, though nothing may be wrong with the evidence; null where it did.
- */
+/** Why no artifact passed the policy, even if the evidence is good; null where it did. */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
   if (bundle?.policyFrom === "bundle")
-    return "the policy came out of the bundle itself, and was chosen by whoever made that";
-  if (report.verdict === "authentic") return "no policy was given, and nothing passed one";
+    return "the policy came out of the bundle itself: the maker of the bundle chose it";
+  if (report.verdict === "authentic") return "no policy was given";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
-    return "debug mode was found and allowed, so that nothing about the code is proven";
+    return "debug mode was found and allowed: nothing about the code is proven";
   if (!meetsCallersPolicy(report, bundle)) return "the evidence was rejected";
   const { notApplied = [] } = report;
   return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;
 }
 
-/** The policy by its digest (RFC 6920); null where that is not known. */
+/** RFC 6920; null where the digest is not known. */
 export function policyUri({ policyDigest }: Report): string | null {
   return policyDigest === null ? null : digestUri(policyDigest);
 }
 
-/** A SHA-256 as a named information URI (RFC 6920 section 3); null of what is none. */
+/** RFC 6920 section 3; null where it is no SHA-256. */
 export function digestUri(hex: string): string | null {
   const bytes = fromHex(hex);
   return bytes?.length === 32 ? `ni:///sha-256;${toBase64url(bytes)}` : null;
 }
 
-/** RFC 4648 section 5, without padding. */
 export function toBase64url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

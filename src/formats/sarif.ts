@@ -1,7 +1,6 @@
-/** A report as SARIF 2.1.0, for code scanning: a rule for each check, a result for each failure and warning. */
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
-import { explainCheck, isCheckId } from "../report/explanations.js";
+import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
 import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -25,12 +24,11 @@ import {
 } from "./parts.js";
 
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/** The rule of what no check says: the verdict as a whole. */
 const VERDICT_RULE = "verdict";
 
 /**
- * The report as SARIF 2.1.0, with a line feed at its end (formats/README.md, "sarif"). `notices`: what stands beside
- * the verdict of a bundle. Throws TypeError for what is no report.
+ * The report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif"). `notices`:
+ * what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => jsonDocument(logOf(report, notices)));
@@ -38,13 +36,13 @@ export function renderSarif(report: Report, notices: readonly Notice[] = []): st
 
 function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const { tool, evidence } = report;
-  const told = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
-  const rules = rulesFor(told);
+  const findings = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
+  const rules = rulesFor(findings);
   const places = new Map(rules.map(({ id }, index) => [id, index]));
-  const results = [...verdictResults(report, notices), ...told.map((check) => checkResult(check, report))];
+  const results = [...verdictResults(report, notices), ...findings.map((check) => checkResult(check, report))];
   const run = {
     tool: { driver: { name: tool.name, version: tool.version, rules } },
-    // Of the tool, which did what it was asked for: a rejection is an answer.
+    // The tool itself succeeded, also where it rejected the evidence.
     invocations: [{ executionSuccessful: true }],
     artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathWithoutIndex(name || subject)))].map(artifactOf),
     columnKind: "utf16CodeUnits",
@@ -54,10 +52,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   return { $schema: SCHEMA, version: "2.1.0", runs: [run] } as unknown as JsonObject;
 }
 
-/**
- * In place of a report: the run failed, and why. It has no `results`: an empty list would say that nothing was found,
- * and code scanning would close every alert.
- */
+/** In place of a report: the run failed, and why. It has no `results`: an empty list would close every alert. */
 export function renderSarifFailure(failure: CommandFailure): string {
   const notifications = failure.problems.map(({ message, file }) => ({
     level: "error",
@@ -86,12 +81,11 @@ interface Message {
   readonly text: string;
 }
 
-/** One for each check of this version, one for the verdict, and one for each id that this version does not know. */
-function rulesFor(told: readonly Check[]): Rule[] {
-  const strange = new Set<string>(told.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
+function rulesFor(findings: readonly Check[]): Rule[] {
+  const strange = new Set<string>(findings.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
   return [
-    rule(VERDICT_RULE, "the evidence is what the policy pins, with nothing against it", [
-      ["What it proves", "What every check of the report proves, together."],
+    rule(VERDICT_RULE, "the evidence meets the policy, without BUTs", [
+      ["What it proves", "All that the checks of the report prove."],
       ["What to do", "Read the report's failures, its BUTs and what is not proven before you rely on a result."],
     ]),
     ...CHECK_IDS.map(ruleOf),
@@ -107,8 +101,8 @@ function ruleOf(id: CheckId): Rule {
   const { title, proves, fails, warns, advice, sources } = explainCheck(id);
   return rule(id, title, [
     ["What it proves", proves],
-    ["Why it fails, where nobody means harm", fails.genuine],
-    ["Why it fails, where somebody does", fails.hostile],
+    [HEADINGS.genuine, fails.genuine],
+    [HEADINGS.hostile, fails.hostile],
     ...(warns === null ? [] : [["When it only warns", warns] as const]),
     ["What to do", advice],
     ["Source", sources.join("; ")],
@@ -136,7 +130,7 @@ interface Result {
   readonly partialFingerprints: Readonly<Record<string, string>>;
 }
 
-/** Where no failed check says it, or something stands beside the verdict that no check says. */
+/** Needed where no failed check shows that the report is not good, or where a BUT belongs to no check. */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report, notices);
   const isTold = good ? butsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
@@ -161,26 +155,25 @@ function result(ruleId: string, level: Result["level"], lines: readonly string[]
   return { ruleId, level, message: { text: lines.map(literal).join("\n") }, ...place };
 }
 
-/** SARIF reads `[text](target)` as a link, and braces as places for arguments: evidence makes neither. */
+/** SARIF reads `[text](target)` as a link and braces as arguments: evidence makes neither. */
 function literal(text: string): string {
   return text.replaceAll("](", "] (").replace(/[{}]/g, "$&$&");
 }
 
-/** The file that stands for a report where a check has none: code scanning takes no result without a place. */
+/** For a check without a file: code scanning accepts no result without a place. */
 function firstFile({ evidence }: Report): string {
   return pathWithoutIndex(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
 }
 
 /**
- * The first line of a file: evidence has no others. `what`: the same in each run for the same finding, so that code
- * scanning keeps it apart from others of that file, and takes it for the one that it knows.
+ * The first line of the file. `what` is the same for the same finding in every run, so that code scanning recognizes
+ * it.
  */
 function placeOf(file: string, what: string): Place {
   const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: 1 } };
   return { locations: [{ physicalLocation }], partialFingerprints: { primaryLocationLineHash: `${digest(what)}:1` } };
 }
 
-/** A file, whatever number of pieces is in it. */
 function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]): object {
   const { sha256, name } = pieces[0]!;
   const subjects = pieces.map(({ subject }) => subject).join(", ");
@@ -191,7 +184,9 @@ function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]):
   };
 }
 
-/** A path as a reference: relative as it is, absolute as a file's URI. No name can be a reference to elsewhere. */
+/**
+ * A relative path as it is, an absolute one as a `file:` URI. Encoding keeps a name from becoming another reference.
+ */
 function uriOf(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");
   const encoded = parts.filter((part) => part !== "").map((part) => encodeURIComponent(printable(part)));
@@ -199,7 +194,6 @@ function uriOf(path: string): string {
   return (isAbsolute ? "file:///" : "") + encoded.join("/");
 }
 
-/** FNV-1a of 64 bits: short, and the same everywhere. */
 function digest(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of new TextEncoder().encode(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);

@@ -1,4 +1,4 @@
-/** Keys that sign attestation results: which are fit, by which algorithm. No key is ever shown in a message. */
+/** Keys that sign attestation results: which are fit, and by which algorithm. No message shows a key. */
 
 import { copyPlain } from "../decode/input.js";
 
@@ -10,7 +10,6 @@ export interface SigningJwk {
   readonly [member: string]: unknown;
 }
 
-/** How a key signs: what the header of the token says of it, and the members that make it, for signing and checking. */
 export interface SigningKey {
   readonly alg: string;
   readonly kid: string | null;
@@ -19,16 +18,15 @@ export interface SigningKey {
 }
 
 interface KeyKind {
-  /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first where the key names none. */
+  /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first is the default. */
   readonly algorithms: readonly [string, ...string[]];
   readonly publicMembers: readonly string[];
-  /** All that an import needs; `d` first. */
   readonly privateMembers: readonly string[];
 }
 
 const POINT = { publicMembers: ["kty", "crv", "x", "y"], privateMembers: ["d"] } as const;
 
-/** By `kty`, and `crv` where there is one. */
+/** By `kty`, with `crv` where there is one. */
 const KINDS: Readonly<Record<string, KeyKind>> = {
   "EC P-256": { algorithms: ["ES256"], ...POINT },
   "EC P-384": { algorithms: ["ES384"], ...POINT },
@@ -43,18 +41,15 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
 const WANTED = "P-256, P-384, P-521, Ed25519 or RSA wanted";
 const MIN_RSA_BITS = 2048;
 
-/**
- * How the key signs. Throws TypeError, in a sentence that shows nothing of it, for a key that cannot sign or that
- * should not.
- */
+/** Throws TypeError, without showing any of the key, for one that cannot or should not sign. */
 export function signingKeyOf(jwk: unknown): SigningKey {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk)) throw refused("a JSON Web Key wanted, an object");
-  // Without a prototype: what a key is for, it says itself.
+  // Without a prototype: only the key's own members count.
   const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
   const kind = kindOf(members);
   refuseOtherUse(members);
   const missing = [...kind.publicMembers, ...kind.privateMembers].filter((name) => !isText(members[name]));
-  if (missing.includes("d")) throw refused("a public key: the private key signs");
+  if (missing.includes("d")) throw refused("it is a public key; the private key signs");
   if (missing.length > 0) throw refused(`${missing.join(", ")} missing, or not text`);
   if (members["kty"] === "RSA") refuseWeakRsa(members);
   const [first] = kind.algorithms;
@@ -67,18 +62,18 @@ export function signingKeyOf(jwk: unknown): SigningKey {
 }
 
 function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
-  if (Array.isArray(keys)) throw refused("a set of keys: give the one that signs");
-  if (!isText(kty)) throw refused("no JSON Web Key: it has no kty (RFC 7517)");
-  if (kty === "oct") throw refused("a symmetric key: whoever checks the result by it could have made it");
+  if (Array.isArray(keys)) throw refused("it is a set of keys; give one key");
+  if (!isText(kty)) throw refused("it is no JSON Web Key: it has no kty (RFC 7517)");
+  if (kty === "oct") throw refused("it is a symmetric key: anyone who can check a result with it can forge one");
   const name = kty === "EC" || kty === "OKP" ? `${kty} ${isText(crv) ? crv : ""}` : kty;
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
   if (kind !== undefined) return kind;
   throw refused(
-    name.startsWith(kty) && isKnownCurve(crv) ? `of curve ${crv}: ${WANTED}` : `of another kind: ${WANTED}`,
+    name.startsWith(kty) && isKnownCurve(crv) ? `it is of curve ${crv}: ${WANTED}` : `it is of another kind: ${WANTED}`,
   );
 }
 
-/** Named in the message; what else stands there may be anything. */
+/** Safe to quote in a message; any other value may be secret. */
 function isKnownCurve(crv: unknown): crv is string {
   return isText(crv) && ["secp256k1", "X25519", "Ed448", "X448"].includes(crv);
 }
@@ -92,7 +87,6 @@ function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, un
 
 function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
   if (oth !== undefined) throw refused("RSA of more than two primes");
-  // Six bits a digit; leading zeros are no bits.
   const bits = 6 * String(n).replace(/^A+/, "").length;
   if (bits < MIN_RSA_BITS) throw refused(`RSA of fewer than ${MIN_RSA_BITS} bits`);
 }
@@ -100,7 +94,7 @@ function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
 function algorithmOf({ alg }: Readonly<Record<string, unknown>>, { algorithms }: KeyKind): string | undefined {
   if (alg === undefined) return undefined;
   const known = algorithms.find((name) => name === alg);
-  if (known === undefined) throw refused(`its "alg" is none of this kind of key: ${algorithms.join(", ")}`);
+  if (known === undefined) throw refused(`its "alg" does not fit this kind of key: ${algorithms.join(", ")} wanted`);
   return known;
 }
 
@@ -119,5 +113,5 @@ function isText(value: unknown): value is string {
 }
 
 function refused(why: string): TypeError {
-  return new TypeError(`the key that signs: ${why}`);
+  return new TypeError(`signing key: ${why}`);
 }

@@ -1,4 +1,4 @@
-/** The output formats of what looks at files and verifies nothing: one row each. */
+/** The output formats of commands that verify nothing, one row each. */
 import type { Difference } from "../diff/diff.js";
 import { renderDiff } from "../diff/text.js";
 import type { Inspection } from "../inspect/inspect.js";
@@ -12,7 +12,6 @@ interface Renderer {
   readonly difference: (difference: Difference, options: TextOptions) => string;
 }
 
-/** Each ends with a line feed. */
 export const RENDERERS: Readonly<Record<Format, Renderer>> = {
   text: { inspection: renderInspection, difference: renderDiff },
   json: { inspection: (inspection) => renderJson(inspection), difference: (difference) => renderJson(difference) },

@@ -19,53 +19,48 @@ import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, why
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
 
-/** Own levels: `SLSA_` is SLSA's. What has a BUT does not have the level of what has none. */
+/** Our own levels: the prefix `SLSA_` belongs to SLSA. */
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
 const VERIFIED_WITH_BUTS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
-/** In place of a policy's URI. */
 const NO_POLICY_URI = `${TOOL_URI}#no-policy`;
 const BUNDLE_POLICY_URI = `${TOOL_URI}#policy-of-the-bundle`;
 const POLICY_AS_VALUE_URI = `${TOOL_URI}#policy-without-digest`;
 
-/** The measurements of the image: Nitro's PCR0, 1 and 2. */
 const IMAGE_PCRS = [0, 1, 2];
 
-/** in-toto's ResourceDescriptor, as far as it is used here. */
 interface Subject {
   readonly name: string;
   readonly digest: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A piece of evidence, as far as it is shown. */
 interface ShownPiece {
   readonly subject: string;
   readonly piece: { readonly name: string | null; readonly value: unknown };
 }
 
-/** Evidence as it was given, its pieces in the order of the report. */
+/** The pieces are in the order of the report. */
 interface ShownEvidence {
   readonly pieces: readonly ShownPiece[];
-  /** The one piece is an attestation document without a boot proof around it. */
   readonly isDocument: boolean;
 }
 
 export interface VsaOptions {
-  /** What became of the bundle that the evidence came in. */
+  /** The bundle that contained the evidence. */
   readonly bundle?: BundleFacts | null;
 }
 
 /**
  * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
- * the evidence shows, whatever the verdict is. It is not signed. Throws TypeError for what is no report.
+ * the evidence shows, whatever the verdict. It is not signed. Throws TypeError for a value that is no report.
  */
 export async function renderVsa(report: Report, evidence: EvidenceInput, options: VsaOptions = {}): Promise<string> {
   const { bundle = null } = ownOptions("options", options, { bundle: true });
   return vsaStatement(report, { pieces: inputPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 
-/** As {@link renderVsa}, of pieces that were taken out of the evidence. `refusal`: why the caller refuses it. */
+/** {@link renderVsa} for unpacked evidence. `refusal`: why the caller refuses it. */
 export async function vsaStatement(
   report: Report,
   evidence: ShownEvidence,
@@ -112,19 +107,19 @@ function uriOfPolicy(report: Report): string {
   return policyUri(report) ?? (wasGiven || heldAgainst ? POLICY_AS_VALUE_URI : NO_POLICY_URI);
 }
 
-/** What the artifact was verified for: the deployments of the policy that matched; else whatever the policy is of. */
+/** The deployments of the policy that matched; otherwise the policy. */
 function resourceUri({ claims }: Report, policy: string): string {
   const matched = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
   const names = [...new Set(matched)].map((name) => encodeURIComponent(wellFormed(name)));
   return names.length === 0 ? policy : `${policy.split("#", 1)[0]!}#deployment=${names.join(",")}`;
 }
 
-/** Half a pair of surrogates has no UTF-8, and stops the encoding of a URI. */
+/** A lone surrogate cannot be encoded in a URI. */
 function wellFormed(name: string): string {
   return name.replace(/\p{Surrogate}/gu, "\u{fffd}");
 }
 
-/** All of the evidence or none: the specification takes a list that lacks some for a fault. */
+/** All of the evidence or none: the specification allows no incomplete list. */
 function inputAttestations({ evidence }: Report): object {
   const inputs = evidence.flatMap(({ sha256: digest }) => {
     const uri = digest === null ? null : digestUri(digest);
@@ -133,7 +128,7 @@ function inputAttestations({ evidence }: Report): object {
   return inputs.length === evidence.length && inputs.length > 0 ? { inputAttestations: inputs } : {};
 }
 
-/** What a boot proof shows; else the piece itself, by the digest of its bytes. Of other pieces nothing. */
+/** What a boot proof shows; otherwise the digest of the piece. Other pieces have no subjects. */
 function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Subject[] {
   if (!subject.startsWith("boot[")) return [];
   const { pcrs, manifest } = shownIn(piece.value, isDocument);
@@ -151,7 +146,7 @@ interface Shown {
   readonly manifest: Manifest | undefined;
 }
 
-/** What the evidence shows, read and not verified: what cannot be read is not there. */
+/** Read from the evidence, not verified. What cannot be read is absent. */
 function shownIn(value: unknown, isDocument: boolean): Shown {
   if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
   if (isDocument) return { pcrs: value instanceof Uint8Array ? pcrsOf(value) : undefined, manifest: undefined };
@@ -175,7 +170,7 @@ function pivotSubjects(manifest: Manifest | undefined): Subject[] {
   }));
 }
 
-/** Zeros are no measurement: every debug enclave of anybody has those, and a statement about one would fit all. */
+/** Zeros are left out: every debug enclave has them, so a statement about them would fit all. */
 function pcrSubjects(pcrs: AttestationDocument["pcrs"] | undefined): Subject[] {
   return IMAGE_PCRS.flatMap((index) => {
     const pcr = pcrs?.get(index);
@@ -188,7 +183,7 @@ function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
   return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
 }
 
-/** A statement is about something: about the other pieces, else about the report itself, as JSON. */
+/** Without boot proofs: the other pieces, or the report itself as JSON. */
 async function otherSubjects(report: Report): Promise<Subject[]> {
   const pieces = report.evidence.flatMap(({ subject }) =>
     pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),

@@ -1,14 +1,13 @@
-/** The file header and the section headers of an enclave image file (image/README.md, "The file"). */
+/** File header and section headers (image/README.md, "The file"). */
 import { equalBytes } from "../bytes.js";
 import type { FaultList } from "../errors.js";
 
 export const HEADER_LENGTH = 548;
 export const SECTION_HEADER_LENGTH = 12;
-/** The last field; it covers all other bytes. */
+/** The last field. It covers all other bytes. */
 export const CRC_OFFSET = 0x220;
 const MAX_SECTIONS = 32;
 const MIN_SECTIONS = 2;
-/** `.eif` */
 const MAGIC = Uint8Array.of(0x2e, 0x65, 0x69, 0x66);
 const VERSIONS = [2, 3, 4] as const;
 export type ImageVersion = (typeof VERSIONS)[number];
@@ -22,9 +21,8 @@ export function isImageStart(bytes: Uint8Array): boolean {
 }
 
 interface TableEntry {
-  /** Offset of the section's header. */
+  /** Of the section's header. */
   readonly offset: bigint;
-  /** Size of its data. */
   readonly size: bigint;
 }
 

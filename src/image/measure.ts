@@ -1,4 +1,4 @@
-/** The PCRs of an enclave, from its image file and its parent instance (image/README.md, "The PCRs"). */
+/** PCRs from an image file and its parent instance (image/README.md, "The PCRs"). */
 import { concatBytes, toUtf8 } from "../bytes.js";
 import type { Certificate } from "../decode/certificate.js";
 import { ownOptions } from "../decode/input.js";
@@ -19,14 +19,14 @@ export interface MeasureOptions {
   readonly sha384?: () => Hasher;
   /** Incremental SHA-256, for {@link measureBinary}. Default: that of @noble/hashes. */
   readonly sha256?: () => Hasher;
-  /** Called after each piece with the number of bytes so far. */
+  /** The bytes so far, after each piece. */
   readonly onProgress?: (bytes: number) => void;
 }
 
 const MEASURE_OPTIONS: Readonly<Record<keyof MeasureOptions, true>> = { sha384: true, sha256: true, onProgress: true };
 
 export interface ImageMeasurement {
-  /** By index: 0, 1, 2, and 8 if the image is signed. 48 bytes each. */
+  /** 0, 1, 2, and 8 if the image is signed. 48 bytes each. */
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;
@@ -37,22 +37,21 @@ export interface ImageMeasurement {
   readonly commandLine: string | null;
   /** Neither measured nor signed. Null if absent. */
   readonly metadata: JsonObject | null;
-  /** Null if the image is not signed. Otherwise verified over PCR0 with the certificate's key. */
+  /** Null if unsigned. Otherwise verified over PCR0. */
   readonly signature: ImageSignature | null;
 }
 
 export interface ImageSignature {
-  /** The signer's certificate. Issuer and validity are NOT checked: pin PCR8. */
+  /** Issuer and validity are NOT checked: pin PCR8. */
   readonly certificate: Certificate;
   readonly algorithm: SignatureAlgorithm;
 }
 
-/** The value of a PCR before it is extended. */
 const EMPTY_REGISTER = new Uint8Array(PCR_LENGTH);
 
 /**
- * Measures an enclave image file: reads the stream once and keeps no kernel or ramdisk in memory. Throws
- * {@link MalformedError} (`image`) with every fault found.
+ * Measures an image in one pass, without holding kernel or ramdisks in memory. Throws {@link MalformedError} (`image`)
+ * with every fault.
  *
  * @example
  * const { pcrs } = await measureImage(createReadStream("enclave.eif"));
@@ -82,7 +81,6 @@ export async function measureImage(stream: ByteStream, options: MeasureOptions =
   return { pcrs: { ...pcrs, 8: signer }, ...measured, signature: { certificate, algorithm } };
 }
 
-/** PCR0, PCR1 and PCR2. */
 class Registers {
   readonly #hashes: readonly [image: Hasher, bootstrap: Hasher, application: Hasher];
   #firstRamdisk: ImageSection | null = null;
@@ -112,13 +110,13 @@ function extended(digest: Uint8Array): Promise<Uint8Array> {
   return sha384(concatBytes(EMPTY_REGISTER, digest));
 }
 
-/** `arn:aws:iam::123456789012:role/path/Name`, of any partition (IAM's reference of ARNs and names). */
+/** `arn:aws:iam::123456789012:role/path/Name`, of any partition. */
 const ROLE_ARN = /^arn:aws(?:-[a-z]+)*:iam::[0-9]{12}:role\/(?:[\x21-\x2e\x30-\x7e]+\/){0,256}[\w+=,.@-]{1,64}$/;
 const MAX_ROLE_ARN = 640;
 
 /**
- * PCR3 of an enclave whose parent instance has this IAM role. Throws TypeError if the text is not the ARN of a role:
- * its hash would match no enclave.
+ * PCR3 for this IAM role of the parent instance. Throws TypeError for any other text, whose hash would match no
+ * enclave.
  */
 export async function measureRole(roleArn: string): Promise<Uint8Array> {
   if (typeof roleArn !== "string" || roleArn.length > MAX_ROLE_ARN || !ROLE_ARN.test(roleArn))
@@ -128,14 +126,14 @@ export async function measureRole(roleArn: string): Promise<Uint8Array> {
 
 const INSTANCE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
-/** PCR4 of an enclave on this instance. Throws TypeError if the text is not an instance id. */
+/** PCR4 for this instance. Throws TypeError for any other text. */
 export async function measureInstance(instanceId: string): Promise<Uint8Array> {
   if (typeof instanceId !== "string" || !INSTANCE_ID.test(instanceId))
     throw new TypeError("the id of an instance wanted, such as i-0123456789abcdef0");
   return sha384(concatBytes(EMPTY_REGISTER, toUtf8(instanceId)));
 }
 
-/** SHA-256 of a binary: `pivot.hash` in a manifest. */
+/** SHA-256, as in `pivot.hash` of a manifest. */
 export async function measureBinary(stream: ByteStream, options: MeasureOptions = {}): Promise<Uint8Array> {
   const { sha256: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
   const hash = (given ?? (await incrementalHash("SHA-256")))();

@@ -1,6 +1,6 @@
 /**
- * Reads an enclave image file once, from start to end, and reports every fault (image/README.md, "The file"). Memory
- * use is bounded, whatever sizes the file claims.
+ * Reads an image file in one pass and reports every fault (image/README.md, "The file"). Bounds its memory, whatever
+ * sizes the file claims.
  */
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { type JsonObject, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
@@ -23,20 +23,19 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 
 export interface ImageSection {
   readonly type: ImageSectionType;
-  /** Offset of the section's header. */
+  /** Of the section's header. */
   readonly offset: number;
-  /** Bytes of data. */
+  /** Of data. */
   readonly size: number;
 }
 
 interface ImageReading {
-  /** Null if the file is shorter than a header or is no image. */
+  /** Null if the file is too short or no image. */
   readonly header: ImageHeader | null;
-  /** In the order of the file. */
   readonly sections: readonly ImageSection[];
-  /** Bytes read; the file's size if there is no fault. */
+  /** Bytes read; without faults, the file's size. */
   readonly size: number;
-  /** Null if absent, not UTF-8 or longer than any kernel accepts. */
+  /** Null if absent, not UTF-8 or too long for a kernel. */
   readonly commandLine: string | null;
   /** Null if absent or invalid. */
   readonly metadata: JsonObject | null;
@@ -46,12 +45,12 @@ interface ImageReading {
 }
 
 interface ReadImageOptions {
-  /** Receives the data of each section: first an empty piece, then each piece, valid during the call only. */
+  /** Receives an empty piece, then the data in pieces, valid during the call only. */
   readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** The largest section of each type, in bytes, that is kept in memory; 0 keeps none. */
+/** The largest section, in bytes, kept in memory. */
 const KEPT: Readonly<Record<ImageSectionType, number>> = {
   kernel: 0,
   ramdisk: 0,
@@ -59,10 +58,10 @@ const KEPT: Readonly<Record<ImageSectionType, number>> = {
   signature: 32_768,
   metadata: 1_048_576,
 };
-/** A larger section is a fault. The vendor's format bounds the signature; this package bounds the metadata. */
+/** Larger sections are faults. The format bounds the signature, this package the metadata. */
 const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
 
-/** Reads the stream to its end, or to the first byte that belongs to no section. Never throws for its content. */
+/** Reads to the end, or to the first byte outside all sections. Never throws for content. */
 export async function readImage(stream: ByteStream, options: ReadImageOptions = {}): Promise<ImageReading> {
   return new ImageReader(stream, options).read();
 }
@@ -73,7 +72,6 @@ class ImageReader {
   readonly #faults = new FaultList();
   readonly #crc = new Crc32();
   readonly #sections: ImageSection[] = [];
-  /** In the file's order; undefined if unknown. */
   readonly #types: (ImageSectionType | undefined)[] = [];
   readonly #kept = new Map<ImageSectionType, Uint8Array | null>();
 
@@ -159,7 +157,7 @@ class ImageReader {
     return found.size === header.table[index]!.size && (await this.#pass(size, index, "section", () => {}));
   }
 
-  /** Moves to the section's offset in the table, which must be the end of the section before it. */
+  /** The offset must be the end of the section before. */
   async #goTo({ table }: ImageHeader, index: number): Promise<boolean> {
     const here = BigInt(this.#cursor.position);
     const { offset } = table[index]!;
@@ -173,7 +171,6 @@ class ImageReader {
     return false;
   }
 
-  /** Null if the section is larger than any file. */
   #sizeOf(
     { table }: ImageHeader,
     index: number,
@@ -182,7 +179,7 @@ class ImageReader {
     const row = table[index]!;
     if (row.size !== found.size)
       this.#fault(`sections[${index}].size`, `${found.size}, where the header's table has ${row.size}`);
-    // If the two sizes differ, use the one that leads to the next section of the table.
+    // If the sizes differ, the one that leads to the next section is used.
     const next = table[index + 1];
     const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
     const size = start + found.size !== next?.offset && start + row.size === next?.offset ? row.size : found.size;
@@ -202,7 +199,7 @@ class ImageReader {
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
     const isWhole = await this.#pass(size, index, type, (piece) => {
       this.#options.onData?.(section, piece);
-      // Not `slice`: a Buffer's `slice` does not copy.
+      // A Buffer's `slice` does not copy.
       if (isKept) pieces.push(new Uint8Array(piece));
     });
     if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);
@@ -221,7 +218,7 @@ class ImageReader {
     return false;
   }
 
-  /** Reports a missing section only if all sections were read. */
+  /** Missing sections are reported only if all were read. */
   #checkTypes({ version }: ImageHeader, isWhole: boolean): void {
     for (const type of ["kernel", "cmdline", "signature", "metadata"] as const) this.#checkOnce(type);
     const [kernel = 0] = this.#placesOf("kernel");

@@ -1,4 +1,4 @@
-/** The signature over PCR0 and its certificate (image/README.md, "The signature"). */
+/** The signature over PCR0 (image/README.md, "The signature"). */
 import { equalBytes, fromBase64, fromHex, toHex } from "../bytes.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
@@ -13,15 +13,14 @@ export type SignatureAlgorithm = "ES256" | "ES384" | "ES512";
 export interface SignatureReading {
   readonly certificate: Certificate | null;
   readonly algorithm: SignatureAlgorithm | null;
-  /** The signed value of PCR0. */
   readonly register: Uint8Array | null;
   readonly message: CoseSign1 | null;
-  /** Entries after the first, which is the only one used. */
+  /** Unused entries after the first. */
   readonly others: number;
   readonly faults: FaultList;
 }
 
-/** COSE algorithm numbers (RFC 9053 section 2.1). Signatures have 2·32, 2·48 and 2·66 bytes. */
+/** RFC 9053 section 2.1. Signatures have 2·32, 2·48 and 2·66 bytes. */
 const ALGORITHMS: ReadonlyMap<CborValue | undefined, SignatureAlgorithm> = new Map([
   [-7, "ES256"],
   [-35, "ES384"],
@@ -35,11 +34,10 @@ const CURVE_OF: Readonly<Record<SignatureAlgorithm, Curve | "P-521">> = {
 };
 const SIGNATURE_LENGTH: Readonly<Record<SignatureAlgorithm, number>> = { ES256: 64, ES384: 96, ES512: 132 };
 
-/** DER of SubjectPublicKeyInfo before the point, and the point's length (RFC 5480 section 2). */
+/** SubjectPublicKeyInfo in DER before the point, and the point's length (RFC 5480 section 2). */
 const P521_PREFIX = "30819b301006072a8648ce3d020106052b8104002303818600";
 const P521_POINT_LENGTH = 133;
 
-/** Decodes a signature section. Never throws for its content. */
 export function readSignature(section: Uint8Array): SignatureReading {
   const faults = new FaultList();
   const entries = attemptAt(faults, "signature", () => decodeCbor(section));
@@ -68,7 +66,7 @@ function members<N extends string>(value: CborValue, names: readonly N[]): Recor
   return Object.fromEntries(names.map((name) => [name, value.get(name)!])) as Record<N, CborValue>;
 }
 
-/** Bytes from an array of numbers, as the vendor's encoder writes them; undefined for anything else. */
+/** From an array of numbers, as the vendor's encoder writes bytes. */
 function bytesOf(value: CborValue): Uint8Array | undefined {
   const isByte = (item: CborValue): item is number => typeof item === "number" && item >= 0 && item <= 255;
   return Array.isArray(value) && value.every(isByte) ? Uint8Array.from(value) : undefined;
@@ -76,7 +74,7 @@ function bytesOf(value: CborValue): Uint8Array | undefined {
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/;
 
-/** Uses only the first certificate of the PEM text. */
+/** Uses the first certificate of the PEM. */
 function readCertificate(value: CborValue, faults: FaultList): Certificate | null {
   const path = "signature[0].signing_certificate";
   const fault = (message: string): null => (faults.push({ path, message }), null);
@@ -128,7 +126,7 @@ function readRegister(payload: Uint8Array, path: string, faults: FaultList): Uin
   return null;
 }
 
-/** Adds a fault if the certificate's key did not sign this PCR0. */
+/** Adds a fault unless the certificate's key signed this PCR0. */
 export async function verifySignature(reading: SignatureReading, pcr0: Uint8Array | null): Promise<void> {
   const { certificate, algorithm, register, message, faults } = reading;
   if (register !== null && pcr0 !== null && !equalBytes(register, pcr0))

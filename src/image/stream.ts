@@ -1,6 +1,6 @@
-/** Reads a stream once, in order, and buffers one piece at most. */
+/** Reads a stream once, with at most one piece buffered. */
 
-/** The bytes of a file in order, in pieces of any size, such as a Node read stream. */
+/** The bytes of a file in pieces of any size, such as a Node read stream. */
 export type ByteStream = AsyncIterable<Uint8Array>;
 
 export class StreamCursor {
@@ -20,7 +20,7 @@ export class StreamCursor {
     return this.#came - (this.#piece.length - this.#at);
   }
 
-  /** Passes up to `length` bytes to `use`, in pieces valid during the call only. Returns the number of bytes passed. */
+  /** Passes up to `length` bytes to `use`, in pieces valid during the call only. Returns their number. */
   async pass(length: number, use: (piece: Uint8Array) => void): Promise<number> {
     let passed = 0;
     while (passed < length && !(await this.atEnd())) {
@@ -32,7 +32,7 @@ export class StreamCursor {
     return passed;
   }
 
-  /** A copy of the next bytes; fewer if the stream ends first. For small lengths: it allocates `length` bytes. */
+  /** A copy of the next bytes, fewer at the end. Allocates `length` bytes. */
   async take(length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     let at = 0;

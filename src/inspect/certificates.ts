@@ -1,4 +1,4 @@
-/** Certificates as they describe themselves: in DER, in PEM, and in attestation documents. */
+/** Certificates in DER, in PEM and in attestation documents. */
 import { equalBytes, fromBase64, fromUtf8, toHex } from "../bytes.js";
 import {
   BASIC_CONSTRAINTS,
@@ -21,7 +21,7 @@ import {
   timeOf,
 } from "./described.js";
 
-/** Names of the extensions that certificates of Nitro enclaves have (RFC 5280 section 4.2.1). */
+/** RFC 5280 section 4.2.1. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   [BASIC_CONSTRAINTS]: "basicConstraints",
   [KEY_USAGE]: "keyUsage",
@@ -49,7 +49,7 @@ export async function describeCertificate(certificate: Certificate): Promise<Des
     publicKey: toHex(certificate.subjectPublicKeyInfo),
     extensions: describeExtensions(certificate),
     signatureAlgorithm: toHex(certificate.outerSignatureAlgorithm),
-    // RFC 5280 section 4.1.1.2 wants both to be the same.
+    // RFC 5280 section 4.1.1.2 requires both to be equal.
     innerSignatureAlgorithm: equalBytes(certificate.innerSignatureAlgorithm, certificate.outerSignatureAlgorithm)
       ? undefined
       : toHex(certificate.innerSignatureAlgorithm),
@@ -57,7 +57,7 @@ export async function describeCertificate(certificate: Certificate): Promise<Des
   };
 }
 
-/** The values in DER, by name or, where that is not known, identifier; with its place, where one is there twice. */
+/** Extension values in hex, by name or identifier. Duplicates also have their index. */
 function describeExtensions({ extensions }: Certificate): Described {
   const named = new Map<string, string>();
   for (const [index, { id, critical, value }] of extensions.entries()) {
@@ -71,11 +71,11 @@ export async function inspectDer(der: Uint8Array): Promise<Inspected> {
   return inspectedAs("certificate", "DER", [], await describeCertificate(decodeCertificate(der)));
 }
 
-/** More than any chain has: each costs a hash. */
+/** Limits the number of hashes. */
 const MAX_CERTIFICATES = 1000;
 /**
- * A block (RFC 7468 section 2), up to its last line or, where that is missing, to the end of the text: what follows the
- * first line of a private key is never taken for text around the blocks.
+ * A block (RFC 7468 section 2). Without a last line it extends to the end of the text, so that a truncated private key
+ * is not shown as text around the blocks.
  */
 const BLOCK = /-----BEGIN ([^\r\n-]*)-----([^]*?)(?:-----END \1-----|$)/g;
 const CERTIFICATE = "CERTIFICATE";
@@ -87,7 +87,7 @@ interface Block {
   readonly content: string;
 }
 
-/** One certificate, or several in the order of the file; and what else the file holds, secrets left out. */
+/** Certificates in the order of the file, and its other content without secrets. */
 export async function inspectPem(kind: "certificate" | "certificates", bytes: Uint8Array): Promise<Inspected> {
   const text = fromUtf8(bytes)!;
   const blocks = [...text.matchAll(BLOCK)].map(([, label, content]): Block => ({ label: label!, content: content! }));
@@ -121,7 +121,7 @@ function readBlock(content: string): ReadBlock {
   return { certificate: value, faults: faultList(faults), content };
 }
 
-/** Each certificate, and which of its neighbours name it as their issuer. Names only: no signature is looked at. */
+/** Each certificate with the neighbours whose issuer it names. No signature is verified. */
 async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObject[]> {
   const described: DescribedObject[] = [];
   for (const [index, { certificate, content }] of read.entries()) {
@@ -140,7 +140,7 @@ async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObjec
   return described;
 }
 
-/** Blocks that are no certificates, and the lines around all of them. */
+/** Blocks other than certificates, and the lines around all blocks. */
 function besideCertificates(text: string, blocks: readonly Block[]): DescribedObject {
   const others = blocks.filter(({ label }) => label !== CERTIFICATE);
   const lines = text

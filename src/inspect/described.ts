@@ -1,17 +1,17 @@
-/** What an inspection is made of: values as JSON has them, and the words that are ours among them. */
+/** Builds inspections. */
 import { toHex } from "../bytes.js";
 import type { JsonValue, ValueBudget } from "../decode/json.js";
 import { isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
 import type { EvidenceKind } from "./kind.js";
 
-/** A value as JSON has it, numbers as numbers; a member that is undefined is left out. */
+/** A JSON value. Undefined members are omitted. */
 export type Described = null | boolean | number | string | readonly Described[] | DescribedObject;
 export interface DescribedObject {
   readonly [name: string]: Described | undefined;
 }
 
-/** The part of an inspection that each kind makes. */
+/** The result for one kind. */
 export interface Inspected {
   readonly kind: EvidenceKind;
   readonly encoding: string;
@@ -19,17 +19,16 @@ export interface Inspected {
   readonly says: Described;
 }
 
-/** Names in parentheses are ours: what stands beneath them is what the file holds, or what we say of it. */
+/** Names in parentheses are added by this package. */
 export const UNKNOWN = "(unknown members)";
-/** Members that are known, as they stand in the file, for they are not what they have to be. */
+/** Known members with invalid values, unchanged. */
 export const UNREADABLE = "(could not be read)";
 export const BESIDE = "(beside it)";
 export const NOT_BELIEVED = "(not believed)";
 const LEFT_OUT = "(left out)";
 
-/** Faults of all pieces of a file. */
 const MAX_FAULTS = 1000;
-/** Places where something was left out; there are few, since all after the first is left out. */
+/** Limits `leftOut`. */
 const MAX_CUTS = 100;
 
 export function inspectedAs(
@@ -45,7 +44,7 @@ export function faultList(faults: readonly Fault[]): string[] {
   return faults.map((fault) => faultText([fault]));
 }
 
-/** The faults of a part, each with its place in the whole. */
+/** Prefixes the faults of a part with its place. */
 export function within(place: string, inspected: Pick<Inspected, "faults"> | undefined): string[] {
   return (inspected?.faults ?? []).map((fault) => `${place}: ${fault}`);
 }
@@ -55,7 +54,6 @@ export function fewFaults(faults: readonly string[]): string[] {
   return rest > 0 ? [...faults.slice(0, MAX_FAULTS), `and ${rest} more`] : [...faults];
 }
 
-/** A list of pieces of one kind, up to `most` of them. */
 export async function inspectEach<T>(
   items: readonly T[],
   most: number,
@@ -76,12 +74,11 @@ export function timeOf(time: Date): string {
   return time.toISOString();
 }
 
-/** The members of a value that is an object; none of any other. */
 export function membersOf(value: unknown): DescribedObject {
   return isJsonObject(value) ? (value as DescribedObject) : {};
 }
 
-/** The members as they are, to stand beside ours: one that is called as one of ours is put among the unknown ones. */
+/** A member with the name of one of ours moves to the unknown members. */
 export function besideOurs(ours: DescribedObject, members: DescribedObject): DescribedObject {
   const isTaken = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(ours, name);
   const entries = Object.entries(members);
@@ -90,21 +87,14 @@ export function besideOurs(ours: DescribedObject, members: DescribedObject): Des
   return taken.length === 0 ? rest : { ...rest, [UNKNOWN]: Object.fromEntries(taken) };
 }
 
-/**
- * Which parts of a JSON value its description tells: all of it; of an object these members; of a list this of each
- * item.
- */
+/** The parts of a JSON value that a description covers: all, some members of an object, or a part of each item. */
 export type DescribedParts = true | { readonly [name: string]: DescribedParts } | readonly [DescribedParts];
 
-/** The names, each told whole. */
 export function wholeMembers(...names: readonly string[]): Readonly<Record<string, true>> {
   return Object.fromEntries(names.map((name) => [name, true as const]));
 }
 
-/**
- * What of a value its description does not tell, as it is; undefined where that is nothing. What is null where there
- * could be more is told: there is none.
- */
+/** The parts that a description does not cover, or undefined. Null is always covered. */
 export function undescribed(value: unknown, told: DescribedParts): Described | undefined {
   if (told === true || value === null || value === undefined) return undefined;
   if (isItemTold(told)) {
@@ -124,13 +114,11 @@ function isItemTold(told: DescribedParts): told is readonly [DescribedParts] {
   return Array.isArray(told);
 }
 
-/** The members that are defined; undefined where none is. */
 function objectOf(entries: readonly (readonly [string, Described | undefined])[]): DescribedObject | undefined {
   const defined = entries.filter(([, value]) => value !== undefined);
   return defined.length === 0 ? undefined : Object.fromEntries(defined);
 }
 
-/** Of the members, by name, those that are there and were not read. */
 export function unreadMembers(
   object: DescribedObject,
   isRead: Readonly<Record<string, boolean>>,
@@ -142,7 +130,7 @@ export function unreadMembers(
   );
 }
 
-/** A value as far as the budget goes, and where how much of it is left out: lists and objects that are not whole. */
+/** Shortens lists and objects to the budget. */
 export function bounded(
   value: Described,
   budget: ValueBudget,
@@ -172,7 +160,7 @@ function boundedValue(value: Described, path: string, budget: ValueBudget, leftO
 
 const MAX_PATH = 256;
 
-/** The place of an entry; of one in a place that is long already, that place. */
+/** The parent's place beyond the maximal length. */
 function pathOf(path: string, name: string, isList: boolean): string {
   if (path.length + name.length > MAX_PATH) return path;
   if (isList) return `${path}[${name}]`;

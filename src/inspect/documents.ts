@@ -1,4 +1,4 @@
-/** Attestation documents: the COSE_Sign1, and the payload that it signs. */
+/** Attestation documents: the COSE_Sign1 and its payload. */
 import { toHex } from "../bytes.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
@@ -61,12 +61,12 @@ function describeCose(
   };
 }
 
-/** Of bytes that were decoded before: the reader of COSE keeps only whether it is empty. */
+/** Decodes the header again: the COSE reader keeps only whether it is empty. */
 function unprotectedOf(bytes: Uint8Array): CborValue {
   return (decodeCbor(bytes, { outermostTag: COSE_SIGN1_TAG }) as CborValue[])[1]!;
 }
 
-/** The keys of the format, each with the part of the reading that tells it. */
+/** The keys of the format, and the members of the reading that cover them. */
 const READ_BY: Readonly<Record<string, keyof AttestationDocument>> = {
   module_id: "moduleId",
   digest: "digest",
@@ -79,7 +79,7 @@ const READ_BY: Readonly<Record<string, keyof AttestationDocument>> = {
   nonce: "nonce",
 };
 
-/** What of the payload is not told yet: keys that the format does not name, and values that it does not allow. */
+/** Unknown keys, and values of known keys that could not be read. */
 function describeRest(payload: Uint8Array, read: PartOfDocument): DescribedObject {
   const map = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true })).value;
   if (!(map instanceof Map)) return { [UNREADABLE]: toHex(payload) };
@@ -98,12 +98,12 @@ function membersOfMap(map: ReadonlyMap<CborValue, CborValue>): Readonly<Record<s
   return Object.fromEntries([...map].map(([key, value]) => [keyText(key), describeCbor(value)]));
 }
 
-/** A text as it is, and any other key as JSON: `(1)` is the number, `1` the text. */
+/** `1` is a text key, `(1)` a number. */
 function keyText(key: CborValue): string {
   return typeof key === "string" ? key : `(${JSON.stringify(describeCbor(key))})`;
 }
 
-/** Byte strings in hex, and what JSON has no numbers for as text. */
+/** Byte strings in hex. Values without a JSON form as text. */
 function describeCbor(value: CborValue): Described {
   if (value instanceof Uint8Array) return toHex(value);
   if (typeof value === "bigint") return String(value);

@@ -1,4 +1,4 @@
-/** What the service answers: boot proofs, app proofs, activities. */
+/** Evidence from the service: boot proofs, app proofs, activities. */
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { type BootProof, DOCUMENT_MEMBER, readBootProof } from "../decode/boot-proof.js";
@@ -33,7 +33,7 @@ const BOOT_PROOF: DescribedParts = {
   ...wholeMembers("qosManifestEnvelopeB64", "qosManifestVersion", "deploymentLabel", "enclaveApp", "owner"),
   createdAt: wholeMembers("seconds", "nanos"),
 };
-/** As many as a bundle may have. */
+/** The limit of a bundle. */
 const MAX_BOOT_PROOFS = 256;
 
 export async function inspectBootProof(json: unknown): Promise<Inspected> {
@@ -67,7 +67,7 @@ export function inspectBootProofs(list: readonly unknown[]): ReturnType<typeof i
   return inspectEach(list, MAX_BOOT_PROOFS, inspectBootProof);
 }
 
-/** What no reader makes use of: inside a piece of evidence, and beside it in its wrapper. */
+/** Unknown members of a piece of evidence, and members beside it in its wrapper. */
 function rest(json: unknown, wrapper: string, told: DescribedParts): DescribedObject {
   const inside = unwrap(json, wrapper);
   return {
@@ -76,7 +76,7 @@ function rest(json: unknown, wrapper: string, told: DescribedParts): DescribedOb
   };
 }
 
-/** The members whose text is not what it has to be, and those of which nothing could be read. */
+/** Members whose text is invalid or could not be decoded. */
 function unreadOfBootProof(
   json: unknown,
   value: Reading<BootProof>["value"],
@@ -100,7 +100,7 @@ function unreadOfBootProof(
   });
 }
 
-/** The envelope; of its manifest only the hash, where the same manifest is described already. */
+/** Replaces the manifest by its hash if the same manifest is already shown. */
 function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
   const { manifest: enclosed, ...approvals } = (envelope ?? {}) as DescribedObject;
   const hash = (description: Described | undefined): Described | undefined =>
@@ -119,7 +119,7 @@ function createdAt(time: BootProof["createdAt"] | null | undefined): Described |
 
 const APP_PROOF: DescribedParts = wholeMembers("scheme", "publicKey", "proofPayload", "signature");
 
-/** One app proof, bare or in its wrapper. */
+/** Accepts an app proof, bare or in its wrapper. */
 export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX_PAYLOADS_VALUES }): Inspected {
   const proof = unwrap(json, "appProof");
   const { value, faults } = readAppProof(proof);
@@ -150,7 +150,7 @@ export function inspectAppProofs(proofs: readonly unknown[]): ReturnType<typeof 
   return inspectEach(proofs, MAX_APP_PROOFS, (proof) => inspectAppProof(proof, budget));
 }
 
-/** What activities have (client/README.md, "Activities"), in the order in which it is shown. */
+/** Members of activities (client/README.md, "Activities"), in the order shown. */
 const ACTIVITY_MEMBERS = [
   "id",
   "organizationId",
@@ -169,7 +169,7 @@ const ACTIVITY_MEMBERS = [
   "appProofs",
 ];
 
-/** As it stands in the file, but for its app proofs: what it repeats in `result.activity` may say something else. */
+/** Members unchanged, app proofs inspected. `result.activity` may contradict the rest, so it is shown too. */
 export async function inspectActivity(json: JsonValue): Promise<Inspected> {
   const { value, faults } = readActivity(json);
   const inside = unwrap(json, "activity");
@@ -204,7 +204,7 @@ async function describeActivity(activity: unknown): Promise<{ says: DescribedObj
   };
 }
 
-/** Of a result that holds the activity itself once more: it with the app proofs that stand there. */
+/** Inspects the app proofs of an activity repeated in the result. */
 async function describeRepetition(
   result: Described | undefined,
 ): Promise<{ says: DescribedObject; faults: readonly string[] } | undefined> {

@@ -1,4 +1,4 @@
-/** What people and programs make of evidence: bundles, reports, releases, requests, and the key files of the API. */
+/** Bundles, reports, releases, requests and API key files. */
 import { policyFromRelease } from "../appraise/pin.js";
 import { decodeBundle } from "../bundle/file.js";
 import { fromUtf8, toHex } from "../bytes.js";
@@ -29,7 +29,7 @@ import { inspectPolicy } from "./policy.js";
 
 type Part = Pick<Inspected, "faults" | "says">;
 
-/** The members of a bundle, each with what inspects it where it is what it has to be. */
+/** Inspectors return undefined for a value of the wrong type. */
 const BUNDLE_PARTS: Readonly<Record<string, ((value: JsonValue) => Part | Promise<Part> | undefined) | null>> = {
   bundle: null,
   now: null,
@@ -40,7 +40,6 @@ const BUNDLE_PARTS: Readonly<Record<string, ((value: JsonValue) => Part | Promis
   report: (value) => (isJsonObject(value) ? inspectReport(value) : undefined),
 };
 
-/** Each piece of evidence as it is shown alone. */
 export async function inspectBundle(json: JsonValue): Promise<Inspected> {
   const members = membersOf(json);
   const says: Record<string, Described | undefined> = {};
@@ -55,14 +54,13 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
   return { kind: "bundle", encoding: "JSON", faults: fewFaults(faults), says };
 }
 
-/** Its faults are among the bundle's own. */
+/** Its faults are already among those of the bundle. */
 async function inspectPackedPolicy(json: JsonValue): Promise<Part> {
   const { says } = await inspectPolicy(json);
   return { faults: [], says };
 }
 
-const SOMEBODYS_WORD =
-  "somebody's word: anybody can write a report that says this; verify the evidence that it is about";
+const SOMEBODYS_WORD = "an unverified claim: anybody can write a report that says this; verify its evidence";
 
 export function inspectReport(json: JsonValue): Inspected {
   const ours = { [NOT_BELIEVED]: SOMEBODYS_WORD };
@@ -77,22 +75,22 @@ export function inspectRequest(json: JsonValue): Inspected {
   return inspectedAs("request", "JSON", [], { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
-/** A compressed point: no private key is shown as a public one. */
+/** Never shows a private key as a public one. */
 const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LENGTH - 1)}}$`);
 
-/** The public key alone: of what else the file holds only the names, since any of it may be a secret. */
+/** Of the other members only the names are shown: any of them may be secret. */
 export function inspectApiKey(json: JsonValue): Inspected {
   const { publicKey, ...others } = membersOf(json);
   const isPublic = typeof publicKey === "string" && COMPRESSED_POINT.test(publicKey);
-  const secret = "this file is a secret: whoever reads it can sign requests with the key, so keep it from others";
+  const secret = "this file is secret: anyone who reads it can sign requests with the key";
   const says = {
-    publicKey: isPublic ? publicKey : "not shown: it is no public key",
+    publicKey: isPublic ? publicKey : "not shown: not a public key",
     "(not shown)": Object.keys(others),
   };
   return { kind: "API key", encoding: "JSON", faults: [secret], says };
 }
 
-/** The PCRs of an image; what is not of that form is shown as it is. */
+/** The PCRs of an image; the lines of a file of another form. */
 export function inspectPublishedPcrs(bytes: Uint8Array, encoding: string): Inspected {
   const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
   const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
@@ -100,11 +98,11 @@ export function inspectPublishedPcrs(bytes: Uint8Array, encoding: string): Inspe
   return inspectedAs("image PCRs", encoding, faults, value === undefined ? lines() : Object.fromEntries(pcrs));
 }
 
-/** Reads the text of a YAML file, every scalar as text. This package brings no YAML reader along. */
+/** Parses the text of a YAML file, with every scalar as text. */
 export type YamlReader = (text: string) => unknown;
 
 const MAX_APPLICATIONS = 1000;
-const NO_READER = "no reader of YAML was given: the lines are shown as they are";
+const NO_READER = "without a YAML reader, the lines are shown unchanged";
 
 export async function inspectRelease(
   bytes: Uint8Array,
@@ -120,7 +118,7 @@ export async function inspectRelease(
   return value === undefined ? inspectedAs("release", "YAML", faults, null) : releaseOf(value, "YAML");
 }
 
-/** Version and applications as they are; the faults are those that keep an application from being pinned. */
+/** Version and applications unchanged, with the faults that prevent pinning an application. */
 function releaseOf(json: JsonValue, encoding: string): Inspected {
   if (!isJsonObject(json)) return inspectedAs("release", encoding, [], { [UNREADABLE]: json as Described });
   const { version, ...applications } = json as DescribedObject;

@@ -1,4 +1,4 @@
-/** Enclave image files as they describe themselves: all but kernel and ramdisks, which are programs. */
+/** Enclave image files, without the data of kernel and ramdisks. */
 import { toHex } from "../bytes.js";
 import type { ImageHeader } from "../image/header.js";
 import { readImage } from "../image/reader.js";
@@ -7,7 +7,7 @@ import type { ByteStream } from "../image/stream.js";
 import { describeCertificate } from "./certificates.js";
 import { type Described, type DescribedObject, type Inspected, inspectedAs } from "./described.js";
 
-/** Reads the stream to its end, for the faults that are there. Measures nothing, and verifies no signature. */
+/** Reads the whole stream to find every fault. Computes no PCRs and verifies no signature. */
 export async function inspectImageStream(stream: ByteStream): Promise<Inspected> {
   const { header, size, sections, commandLine, metadata, signature: section, faults } = await readImage(stream);
   const signature = section && readSignature(section);
@@ -36,7 +36,7 @@ function describeHeader(header: ImageHeader): DescribedObject {
   };
 }
 
-/** A number where it is exact as one. */
+/** A number if it is exact, otherwise text. */
 function whole(value: bigint): number | string {
   return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : String(value);
 }
@@ -52,7 +52,6 @@ async function describeSignature(signature: SignatureReading): Promise<Described
   };
 }
 
-/** Bytes that are there as a stream of one piece. */
 export async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes);
 }

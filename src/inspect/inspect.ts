@@ -1,4 +1,4 @@
-/** Looking at a file without verifying any of it: what kind of thing it is, and what it says. */
+/** Inspects files without verifying them. */
 import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
@@ -38,34 +38,32 @@ import { inspectPolicy } from "./policy.js";
 export type { Described, DescribedObject, YamlReader };
 
 export interface Inspection {
-  /** Says so itself, and stands first wherever this is printed. */
+  /** The warning. Every output begins with it. */
   readonly "NOT VERIFIED": string;
   readonly kind: EvidenceKind;
-  /** How the bytes were written, such as `JSON` or `CBOR in base64`. */
+  /** Such as `JSON` or `CBOR in base64`. */
   readonly encoding: string;
-  /** What breaks the kind's format: the rest of it is shown all the same. */
+  /** Violations of the format. The rest is still shown. */
   readonly faults: readonly string[];
-  /** Where something was too much to be shown, and how much; empty where all of the file is there. */
+  /** The shortened places, with counts. */
   readonly leftOut: readonly string[];
-  /** Bytes in lower-case hex, times in RFC 3339. Names in parentheses are no names of the file. */
+  /** Bytes in lower-case hex, times in RFC 3339. Names in parentheses are not from the file. */
   readonly says: Described;
 }
 
 export interface InspectOptions {
-  /** Reads the YAML of a release; without it the lines of one are shown. What it throws is thrown on. */
+  /** Parses the YAML of a release. Default: its lines are shown. */
   readonly readYaml?: YamlReader;
 }
 
-/** Values of one inspection: more than evidence of honest size has. */
 const MAX_VALUES = 50_000;
 const NOT_VERIFIED =
-  "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it " +
+  "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` checks whether it " +
   "is true.";
 
 /**
- * Recognises a file by its content and tells what it says, WITHOUT VERIFYING anything. Null where it is of no kind that
- * is known: {@link describeUnrecognised} says what it looks like. Throws `MalformedError` (`json`) where it begins as
- * JSON and is not.
+ * Shows the kind and content of a file, WITHOUT VERIFYING it. Null for unknown kinds: see {@link describeUnrecognised}.
+ * Throws `MalformedError` (`json`) for invalid JSON.
  */
 export async function inspectUnverified(bytes: Uint8Array, options: InspectOptions = {}): Promise<Inspection | null> {
   options = ownOptions("options", options, { readYaml: true });
@@ -74,14 +72,14 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
   const { json: literal, kind, encoding } = recognised;
   const { value: json, faults: numbers } = literal === undefined ? NO_JSON : plainNumbers(literal);
   const { faults, says } = await INSPECTORS[kind]({ ...recognised, json: json! }, options);
-  // A manifest's numbers are its own reader's.
+  // These faults quote numbers, and an API key file is secret.
   const all = kind === "API key" ? faults : [...faults, ...faultList(numbers)];
   return inspectionOf({ kind, encoding, faults: all, says });
 }
 
 /**
- * {@link inspectUnverified} of the files of published releases, by their paths, WITHOUT VERIFYING any of them: an
- * inspection of kind `release`, with what each file says under its path.
+ * {@link inspectUnverified} for the files of published releases, by their paths, WITHOUT VERIFYING them: an inspection
+ * of kind `release`, with the content of each file under its path.
  */
 export async function inspectReleaseFiles(
   files: Iterable<readonly [path: string, bytes: Uint8Array]>,
@@ -100,11 +98,9 @@ export async function inspectReleaseFiles(
   });
 }
 
-/** A file that is none of its kind has that as its fault, and the others are shown. */
 async function inspectReleaseFile(bytes: Uint8Array): Promise<Part> {
   try {
-    const inspection = await inspectUnverified(bytes);
-    return inspection ?? { faults: ["not recognised"], says: null };
+    return (await inspectUnverified(bytes)) ?? { faults: ["not recognised"], says: null };
   } catch (error) {
     if (error instanceof MalformedError) return { faults: faultList(error.faults), says: null };
     throw error;
@@ -112,8 +108,8 @@ async function inspectReleaseFile(bytes: Uint8Array): Promise<Part> {
 }
 
 /**
- * {@link inspectUnverified} of an enclave image file that is too large to be held: header, sections, metadata, and the
- * certificate of its signature, WITHOUT VERIFYING any of it. A file of another kind has that as its fault.
+ * {@link inspectUnverified} for an enclave image too large for memory, WITHOUT VERIFYING it. A file of another kind has
+ * a fault.
  */
 export async function inspectImageUnverified(stream: ByteStream): Promise<Inspection> {
   return inspectionOf(await inspectImageStream(stream));
@@ -126,7 +122,6 @@ function inspectionOf({ kind, encoding, faults, says }: Inspected): Inspection {
 
 const NO_JSON = { value: undefined, faults: [] } as const;
 
-/** A file whose kind is known; `json` is there for the kinds that are JSON. */
 interface Known extends Omit<Recognised, "json"> {
   readonly json: JsonValue;
 }
@@ -134,7 +129,6 @@ interface Known extends Omit<Recognised, "json"> {
 type Part = Pick<Inspected, "faults" | "says">;
 type Inspector = (file: Known, options: InspectOptions) => Part | Promise<Part>;
 
-/** Total: a new kind has to say how it is shown. */
 const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "boot proof": ({ json }) => inspectBootProof(json),
   "boot proofs": ({ json }) =>
@@ -159,7 +153,6 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "enclave image": ({ bytes }) => inspectImageStream(onePiece(bytes)),
 };
 
-/** A list, bare or in its wrapper, whose other members are shown beside it. */
 async function inspectList(
   json: JsonValue,
   [wrapper, piece]: readonly [string, Piece],

@@ -1,4 +1,4 @@
-/** What kind of thing some bytes are, told by what is in them: never by a name, and without verifying anything. */
+/** Recognises the kind of a file by its content. */
 import { fromUtf8 } from "../bytes.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { decodeCertificate } from "../decode/certificate.js";
@@ -33,27 +33,26 @@ export type EvidenceKind =
   | "API key"
   | "enclave image";
 
-/** Bytes whose kind is known, as far as finding it out decoded them. */
 export interface Recognised {
   readonly kind: EvidenceKind;
-  /** How the bytes were written, such as `JSON` or `CBOR in base64`. */
+  /** Such as `JSON` or `CBOR in base64`. */
   readonly encoding: string;
-  /** Those that the file stands for: without the base64 or hex around them. */
+  /** Without the base64 or hex around them. */
   readonly bytes: Uint8Array;
-  /** Where they are JSON: its value, with numbers as they were written. */
+  /** The parsed JSON, with numbers as literals. */
   readonly json: JsonValue | undefined;
 }
 
 /**
- * The kind of these bytes, by their content alone; null where it is none that is known, or they begin as JSON and are
- * not. Never throws. What it answers says nothing about whether the evidence is good, or even whole.
+ * The kind of the content, which may still be invalid or incomplete. Null for unknown kinds and invalid JSON. Never
+ * throws.
  */
 export function kindOf(bytes: Uint8Array): EvidenceKind | null {
   if (!(bytes instanceof Uint8Array)) return null;
   return attempt(() => recognise(bytes)).value?.kind ?? null;
 }
 
-/** {@link kindOf} with what was decoded on the way. Throws `MalformedError` (`json`). */
+/** {@link kindOf} with what was decoded. Throws `MalformedError` (`json`). */
 export function recognise(file: Uint8Array): Recognised | null {
   const plain = recogniseContent(file);
   if (plain !== null) return plain;
@@ -63,7 +62,7 @@ export function recognise(file: Uint8Array): Recognised | null {
 }
 
 function recogniseContent(bytes: Uint8Array): Recognised | null {
-  // By its beginning alone: the whole may be hundreds of megabytes, of which the caller has a part.
+  // The caller may hold only the beginning of a large image.
   if (isImageStart(bytes)) return { kind: "enclave image", encoding: "EIF", bytes, json: undefined };
   if (beginsAsJson(bytes)) {
     const json = parseJson(bytes, { numbers: "literal" });
@@ -74,10 +73,9 @@ function recogniseContent(bytes: Uint8Array): Recognised | null {
   return kind && encoding ? { kind, encoding, bytes, json: undefined } : null;
 }
 
-/** Whether a file is JSON, if it is anything: then its faults are faults of JSON. */
 export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
-  // Borsh begins with a length of four bytes, some of them zero, whatever the first one looks like.
+  // Borsh begins with a length of four bytes, at least one of them zero.
   return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
 }
 
@@ -89,7 +87,7 @@ function hasOneOf(value: unknown, ...names: string[]): boolean {
   return names.some((name) => has(value, name));
 }
 
-/** A member that names a format of this package, of whatever version. */
+/** A format of this package, in any version. */
 function names(value: unknown, member: string, format: string): boolean {
   if (!isJsonObject(value) || !has(value, member)) return false;
   const name = value[member];
@@ -104,18 +102,17 @@ function isAppProof(value: unknown): boolean {
   return has(unwrap(value, "appProof"), "proofPayload");
 }
 
-/** Both spellings of an envelope's member. */
 const APPROVALS = ["manifestSetApprovals", "manifest_set_approvals"];
 
-/** A list of things of one kind, bare or in its wrapper. */
+/** Bare or in its wrapper. */
 function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boolean): boolean {
   const list = unwrap(value, wrapper);
   return Array.isArray(list) && list.length > 0 && list.every(isOne);
 }
 
 /**
- * The kinds that JSON has, the first that fits counts: a secret before all, so that it is never shown as something
- * else; then what names its format; then evidence, by the members that only it has; last what lacks its format's name.
+ * In order of precedence: secrets, so that they are never shown as another kind; files that name their format;
+ * evidence; files that omit the name of their format.
  */
 const JSON_KINDS: readonly (readonly [EvidenceKind, (json: JsonValue) => boolean])[] = [
   ["API key", (json) => has(json, "publicKey", "privateKey")],
@@ -141,7 +138,7 @@ function isReleasedApplication(value: JsonValue): boolean {
   return has(value, "appBinaryDigest");
 }
 
-/** The kind of a JSON file that was parsed: what {@link kindOf} says of its bytes. */
+/** {@link kindOf} for parsed JSON. */
 export function kindOfJson(json: JsonValue): EvidenceKind | null {
   return JSON_KINDS.find(([, fits]) => fits(json))?.[0] ?? null;
 }
@@ -157,14 +154,13 @@ function kindOfText(bytes: Uint8Array): KindAndEncoding | null {
   return [text.includes(PEM_START, first + 1) ? "certificates" : "certificate", "PEM"];
 }
 
-/** Of a text that may be a release: releases are a few kilobytes. */
+/** Releases have a few kilobytes. */
 const MAX_RELEASE_START = 65_536;
-/** A member of the outermost map: what a YAML text of this shape begins with. */
 const YAML_MEMBER = /^(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)/;
 const YAML_IGNORED = /^[ \t]*(?:#.*)?$|^(?:---|%YAML\b.*|%TAG\b.*)[ \t]*$/;
 const RELEASE_MEMBER = /^[ \t]+(?:appBinaryDigest|"appBinaryDigest"|'appBinaryDigest')[ \t]*:/;
 
-/** Whether a text is the YAML of a release, by its lines: whether it is whole is for a YAML parser to say. */
+/** Recognises the YAML of a release by its lines. The YAML parser validates it. */
 function isRelease(text: string): boolean {
   const lines = text.slice(0, MAX_RELEASE_START).split(/\r?\n/);
   const first = lines.find((line) => !YAML_IGNORED.test(line));
@@ -179,7 +175,7 @@ function kindOfBinary(bytes: Uint8Array): KindAndEncoding | null {
   return beginsAsCoseSign1(bytes) ? ["attestation document", "CBOR"] : null;
 }
 
-/** An array of four whose first item is the byte string of the protected header, tagged 18 or not. */
+/** An array of four whose first item is a byte string, tagged 18 or not. */
 function beginsAsCoseSign1(bytes: Uint8Array): boolean {
   const start = bytes[0] === 0xd2 ? 1 : 0;
   return bytes[start] === 0x84 && bytes[start + 1] === 0x44;

@@ -1,4 +1,4 @@
-/** Manifests and their envelopes, of any version. */
+/** Manifests and envelopes of every version. */
 import { toHex } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
@@ -69,7 +69,7 @@ export function inspectApproval(bytes: Uint8Array, encoding: string): Inspected 
   return inspectedAs("approval", encoding, faults, says);
 }
 
-/** The JSON of the bytes; undefined where they are borsh. */
+/** Undefined for borsh. */
 function jsonOf(bytes: Uint8Array): JsonValue | undefined {
   const json = attempt(() => parseJson(bytes, { numbers: "literal" })).value;
   return json === undefined ? undefined : plainNumbers(json).value;
@@ -80,14 +80,14 @@ function unreadJson(bytes: Uint8Array): DescribedObject | null {
   return json === undefined ? null : { [UNREADABLE]: json as Described };
 }
 
-/** Older versions ignore members that they do not know, in JSON: nothing of them is hashed. */
+/** Versions 0 to 2 ignore unknown members in JSON, and do not hash them. */
 function unknownIn(bytes: Uint8Array, told: DescribedParts): DescribedObject {
   return { [UNKNOWN]: undescribed(jsonOf(bytes), told) };
 }
 
 const SET: DescribedParts = { threshold: true, members: [wholeMembers("alias", "pubKey")] };
 
-/** What each version has beside the members of the model that are the same in several: total over the versions. */
+/** The members of each version beside those that several versions share. */
 const MORE_TOLD: Readonly<Record<ManifestVersion, Readonly<Record<string, DescribedParts>>>> = {
   v0: {},
   "v0-tail": { clientTimeoutMs: true, poolSize: true },
@@ -110,7 +110,7 @@ function toldOf(manifest: Manifest): DescribedParts {
   };
 }
 
-/** Of members that the version has. */
+/** The members that this version has. */
 function toldOfPivot(pivot: Pivot): DescribedParts {
   return {
     ...wholeMembers("hash", "restart", "args"),
@@ -151,7 +151,7 @@ async function describeEnclave({ enclave }: Manifest): Promise<DescribedObject> 
     pcr2: toHex(enclave.pcr2),
     pcr3: toHex(enclave.pcr3),
     awsRootCertificateSha256: rootHash,
-    // The hash of the AWS root says the whole of it.
+    // The hash identifies it.
     awsRootCertificate: isAwsRoot ? undefined : toHex(enclave.awsRootCertificate),
     qosCommit: enclave.qosCommit,
   };

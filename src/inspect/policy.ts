@@ -1,4 +1,4 @@
-/** Policies: what each deployment pins, and which of the three questions that answers. */
+/** Policies: the pins of each deployment, and which of the three questions they answer. */
 import { type DeploymentPins, parsePolicy } from "../appraise/policy.js";
 import { QUESTIONS, scopeOf } from "../appraise/questions.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -7,7 +7,6 @@ import { AWS_NITRO_ROOT_G1, certificatePem, parseTrustAnchor } from "../verify/t
 import { describeCertificate } from "./certificates.js";
 import { type Described, type DescribedObject, type Inspected, faultList, besideOurs } from "./described.js";
 
-/** As many as a policy may have. */
 const MAX_DEPLOYMENTS = 1000;
 const MAX_TRUST_ANCHORS = 100;
 
@@ -17,7 +16,7 @@ export async function inspectPolicy(json: JsonValue): Promise<Inspected> {
   return { kind: "policy", encoding: "JSON", faults, says };
 }
 
-/** Trust anchors that are files are told by their names: reading them is not looking at this file. */
+/** Anchor files are not read: only their names are shown. */
 const WITHOUT_FILES = { readFile: () => certificatePem(AWS_NITRO_ROOT_G1.certificate.der) };
 
 async function describePolicy(policy: JsonObject): Promise<DescribedObject> {
@@ -35,7 +34,7 @@ async function describePolicy(policy: JsonObject): Promise<DescribedObject> {
   };
 }
 
-/** The certificate of a PEM in its place. */
+/** Replaces the PEM by the described certificate. */
 async function describeAnchor(anchor: JsonValue): Promise<Described> {
   if (!isJsonObject(anchor) || typeof anchor["pem"] !== "string") return anchor as Described;
   const { pem, ...others } = anchor;
@@ -53,8 +52,8 @@ function describeDeployment(deployment: JsonValue): Described {
 }
 
 /**
- * The pins of a deployment that can be read alone, whatever is wrong with the rest of the policy; one that leaves a
- * question open and does not say so is read as if it did. Undefined where its pins cannot be read.
+ * The pins of a deployment, whatever the rest of the policy. A deployment without `open` is read as if all questions
+ * were open. Undefined for invalid pins.
  */
 function pinsOf(deployment: JsonObject): DeploymentPins | undefined {
   const said = (more: JsonObject): DeploymentPins | undefined =>

@@ -1,4 +1,4 @@
-/** An inspection for a person at a terminal. */
+/** Renders an inspection for a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
 import { printableJson } from "../decode/json.js";
 import { type Page, type Style, type TextOptions, padded, pageOf, wrapped } from "../report/layout.js";
@@ -10,20 +10,17 @@ const INDENT = "  ";
 /** Deeper values are shown as JSON. */
 const MAX_DEPTH = 8;
 const ZEROS = /^(?:00){16,}$/;
-/** Longer names do not push the values of the others to the right. */
+/** Longer names do not affect the alignment. */
 const MAX_KEY = 24;
 const NONE = "none";
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/;
 
-const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
+const WANTED = "inspection: the awaited result of inspectUnverified wanted";
 
-/** Room beside a name in which a value can be read: where there is less, it stands below the name. */
+/** With less room beside the name, the value moves to the next line. */
 const LEAST_ROOM = 32;
 
-/**
- * Begins with the words NOT VERIFIED; ends with a line feed; no value is shortened. Throws TypeError for what is no
- * inspection.
- */
+/** Begins with `NOT VERIFIED`, ends with a line feed, and shortens no value. Throws TypeError for any other object. */
 export function renderInspection(inspection: Inspection, options: TextOptions = {}): string {
   const page = pageOf(options);
   return renderWhole(inspection, WANTED, () => inspectionText(inspection, page));
@@ -38,7 +35,7 @@ function inspectionText(inspection: Inspection, page: Page): string {
     page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
     ...marked(inspection.faults, page, "red"),
     ...marked(
-      inspection.leftOut.map((place) => `left out, for it is too much: ${place}`),
+      inspection.leftOut.map((place) => `left out, because there is too much: ${place}`),
       page,
       "bold",
     ),
@@ -78,8 +75,8 @@ function valueLines(page: Page, { name, value, indent, depth }: Shown): string[]
 }
 
 /**
- * The value beside its name; below it where that leaves too little room, or where only there a word of it, such as a
- * hash, fits into a line.
+ * Puts the value beside its name, or below it where there is too little room or a long word, such as a hash, fits only
+ * there.
  */
 function leaf(page: Page, name: string, text: string): string[] {
   const indent = name.slice(0, name.length - name.trimStart().length);
@@ -92,7 +89,7 @@ function leaf(page: Page, name: string, text: string): string[] {
   return [...wrapped(page, indent, name.trim()), ...wrapped(page, indent + INDENT, text)];
 }
 
-/** The members that are there; the items of a list by their place; neighbours that are all zeros in one. */
+/** Defined members, list items by index, adjacent zero values merged. */
 function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
   if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
   const members = Object.entries(value as DescribedObject).filter(
@@ -122,7 +119,7 @@ function scalar(value: null | boolean | number | string): string {
   return isPlain(value) && value !== NONE ? value : quoted(value, Infinity);
 }
 
-/** Words of visible ASCII with one space between them: what needs no quotes. One pattern of words takes the stack. */
+/** Words of visible ASCII with single spaces. A single pattern for this would overflow the stack. */
 function isPlain(text: string): boolean {
   return PLAIN.test(text) && !text.startsWith(" ") && !text.endsWith(" ") && !text.includes("  ");
 }

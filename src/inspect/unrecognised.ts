@@ -1,4 +1,4 @@
-/** What a file looks like that is of no kind that is known: for the person who gave the wrong one. */
+/** Describes files of unknown kinds for an error message. */
 import { fromUtf8, isAllZero } from "../bytes.js";
 import { isServiceError } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
@@ -7,7 +7,7 @@ import { attempt, faultText, shownName } from "../errors.js";
 
 const UTF_16 = "UTF-16 text: save it as UTF-8, without a byte order mark";
 
-/** How files of other formats begin, a character a byte, and what they are. */
+/** First bytes of other formats, one character a byte. */
 const STARTS: readonly (readonly [start: string, what: string])[] = [
   ["\xff\xfe", UTF_16],
   ["\xfe\xff", UTF_16],
@@ -28,7 +28,7 @@ const STARTS: readonly (readonly [start: string, what: string])[] = [
 ];
 const LONGEST_START = 16;
 
-/** Patterns of text, the first that fits counts. Each looks at the beginning of a text only. */
+/** In order of precedence; applied to the beginning of a text. */
 const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/^\s*$/, "nothing but white space"],
   [/-----BEGIN [^\n-]*PRIVATE KEY-----/, "a private key in PEM, which is a secret: keep it from others"],
@@ -40,13 +40,13 @@ const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
     /^(?:[ \t]*\r?\n|#.*\n|---[ \t]*\r?\n)*(?:[\w.-]+|"[^"\n]*"):(?:[ \t]|\r?\n|$)/,
     "YAML, and no release: evidence and policies are JSON",
   ],
-  [/^HTTP\/\d/, "an HTTP answer with its headers: give its body alone"],
+  [/^HTTP\/\d/, "an HTTP response with headers: use its body alone"],
 ];
 const MAX_TEXT_START = 4096;
 
 /**
- * What a file looks like that {@link kindOf} does not know, in words for a message, such as `an HTML page: …`. Never
- * throws, and quotes of the file no more than a few names of JSON members, which are not made printable here.
+ * Describes a file that {@link kindOf} does not recognise, such as `an HTML page: …`. Never throws. May quote a few
+ * names of JSON members, which are not escaped.
  */
 export function describeUnrecognised(bytes: Uint8Array): string {
   if (bytes.length === 0) return "empty";
@@ -60,7 +60,7 @@ export function describeUnrecognised(bytes: Uint8Array): string {
 
 function describeBinary(bytes: Uint8Array): string {
   if (isAllZero(bytes)) return `${bytes.length} zero bytes`;
-  // Of ASCII in UTF-16 every other byte is zero.
+  // ASCII in UTF-16 has a zero in every other byte.
   const isWide = [0, 1].some((odd) => isAllZero(bytes.subarray(0, LONGEST_START).filter((_, at) => at % 2 === odd)));
   if (isWide && bytes.length % 2 === 0) return UTF_16;
   if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), and no certificate";
@@ -70,7 +70,7 @@ function describeBinary(bytes: Uint8Array): string {
 const MAX_NAMES = 8;
 export const SERVICE_ERROR = "an error that a service returned, and no evidence: fetch it again";
 
-/** Null where the text is no JSON, and does not begin like it. */
+/** Null if the text does not begin as JSON. */
 function describeJson(text: string): string | null {
   const first = /^\s*([[{"])/.exec(text.slice(0, MAX_TEXT_START))?.[1];
   if (first === undefined) return null;
@@ -85,7 +85,7 @@ function describeValue(value: JsonValue): string {
     return `a JSON list of ${value.length}, ${kinds}; the first is ${jsonKind(value[0])}`;
   }
   if (!isJsonObject(value)) return `JSON that is ${jsonKind(value)} alone: an object is wanted`;
-  if (Object.hasOwn(value, "NOT VERIFIED")) return "what bootproof inspect wrote: give it the evidence itself";
+  if (Object.hasOwn(value, "NOT VERIFIED")) return "the output of bootproof inspect: use the evidence itself";
   if (isServiceError(value)) return SERVICE_ERROR;
   const names = Object.keys(value);
   if (names.length === 0) return "an empty JSON object";

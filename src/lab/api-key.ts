@@ -3,7 +3,6 @@ import { createPrivateKey, sign } from "node:crypto";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { generateKeyPair, privateScalar, publicPoint } from "./keys.js";
 
-/** The content of an API key file. */
 export interface ApiKeyPair {
   /** Compressed P-256 point, 33 bytes, in hex. */
   readonly publicKey: string;
@@ -16,17 +15,17 @@ export function generateApiKey(): ApiKeyPair {
   return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: toHex(privateScalar(pair)) };
 }
 
-/** Compresses an uncompressed point (SEC1 section 2.3.3). */
+/** SEC1 section 2.3.3. */
 export function compressedPoint(point: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(2 + (point[64]! & 1)), point.subarray(1, 33));
 }
 
-/** PKCS#8 around an ECPrivateKey of P-256 without public key (RFC 5915 section 3), up to the private key. */
+/** An ECPrivateKey of P-256 without public key (RFC 5915 section 3) in PKCS#8, up to the private key. */
 const PKCS8_P256 = fromHex(
   "304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""),
 )!;
 
-/** The X-Stamp value of a body (client/README.md, "Stamps"), for tests and scripts without a client. */
+/** The X-Stamp header of a body (client/README.md, "Stamps"), for tests and scripts without a client. */
 export function stampWithApiKey(key: ApiKeyPair, body: string | Uint8Array): string {
   const bytes = typeof body === "string" ? toUtf8(body) : body;
   const privateKey = createPrivateKey({

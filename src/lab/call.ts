@@ -7,16 +7,15 @@ import type { Transaction } from "./state.js";
 export interface Call<Parameters> {
   readonly tx: Transaction;
   readonly organization: Organization;
-  /** The user who submitted it. */
   readonly actor: UserRecord;
   readonly parameters: Parameters;
   readonly now: Date;
 }
 
 export interface Outcome {
-  /** Members that the service adds to the intent, such as defaults. */
+  /** Added by the service, such as defaults. */
   readonly intent?: JsonObject;
   readonly result: JsonObject;
-  /** The addresses to prove, if app proofs were requested. */
+  /** To prove, if app proofs were requested. */
   readonly addresses?: readonly AddressFacts[];
 }

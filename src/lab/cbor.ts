@@ -1,7 +1,7 @@
-/** A CBOR encoder (RFC 8949): shortest form and definite lengths, except for items that are passed encoded. */
+/** A CBOR encoder (RFC 8949) in shortest form with definite lengths. */
 import { concatBytes, toUtf8 } from "../bytes.js";
 
-/** An encoded item that is copied to the output. */
+/** An encoded item. */
 export class RawCbor {
   readonly bytes: Uint8Array;
 
@@ -56,7 +56,6 @@ function integer(value: bigint): Uint8Array {
   return value < 0n ? cborHead(CBOR_MAJOR.negative, -1n - value) : cborHead(CBOR_MAJOR.unsigned, value);
 }
 
-/** For items with a length: major type, count for the head, and the bytes after the head. */
 function parts(item: CborItem): [major: number, count: number, content: Uint8Array] {
   if (item instanceof Uint8Array) return [CBOR_MAJOR.bytes, item.length, item];
   if (typeof item === "string") return [CBOR_MAJOR.text, toUtf8(item).length, toUtf8(item)];

@@ -38,7 +38,7 @@ export function derBitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return der(0x03, Uint8Array.of(unusedBits), bytes);
 }
 
-/** A named bit list of fewer than eight names, without trailing zeros. `bits`: the numbers of the set bits. */
+/** A list of fewer than eight bits without trailing zeros. `bits`: the set bits. */
 export function derNamedBits(...bits: number[]): Uint8Array {
   if (bits.length === 0) return derBitString(new Uint8Array());
   const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0);

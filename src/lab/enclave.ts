@@ -1,6 +1,6 @@
 /**
- * A software Nitro enclave that runs QuorumOS: it has PCRs and ephemeral keys, and makes attestation documents and app
- * proofs. Each step can be altered. Later steps use the altered value, so that exactly one thing is wrong.
+ * A software Nitro enclave that runs QuorumOS. Tests can alter each step. Later steps use the altered value, so that
+ * exactly one thing is wrong.
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
@@ -22,7 +22,6 @@ import {
   sha384,
 } from "./qos.js";
 
-/** Returns the replacement of a value. */
 export type Alter<T> = (value: T) => T;
 
 export function altered<T>(value: T, alter: Alter<T> | undefined): T {
@@ -30,12 +29,11 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
 }
 
 /**
- * Selects the document: `legacy` enclaves attest only PCR0..15. Newer ones lock all 32, and commit to their setup key
- * in PCR16 and to their live key in PCR17 before they attest either (verify/README.md, "Commitments").
+ * `legacy` enclaves attest only PCR0..15. Newer ones lock all 32, and commit to their setup key in PCR16 and their live
+ * key in PCR17 (verify/README.md, "Commitments").
  */
 export type Generation = "legacy" | "setup" | "live";
 
-/** PCRs of the commitments of newer enclaves: to each phase's key, and to the manifest alone. */
 const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
 const MANIFEST_COMMITMENT_PCR = 18;
 
@@ -47,7 +45,6 @@ export interface Measurements {
   readonly pcr4: Uint8Array;
 }
 
-/** PCRs of an imaginary image and instance. */
 export function labMeasurements(image = "signer"): Measurements {
   return {
     pcr0: sha384(toUtf8(`lab image ${image}`)),
@@ -58,16 +55,16 @@ export function labMeasurements(image = "signer"): Measurements {
   };
 }
 
-/** Alterations of an attestation document, in the order in which they apply. */
+/** In the order in which they apply. */
 export interface DocumentAlterations {
   readonly pcrs?: Alter<Map<number, Uint8Array>>;
-  /** Root first, leaf last. */
+  /** Root first. */
   readonly certificates?: Alter<CertificateSpec[]>;
-  /** All certificates except the leaf. */
+  /** Without the leaf. */
   readonly cabundle?: Alter<Uint8Array[]>;
-  /** Encodes the document's outermost map with indefinite length. */
+  /** Of the outermost map. */
   readonly indefinite?: boolean;
-  /** Returns the document's map, or a replacement of any type. */
+  /** Returns the payload's map or a replacement. */
   readonly fields?: (fields: Map<CborItem, CborItem>) => CborItem;
   readonly payload?: Alter<Uint8Array>;
   readonly protectedHeader?: Alter<Uint8Array>;
@@ -75,7 +72,7 @@ export interface DocumentAlterations {
   /** Signs instead of the leaf's key. */
   readonly signer?: KeyPair;
   readonly signature?: Alter<Uint8Array>;
-  /** Returns the COSE_Sign1 array's four items, or a replacement of any type. */
+  /** Returns the COSE_Sign1's items or a replacement. */
   readonly items?: (items: readonly CborItem[]) => CborItem;
   readonly cose?: Alter<Uint8Array>;
 }
@@ -85,7 +82,7 @@ interface EnclaveDocument {
   readonly rootCertificate: Uint8Array;
 }
 
-/** Alterations of an app proof, in the order in which they apply. */
+/** In the order in which they apply. */
 export interface AppProofAlterations {
   readonly payload?: Alter<JsonObject>;
   readonly text?: Alter<string>;
@@ -100,11 +97,11 @@ interface EnclaveOptions {
   readonly generation: Generation;
   readonly measurements: Measurements;
   readonly manifestHash: Uint8Array;
-  /** The attested key, of the phase that `generation` names. Default: a new key. */
+  /** The attested key. Default: a new key. */
   readonly ephemeralKey?: QosKeyPair;
-  /** The other phase's key, for its commitment. Default: a new key. */
+  /** The key of the other phase. Default: a new key. */
   readonly otherKey?: QosKeyPair | undefined;
-  /** Whether PCR18 commits to the manifest alone. Default: false, and PCR18 is zeros. */
+  /** Commits to the manifest in PCR18. Default: false, PCR18 is zeros. */
   readonly manifestCommitment?: boolean | undefined;
 }
 
@@ -119,7 +116,6 @@ export class SoftwareEnclave {
     this.#otherKey = options.otherKey;
   }
 
-  /** Makes an attestation document of the manifest and the ephemeral key, with the verifier's nonce if there is one. */
   attest(at: Date, alter: DocumentAlterations = {}, nonce: Uint8Array | null = null): EnclaveDocument {
     const { pki, manifestHash } = this.#options;
     const specs = altered(pki.chainSpecs(at), alter.certificates);
@@ -167,7 +163,7 @@ export class SoftwareEnclave {
   #commit(generation: "setup" | "live", pcrs: Map<number, Uint8Array>): void {
     const { manifestHash, manifestCommitment = false } = this.#options;
     const other = generation === "live" ? "setup" : "live";
-    // Made when first needed: most test enclaves never attest.
+    // Made on demand: most test enclaves never attest.
     this.#otherKey ??= generateQosKeyPair();
     pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, this.ephemeralKey.publicKey));
     pcrs.set(COMMITMENT_PCR[other], commitmentPcr(other, manifestHash, this.#otherKey.publicKey));
@@ -186,7 +182,6 @@ function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlte
 
 export const LAB_LABELS: BootProofLabels = { deploymentLabel: "lab.1", enclaveApp: "signer", owner: "lab" };
 
-/** A boot proof with the service's member names. */
 export function bootProofJson(parts: {
   readonly ephemeralKey: Uint8Array;
   readonly document: Uint8Array;
@@ -208,7 +203,6 @@ export function bootProofJson(parts: {
   };
 }
 
-/** The address of an address derivation proof. */
 export interface AddressFacts {
   readonly organizationId: string;
   /** Absent for the address of a private key that belongs to no wallet. */
@@ -245,7 +239,6 @@ export function policyOutcomePayload(
   return { type: "APP_PROOF_TYPE_POLICY_OUTCOME", timestampMs: String(at.getTime()), policyOutcomeProof };
 }
 
-/** A proof type that the application defines itself. */
 export function customPayload(at: Date, type = "APP_PROOF_TYPE_LAB_GREETING"): JsonObject {
   return { type, timestampMs: String(at.getTime()), greeting: { id: randomUUID(), text: "hello" } };
 }

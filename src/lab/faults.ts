@@ -1,7 +1,6 @@
 /**
- * The faults that the service can show on demand. Each row has what the service does, which checks must fail, and who
- * can see it. Faults without `needs` show in every submit with `generateAppProofs`, and in the boot proofs of the keys
- * that its app proofs name.
+ * The faults of the service, and the checks that must fail. Faults without `needs` appear in every submit with
+ * `generateAppProofs`, and in the boot proofs for its app proofs.
  */
 import { concatBytes, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
@@ -23,7 +22,6 @@ export interface TargetEnclave {
   readonly release: SavedRelease;
   readonly at: Date;
   readonly key: QosKeyPair;
-  /** Keys, measurements and members of the release. */
   readonly forge: Forge;
   readonly fleet: Fleet;
 }
@@ -31,9 +29,9 @@ export interface TargetEnclave {
 type AlterForge = (target: TargetEnclave) => Partial<ForgeOptions>;
 
 export interface Answering {
-  /** The unaltered activity. */
+  /** Unaltered. */
   readonly honest: JsonObject;
-  /** Last segment of the request's path; `webhook` for a delivery. */
+  /** Last segment of the request's path, or `webhook`. */
   readonly operation: string;
   readonly reader: Reader;
   /** Signs the payload as the signer of `like`. */
@@ -42,34 +40,30 @@ export interface Answering {
 
 type AlterActivity = (activity: JsonObject, answering: Answering) => JsonObject;
 
-/**
- * A value of {@link LabFault.needs} beside operation names: only a client that knows the request can detect the fault.
- */
+/** A value of {@link LabFault.needs}: only a client that knows the request can detect the fault. */
 export const VERIFIED_CALLS = "verified calls";
 
 interface FaultFacts {
-  /** What the service does. */
   readonly what: string;
   /**
-   * All checks that fail for the activity and the boot proofs of its keys, under the lab's policy and with the
-   * requested organization and id. Empty: the evidence cannot be fetched.
+   * Every check that fails for the activity and its boot proofs under the lab's policy, for the requested organization
+   * and id. Empty: the evidence cannot be fetched.
    */
   readonly fails: readonly CheckId[];
   /**
-   * Operations of which any one shows the fault, if not every submit does. {@link VERIFIED_CALLS} is added if only a
-   * client that knows the request can detect it.
+   * Operations that show the fault. Default: every submit. {@link VERIFIED_CALLS} marks faults that need a client which
+   * knows the request.
    */
   readonly needs?: readonly string[];
 }
 
 export interface Behaviour extends FaultFacts {
-  /** Alters how a boot proof is made. */
   readonly forge?: AlterForge;
   /** Replaces the finished boot proof. */
   readonly bootProof?: (honest: JsonObject, target: TargetEnclave) => JsonObject;
-  /** Return boot proofs for keys that no enclave has, too. */
+  /** Returns boot proofs for unknown keys, too. */
   readonly anyKey?: boolean;
-  /** Alters an app proof and signs it again. */
+  /** Alters an app proof, then signs it again. */
   readonly appProof?: (target: TargetEnclave, answering: Answering) => AppProofAlterations;
   /** Replaces the app proofs of an activity, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
@@ -82,10 +76,7 @@ function behaviours<Name extends string>(rows: Readonly<Record<Name, Behaviour>>
   return rows;
 }
 
-/**
- * Another authority with its own keys and root under the same names. Making it is slow, so it is made when first
- * needed.
- */
+/** Another authority with its own keys under the same names. Made on demand, because that is slow. */
 let strangerMade: Forge | undefined;
 function stranger(): Forge {
   return (strangerMade ??= new Forge());
@@ -95,7 +86,6 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const OTHER_ID = "00000000-0000-4000-8000-000000000000";
 const OTHER_ADDRESS = "0x1111111111111111111111111111111111111111";
-/** The seed of a wallet outside the lab. */
 const OTHER_SEED = new Uint8Array(64).fill(1);
 const MINUTE = 60_000;
 
@@ -118,21 +108,20 @@ const alterManifest =
   (alterations: (target: TargetEnclave) => ManifestAlterations): AlterForge =>
   (target) => ({ alterManifest: alterations(target) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
-/** For values that older manifests, or borsh, cannot express. */
+/** For values that older manifests or borsh cannot express. */
 const asV2 =
   (alter: AlterForge): AlterForge =>
   (target) => ({ ...alter(target), version: "v2", encoding: "json" });
-/** As v2, because workload manifests have no pivot and older pivots lack members. */
+/** As v2: workload manifests have no pivot, and older pivots lack members. */
 const pivot = (change: (pivot: Pivot) => Pivot): AlterForge =>
   asV2(alterManifest(() => ({ manifest: (value) => ({ ...value, pivot: change(value.pivot) }) })));
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
 
-/** Flips the last bit. */
 function flipped(bytes: Uint8Array): Uint8Array {
   return bytes.map((byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte));
 }
 
-/** Replaces members of the claim: the only object in a payload of any type. */
+/** Replaces members of the claim, the only object in a payload. */
 function claim(members: JsonObject): (json: JsonObject) => JsonObject {
   return (json) =>
     Object.fromEntries(
@@ -140,7 +129,7 @@ function claim(members: JsonObject): (json: JsonObject) => JsonObject {
     );
 }
 
-/** Replaces members of the only object in an activity's intent or result. */
+/** Replaces members of the only object in the intent or result. */
 function inside(part: "intent" | "result", members: JsonObject): (activity: JsonObject) => JsonObject {
   return (activity) => ({ ...activity, [part]: claim(members)(activity[part] as JsonObject) });
 }
@@ -163,7 +152,6 @@ function otherAddresses(activity: JsonObject): string[] {
   return accountsOf(activity).map((account) => addressOf(OTHER_SEED, account));
 }
 
-/** Alters the claims in app proofs of a new wallet's addresses. `index`: position of the address. */
 function ofNewAddresses(
   members: (index: number, honest: JsonObject, reader: Reader) => JsonObject,
 ): NonNullable<Behaviour["appProof"]> {
@@ -264,14 +252,14 @@ const MANIFEST_FAULTS = behaviours({
     forge: alterManifest(() => ({ approvals: ([first]) => [first!] })),
   },
   "outsider-approval": {
-    what: "one of the approvals is by somebody who is no operator",
+    what: "one of the approvals is not by an operator",
     fails: ["envelope.approvals"],
     forge: alterManifest(() => ({
       approvals: ([first], hash) => [first!, approve(hash, stranger().manifestMembers[1]!)],
     })),
   },
   "outsider-share": {
-    what: "a share-set approval is by somebody who holds no share",
+    what: "a share-set approval is not by a holder of a share",
     fails: ["envelope.shares"],
     forge: alterManifest(() => ({ shareApprovals: (_, hash) => [approve(hash, stranger().shareMembers[0]!)] })),
   },
@@ -289,7 +277,7 @@ const BINDING_FAULTS = behaviours({
     bootProof: (_, { fleet, release, at }) => fleet.standby(release, at),
   },
   "relabelled-proof": {
-    what: "another enclave's boot proof with the key that was asked for written on it",
+    what: "another enclave's boot proof, relabelled with the requested key",
     fails: ["bind.key", "app.key"],
     bootProof: ({ ephemeralPublicKeyHex }, { fleet, release, at }) => ({
       ...fleet.standby(release, at),
@@ -390,7 +378,7 @@ const APP_PROOF_FAULTS = behaviours({
     appProof: () => ({ text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_OTHER",') }),
   },
   "replayed-proof": {
-    what: "the app proofs are older than the request that they are said to answer",
+    what: "the app proofs are older than the request",
     fails: ["app.time"],
     needs: [VERIFIED_CALLS],
     appProof: ({ at }) => ({ payload: put("timestampMs", String(at.getTime() - HOUR)) }),
@@ -414,7 +402,7 @@ const APP_PROOF_FAULTS = behaviours({
 
 const ACTIVITY_FAULTS = behaviours({
   "dropped-app-proofs": {
-    what: "the activity comes without the app proofs that were asked for",
+    what: "the activity lacks the requested app proofs",
     fails: ["activity.decode"],
     appProofs: () => [],
   },
@@ -437,7 +425,7 @@ const ACTIVITY_FAULTS = behaviours({
       inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },
   "another-activitys-answer": {
-    what: "another organization's activity is answered, with the app proofs of the right one",
+    what: "the response is another organization's activity, with the app proofs of the right one",
     fails: ["activity.request", "activity.claims", "activity.coverage"],
     activity: ({ id, appProofs = [] }, { honest, reader }) => ({
       ...foreignActivity(honest, reader),
@@ -446,7 +434,7 @@ const ACTIVITY_FAULTS = behaviours({
     }),
   },
   "denied-outcome": {
-    what: "the enclave denied what the service says is completed",
+    what: "the enclave denied what the service reports as completed",
     fails: ["activity.claims"],
     appProof: payload((json) =>
       "policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json,
@@ -460,16 +448,16 @@ const ACTIVITY_FAULTS = behaviours({
   },
 });
 
-/** Responses to another request, and results that differ from the request. */
+/** Responses to another request, or with another result. */
 const ANSWER_FAULTS = behaviours({
   "earlier-answer": {
-    what: "every request is answered with an activity that made a wallet, and its genuine app proofs",
+    what: "every response is an activity that made a wallet, with its genuine app proofs",
     fails: ["activity.request"],
     needs: [VERIFIED_CALLS],
     activity: (_, { honest, reader }) => earlierActivity(honest, reader),
   },
   "wrong-activity": {
-    what: "an activity is answered under another id than the one that was asked for",
+    what: "the activity in the response has another id than the requested one",
     fails: ["activity.request"],
     needs: ["get_activity"],
     activity: (activity, { operation }) => (operation === "get_activity" ? { ...activity, id: OTHER_ID } : activity),
@@ -501,7 +489,7 @@ const ANSWER_FAULTS = behaviours({
     appProof: payload((json) => put("timestampMs", String(Number(json["timestampMs"]) - 2 * MINUTE))(json)),
   },
   "session-of-another": {
-    what: "the session is for another user of another organization than was asked for",
+    what: "the session is for a user of another organization than the requested one",
     fails: ["activity.request"],
     needs: ["create_read_write_session"],
     activity: ofType("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", (activity, { honest, reader }) =>
@@ -523,7 +511,6 @@ const ANSWER_FAULTS = behaviours({
   },
 });
 
-/** Responses to the creation of a wallet. */
 const NEW_WALLET_FAULTS = behaviours({
   "foreign-wallet-answer": {
     what:
@@ -555,7 +542,7 @@ const NEW_WALLET_FAULTS = behaviours({
     }),
   },
   "extra-address": {
-    what: "the result has an address more than accounts were asked for, with a genuine proof of it",
+    what: "the result has one address more than requested, with a genuine proof of it",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["create_wallet"],
     activity: ofNewWallets((activity) =>
@@ -564,7 +551,7 @@ const NEW_WALLET_FAULTS = behaviours({
     appProofs: (proofs, answering) => withExtraProof(proofs, answering),
   },
   "extra-account": {
-    what: "intent and result have an account that nobody asked for, with a genuine proof of its address",
+    what: "intent and result have an account that was not requested, with a genuine proof of its address",
     fails: ["activity.request"],
     needs: ["create_wallet", VERIFIED_CALLS],
     activity: ofNewWallets((activity) => {
@@ -662,7 +649,7 @@ const POLICY_FAULTS = behaviours({
   },
 });
 
-/** All faults, roughly in the order of the checks that they break. */
+/** Roughly in the order of the checks that fail. */
 export const BEHAVIOURS = {
   ...DOCUMENT_FAULTS,
   ...MANIFEST_FAULTS,
@@ -676,10 +663,9 @@ export const BEHAVIOURS = {
 
 export type FaultName = keyof typeof BEHAVIOURS;
 
-/** Any string, so that names from outside compile; editors still complete the known names. */
+/** Any string, so that external names compile. Editors complete known names. */
 export type GivenFaultName = FaultName | (string & Record<never, never>);
 
-/** A row of {@link FAULTS}. */
 export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
@@ -691,10 +677,9 @@ export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name
   ...(needs && { needs }),
 }));
 
-/** Faults that no check of the evidence alone can detect: the client must compare the response with its request. */
+/** Only a client that compares the response with its request detects these. */
 export const SUBTLE_FAULTS: readonly LabFault[] = FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS));
 
-/** Another organization's activity. */
 function foreignActivity(honest: JsonObject, reader: Reader): JsonObject {
   return walletActivity(reader, (activity) => activity["organizationId"] !== honest["organizationId"]) ?? honest;
 }
@@ -716,7 +701,7 @@ function walletActivity(reader: Reader, wanted: (activity: JsonObject) => boolea
 
 const EXTRA_PATH = "m/44'/60'/0'/0/1000";
 
-/** Adds a proof of {@link OTHER_ADDRESS} in the new wallet. */
+/** Adds a proof of {@link OTHER_ADDRESS}. */
 function withExtraProof(proofs: readonly JsonObject[], { honest, sign }: Answering): readonly JsonObject[] {
   const like = proofs.find(isAddressProof);
   if (honest["type"] !== "ACTIVITY_TYPE_CREATE_WALLET" || like === undefined) return proofs;
@@ -732,7 +717,7 @@ function signedAt(proof: JsonObject): Date {
   return new Date(Number(payloadOf(proof)["timestampMs"]));
 }
 
-/** An approved envelope of the manifest with the next nonce. */
+/** An approved envelope with the next nonce. */
 function anotherEnvelope(manifest: Manifest, forge: Forge): ManifestEnvelope {
   const other = { ...manifest, namespace: { ...manifest.namespace, nonce: manifest.namespace.nonce + 1 } };
   const approvals = forge.manifestMembers.map((member) => approve(manifestHash(other), member));

@@ -1,9 +1,9 @@
-/** The files that clients of a lab need, for scripts in any language. */
+/** Files for clients of a lab in any language. */
 import type { JsonObject } from "../decode/json.js";
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
-/** The content of `lab.json`; file names are relative to it. */
+/** `lab.json`. File names are relative to it. */
 export interface LabFiles {
   readonly baseUrl: string;
   readonly organizationId: string;
@@ -12,7 +12,7 @@ export interface LabFiles {
   readonly trustAnchorFile: string;
   readonly policyFile: string;
   readonly ids: Lab["ids"];
-  /** The activity that created the wallet, with app proofs of its addresses. */
+  /** Created the wallet; has app proofs of its addresses. */
   readonly walletActivityId: string;
   readonly jwksUrl: string;
   /** GET reads and PUT sets `{"faults": ["name"]}`. */
@@ -32,8 +32,8 @@ const SECRET = 0o600;
 const PUBLIC = 0o644;
 
 /**
- * Writes the files into a folder that is empty, new, or a lab's: each completely or not at all, `lab.json` last.
- * Replaces only files that a lab wrote. Otherwise rejects with {@link LabFolderError} and writes nothing.
+ * Writes the files into a folder that is empty, new, or a lab's, each completely or not at all, `lab.json` last.
+ * Replaces only files of a lab. Otherwise rejects with {@link LabFolderError} and writes nothing.
  */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
   const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } =

@@ -1,15 +1,15 @@
-/** Fingerprints of requests. Votes use them to identify an activity. */
+/** Fingerprints, by which votes identify an activity. */
 import { toHex } from "../bytes.js";
 import { sha256 } from "./qos.js";
 
 const PREFIX = "sha256:";
 
-/** The fingerprint of a request body (client/README.md, "Activities"). */
+/** client/README.md, "Activities". */
 export function fingerprintOf(body: Uint8Array): string {
   return PREFIX + toHex(sha256(body));
 }
 
-/** Votes name fingerprints with or without the prefix; they are stored without it. */
+/** Removes the prefix, which votes may omit. */
 export function bareFingerprint(fingerprint: string): string {
   return fingerprint.startsWith(PREFIX) ? fingerprint.slice(PREFIX.length) : fingerprint;
 }

@@ -1,6 +1,6 @@
 /**
- * The lab's enclaves: approved releases, and the enclaves that booted them. A boot makes a new ephemeral key and a boot
- * proof, which are kept forever. An enclave reboots before its certificate expires.
+ * The lab's enclaves and the approved releases that they run. Each boot has a new ephemeral key, and its boot proof is
+ * kept. Enclaves reboot before their certificates expire.
  */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -30,7 +30,6 @@ const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
   signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
 
-/** A running enclave. */
 export interface EnclaveInfo {
   readonly enclaveId: string;
   readonly app: App;
@@ -42,7 +41,7 @@ export interface EnclaveInfo {
   readonly bootedAt: Date;
 }
 
-/** How long before its certificate expires an enclave reboots. */
+/** Before the certificate expires. */
 const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
 
@@ -70,7 +69,7 @@ export class Fleet {
   readonly #shareholders: readonly LabMember[];
   readonly #now: () => Date;
   readonly #forges = new Map<string, Forge>();
-  /** By enclave id, in the order of the first boot. */
+  /** By enclave id, in boot order. */
   readonly #running = new Map<string, Running>();
   readonly #standbys = new Map<string, JsonObject>();
   #turn = 0;
@@ -95,7 +94,7 @@ export class Fleet {
     return [...this.#running.values()].map(({ info }) => info);
   }
 
-  /** The policy file that pins every release with `pinned`. */
+  /** Pins every release with `pinned`. */
   policyFile(reader: Reader): JsonObject {
     const deployments = reader
       .all("releases")
@@ -112,7 +111,7 @@ export class Fleet {
     });
   }
 
-  /** Adds an approved release. Its manifest's nonce is higher than those of the application's earlier releases. */
+  /** The nonce is higher than those of the application's earlier releases. */
   addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
     const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling } = options;
     const encoding = options.encoding ?? manifestEncodings(manifestVersion)[0];
@@ -126,7 +125,7 @@ export class Fleet {
     return release;
   }
 
-  /** Boots a release with a new ephemeral key. It replaces the enclave with the same id, whose boot proof stays. */
+  /** Replaces the enclave with the same id, whose boot proof stays. */
   boot(release: SavedRelease, tx: Transaction): EnclaveInfo {
     return this.#boot(release, tx).info;
   }
@@ -150,7 +149,7 @@ export class Fleet {
     return running;
   }
 
-  /** Removes an enclave. Throws RangeError for the last enclave of an application. */
+  /** Throws RangeError for the last enclave of an application. */
   stop(enclaveId: string): void {
     const stopped = this.#running.get(enclaveId);
     if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -159,7 +158,7 @@ export class Fleet {
     this.#running.delete(enclaveId);
   }
 
-  /** An app proof by one of the application's enclaves, in rotation. */
+  /** Rotates among the application's enclaves. */
   appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
     const running = [...this.#running.values()].filter(({ info }) => info.app === app);
     const chosen = running[this.#turn++ % running.length];
@@ -167,7 +166,7 @@ export class Fleet {
     return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
   }
 
-  /** The application's running enclave that booted last. */
+  /** The enclave that booted last. */
   latest(app: string, tx: Transaction): EnclaveInfo | undefined {
     const running = [...this.#running.values()].filter(({ info }) => info.app === app);
     if (running.length === 0) return undefined;
@@ -175,7 +174,7 @@ export class Fleet {
     return this.#renewed(latest, tx).info;
   }
 
-  /** Signs a payload with the key of an earlier enclave. Only faults need it. */
+  /** Signs with the key of an earlier enclave, for faults. */
   resign(saved: SavedEnclave, release: SavedRelease, payload: JsonObject, alter: AppProofAlterations): JsonObject {
     return this.#softwareEnclave(release, loadQosKeyPair(saved.key)).appProof(payload, alter);
   }
@@ -199,14 +198,14 @@ export class Fleet {
     }).bootProof;
   }
 
-  /** Makes a boot proof of a running enclave over a nonce. Throws RangeError if no such enclave runs. */
+  /** Throws RangeError for an unknown enclave. */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject {
     const running = this.#running.get(enclaveId);
     if (running === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
     return this.forgeBootProof(running.release, this.#now(), running.enclave.ephemeralKey, { nonce });
   }
 
-  /** The boot proof of a genuine enclave of the release that never signed anything. */
+  /** The boot proof of a genuine enclave that never signed anything. */
   standby(release: SavedRelease, at: Date): JsonObject {
     const id = `${releaseId(release)} ${at.getTime()}`;
     const made = this.#standbys.get(id) ?? this.forgeBootProof(release, at, generateQosKeyPair());
@@ -222,7 +221,7 @@ export class Fleet {
       pki: this.#pki,
       measurements: labMeasurements(id),
       quorumKey: this.#quorumKeys[release.app],
-      // A placeholder that is never attested: each boot has its own key.
+      // A placeholder: each boot has its own key.
       ephemeralKey: this.#quorumKeys[release.app],
       manifestMembers: this.#operators,
       shareMembers: this.#shareholders,

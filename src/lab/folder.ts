@@ -1,23 +1,19 @@
-/**
- * The folder of a lab. A marker file identifies it and holds the digests of the files that labs wrote. A file with
- * another content belongs to somebody else and is left unchanged.
- */
+/** The folder of a lab. A marker file holds the digests of the files that labs wrote; other files stay unchanged. */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { createWhole, replaceWhole } from "../disk/whole.js";
 
-/** The folder, or a file in it, was not written by a lab. Nothing was changed. */
+/** Another program wrote the folder or a file in it. Nothing was changed. */
 export class LabFolderError extends Error {
   override readonly name = "LabFolderError";
 }
 
-/** Its presence marks a lab's folder. */
 const MARKER = "lab-folder.json";
 const FORMAT = "bootproof-lab-folder/1";
 const PUBLIC = 0o644;
-/** LevelDB's current-state file, in the subfolder that labs have always used. */
+/** LevelDB's file in the subfolder of all labs. */
 const OLD_STORE = join("store", "CURRENT");
 
 export interface FolderFile {
@@ -28,7 +24,7 @@ export interface FolderFile {
 
 type Written = Readonly<Record<string, readonly string[]>>;
 
-/** Opens or creates the folder. Rejects with {@link LabFolderError} unless it is empty, new, or a lab's. */
+/** Rejects with {@link LabFolderError} unless the folder is empty, new, or a lab's. */
 export async function claimFolder(path: string): Promise<LabFolder> {
   // The folder holds private keys.
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -80,19 +76,18 @@ class LabFolder {
   readonly #path: string;
   #written: Written;
 
-  /** Use {@link claimFolder}. */
   constructor(path: string, written: Written) {
     this.#path = path;
     this.#written = written;
   }
 
   /**
-   * Writes the files in order, each completely or not at all. Rejects with {@link LabFolderError} if one of them exists
-   * and was not written by a lab; then it writes none.
+   * Writes the files in order, each completely or not at all. Rejects with {@link LabFolderError}, and writes none, if
+   * a file is not a lab's.
    */
   async write(files: readonly FolderFile[]): Promise<void> {
     const before = await Promise.all(files.map(async ({ name }) => this.#own(name)));
-    // The marker is written first, so that after a kill it knows every file.
+    // Written first, so that it lists every file even after a kill.
     const known = files.map(({ name, text }, index): [string, string[]] => {
       return [name, [...new Set([...(before[index] === null ? [] : [before[index]!]), digestOf(text)])]];
     });
@@ -104,12 +99,12 @@ class LabFolder {
     }
   }
 
-  /** Removes a file that a lab wrote. Rejects with {@link LabFolderError} if the file is somebody else's. */
+  /** Rejects with {@link LabFolderError} if the file is not a lab's. */
   async remove(name: string): Promise<void> {
     if ((await this.#own(name)) !== null) await rm(join(this.#path, name), { force: true });
   }
 
-  /** The digest of a file that a lab wrote; null if there is no file. */
+  /** Null if there is no file. */
   async #own(name: string): Promise<string | null> {
     const content = await contentOf(join(this.#path, name));
     if (content === null) return null;
@@ -125,7 +120,7 @@ function digestOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** Empty if the path is not a regular file, such as a link; null if nothing exists there. */
+/** Empty unless the path is a regular file; null if it does not exist. */
 async function contentOf(path: string): Promise<Buffer | null> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -135,10 +130,10 @@ async function contentOf(path: string): Promise<Buffer | null> {
   return found.isFile() ? readFile(path) : Buffer.alloc(0);
 }
 
-/** A new file: where one has come there meanwhile, it stays. */
+/** Never replaces a file that was created meanwhile. */
 async function createOwn(path: string, text: string, mode: number): Promise<void> {
   await createWhole(path, text, { mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
-    throw new LabFolderError(`${path} was made meanwhile by somebody else, and was left as it is`);
+    throw new LabFolderError(`${path} was created meanwhile by another program, and is unchanged`);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Makes complete evidence. On demand exactly one thing in it is wrong, and everything that is made from that is
- * correctly hashed, signed and encoded. For tests, demos and SDK authors.
+ * Makes complete evidence. A test can make one thing wrong: all that follows from it is hashed, signed and encoded
+ * correctly.
  */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
@@ -51,7 +51,7 @@ import {
   sha256,
 } from "./qos.js";
 
-/** Parts of a lab. Defaults: new keys and members; fixed measurements, namespace, pivot hash and labels. */
+/** Defaults: new keys and members; fixed measurements, namespace, pivot hash and labels. */
 interface ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -76,7 +76,7 @@ const PARTS: Readonly<Record<keyof ForgeParts, true>> = {
   labels: true,
 };
 
-/** Shared keys and measurements: reuse one forge for many pieces of evidence, because making keys is slow. */
+/** Reuse a forge: making its keys is slow. */
 export class Forge implements ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -113,24 +113,24 @@ export class Forge implements ForgeParts {
   }
 }
 
-/** Alterations of manifest and envelope, in the order in which they apply. */
+/** In the order in which they apply. */
 export interface ManifestAlterations {
-  /** For v0 to v2, before the manifest is hashed, approved and attested. */
+  /** v0 to v2: before hash, approvals and attestation. */
   readonly manifest?: Alter<PivotManifest>;
-  /** The same for v3. */
+  /** v3: the same. */
   readonly workloadManifest?: Alter<WorkloadManifest>;
-  /** Replaces members that all versions have, after the alterations above. */
+  /** Replaces members of any version, after the above. */
   readonly parts?: (
     manifest: Manifest,
   ) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
-  /** The hash that approvals sign and the enclave attests. */
+  /** Signed by approvals and attested. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
-  /** For v0 to v2: alters only the manifest beside the envelope, after hash and approvals. */
+  /** v0 to v2: only the manifest beside the envelope. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
-  /** Only for JSON encodings. */
+  /** For JSON encodings. */
   readonly json?: Alter<JsonObject>;
   readonly envelopeJson?: Alter<JsonObject>;
   readonly bytes?: Alter<Uint8Array>;
@@ -139,7 +139,7 @@ export interface ManifestAlterations {
 
 export interface ForgeOptions {
   readonly lab: Forge;
-  /** Time of the document; the default app proof is a minute younger. */
+  /** Of the document. The default app proof is a minute younger. */
   readonly at: Date;
   /** Default: v2. */
   readonly version?: ManifestVersion;
@@ -152,16 +152,16 @@ export interface ForgeOptions {
   readonly generation?: Generation;
   /** Default: the lab's. */
   readonly ephemeralKey?: QosKeyPair;
-  /** The enclave's key of the other phase (setup or live). Default: a new key. */
+  /** Of the other phase (setup or live). Default: a new key. */
   readonly otherKey?: QosKeyPair;
-  /** Whether PCR18 commits to the manifest. Default: false, and PCR18 is zeros. */
+  /** Commits to the manifest in PCR18. Default: false, PCR18 is zeros. */
   readonly manifestCommitment?: boolean;
-  /** The verifier's nonce. Default: none. */
+  /** Default: none. */
   readonly nonce?: Uint8Array;
   readonly alterManifest?: ManifestAlterations;
   readonly alterDocument?: DocumentAlterations;
   readonly bootProof?: Alter<JsonObject>;
-  /** Payloads of the app proofs. Default: the derivation of one address. */
+  /** Default: the derivation of one address. */
   readonly payloads?: readonly JsonObject[];
   readonly alterAppProof?: AppProofAlterations;
   readonly activity?: Alter<JsonObject>;
@@ -190,12 +190,12 @@ const FORGE_OPTIONS: Readonly<Record<keyof ForgeOptions, true>> = {
 export interface ForgedEvidence {
   readonly bootProof: JsonObject;
   readonly appProofs: JsonObject[];
-  /** Includes the app proofs. */
+  /** With the app proofs. */
   readonly activity: JsonObject;
-  /** The root certificate of the document's path, in DER. */
+  /** The document's root certificate in DER. */
   readonly anchorDer: Uint8Array;
   readonly anchorPem: string;
-  /** The attestation document (COSE_Sign1). */
+  /** COSE_Sign1. */
   readonly document: Uint8Array;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
@@ -290,7 +290,6 @@ function forgeManifest(options: ForgeOptions): ForgedManifest {
   };
 }
 
-/** Throws TypeError for an alteration of another version, which would have no effect. */
 function alteredManifest(
   manifest: Manifest,
   alter: Alter<PivotManifest> | undefined,
@@ -321,7 +320,7 @@ function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
   };
 }
 
-/** A policy deployment that pins everything in a lab's evidence. Tests narrow or alter it. */
+/** Pins everything in a lab's evidence. */
 export function labDeployment(lab: Forge, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
   const keys = (set: typeof manifestSet): JsonObject => ({
@@ -353,7 +352,7 @@ function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject 
   return pins[version];
 }
 
-/** A policy with these deployments and this root. Members of `rest` are added or replace others. */
+/** `rest` adds or replaces members. */
 export function labPolicy(anchorPem: string, deployments: JsonObject[], rest: JsonObject = {}): JsonObject {
   return { policy: "bootproof/1", name: "lab", trustAnchors: [{ pem: anchorPem }], deployments, ...rest };
 }

@@ -1,4 +1,4 @@
-/** The service on a loopback socket. Every response is JSON, including those to invalid requests. */
+/** The service on a loopback socket. Responds with JSON, also to invalid requests. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
@@ -7,13 +7,13 @@ import { Refusal, notFound } from "./refusal.js";
 import { Service, bodyJson } from "./service.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** A body over the limit is read and dropped up to this size, for clients that send everything before they read. */
+/** Drains a larger body up to this size, for clients that send all of it before they read. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
 const HOST = "127.0.0.1";
 
-/** A path that is not an operation. The functions throw Refusal. */
+/** Its functions throw Refusal. */
 export interface Resource {
   readonly get: () => JsonObject;
   readonly put?: (json: JsonValue) => JsonObject;
@@ -21,9 +21,9 @@ export interface Resource {
 
 type Resources = ReadonlyMap<string, Resource>;
 
-/** Request headers of the service's browser clients (client/README.md, "Browsers"). */
+/** Of browser clients (client/README.md, "Browsers"). */
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
-/** In every response: the lab has no secrets, and pages of any origin may test against it. */
+/** The lab has no secrets. */
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
 export class HttpServer {
@@ -66,7 +66,6 @@ async function answer(
     if (request.method === "OPTIONS") preflight(request, response, resources);
     else send(response, 200, await bodyOf(request, service, resources));
   } catch (error) {
-    // The client closed the connection.
     if (!request.complete) return void response.destroy();
     const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed; this is a bug of it");
     if (refusal !== error) process.emitWarning(error instanceof Error ? error : String(error));
@@ -78,7 +77,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "").split("?", 1)[0]!;
 }
 
-/** Handles a CORS preflight (Fetch standard, "CORS-preflight request"), which has no stamp and no body. */
+/** Fetch standard, "CORS-preflight request". */
 function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
   request.resume();
   const requested = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
@@ -99,7 +98,7 @@ function methodsOf(resource: Resource | undefined): string[] {
 
 async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject> {
   const path = pathOf(request);
-  // Always read, so that the connection can be reused.
+  // Read always, so that the connection can be reused.
   const body = await readBody(request);
   const resource = resources.get(path);
   if (resource === undefined && !Service.knows(path)) throw notFound(`there is no ${path}`);
@@ -135,7 +134,7 @@ function send(response: ServerResponse, status: number, body: JsonObject): void 
   response.end(bytes);
 }
 
-/** Handles input that is not HTTP, or whose headers are too large. */
+/** Input that is not HTTP, or headers that are too large. */
 function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -1,4 +1,4 @@
-/** Starts a complete service on this machine, for tests, demos and SDK authors. */
+/** Runs a complete service on this machine, for tests, demos and SDK authors. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
@@ -18,7 +18,7 @@ import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
-import { levelStore, memoryStore, requireLevel } from "./store.js";
+import { levelStore, loadLevel, memoryStore } from "./store.js";
 import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
@@ -26,19 +26,18 @@ export interface LabOptions {
   /** Default: 0, a free port. */
   readonly port?: number;
   /**
-   * Keeps the state between starts, with the package classic-level: a folder that is empty, new, or a lab's. Default:
-   * in memory.
+   * Keeps the state, with the package classic-level, in a folder that is empty, new, or a lab's. Default: in memory.
    */
   readonly dataFolder?: string;
-  /** The clock of the service and its enclaves. */
+  /** Of the service and its enclaves. */
   readonly now?: () => Date;
-  /** Faults that are on from the start. */
+  /** On from the start. */
   readonly faults?: readonly GivenFaultName[];
-  /** Manifest version of both first releases in a new lab. Default: v1 and v2. */
+  /** Of both first releases in a new lab. Default: v1 and v2. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
-  /** The wait between two attempts of a delivery. */
+  /** Between two attempts of a delivery. */
   readonly sleep?: Sleep;
-  /** Called for every attempt of a delivery. */
+  /** Called for every attempt. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
 
@@ -52,38 +51,34 @@ const LAB_OPTIONS: Readonly<Record<keyof LabOptions, true>> = {
   onDelivery: true,
 };
 
-/** A running lab. */
 export interface Lab extends Seed {
   readonly baseUrl: string;
-  /** The root certificate of the software PKI, which the lab's policy trusts. */
+  /** Of the software PKI. */
   readonly trustAnchorPem: string;
-  /** Pins every release with `pinned`: as a file, and parsed for verification. */
+  /** Pins every release with `pinned`. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
-  /** The public keys of webhook deliveries: their URL, and the content. */
+  /** Verifies webhook deliveries. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
-  /** The running enclaves. While a fault of the boot is on: the enclaves that booted for it. */
+  /** With a fault of the boot, the enclaves that booted for it. */
   readonly enclaves: readonly EnclaveInfo[];
-  /** GET reads and PUT sets the faults: `{"faults": ["name"]}`. */
+  /** GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
   readonly faults: readonly FaultName[];
   /** Turns these faults on and all others off; null: all off. Throws RangeError for an unknown name. */
   setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
-  /** Adds an approved release and boots an enclave of it beside the others. Rejects with RangeError if it exists. */
+  /** Boots an enclave of a new approved release. Rejects with RangeError if the release exists. */
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
-  /** Reboots an enclave, which gives it a new ephemeral key. Rejects with RangeError for an unknown id. */
+  /** Gives the enclave a new ephemeral key. Rejects with RangeError for an unknown id. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
-  /**
-   * Ends an enclave. Its boot proof stays. Throws RangeError for an unknown id or the last enclave of an application.
-   */
+  /** Its boot proof stays. Throws RangeError for an unknown id or the last enclave of an application. */
   stopEnclave(enclaveId: string): void;
   /**
-   * A boot proof of a running enclave over a verifier's nonce, which the service itself does not offer. Throws
-   * RangeError if no such enclave runs.
+   * A boot proof over a verifier's nonce, which the service itself does not offer. Throws RangeError for an unknown id.
    */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
-  /** Registers a passkey with a user. Resolves to the authenticator's id. */
+  /** Resolves to the authenticator's id. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
   setNonces(nonces: {
     readonly caip2: string;
@@ -91,12 +86,12 @@ export interface Lab extends Seed {
     readonly nonce: string;
     readonly gasStationNonce: string;
   }): Promise<void>;
-  /** Resolves when every delivery so far was accepted or abandoned. */
+  /** Resolves when each delivery was accepted or abandoned. */
   deliveriesSettled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `writeLabFiles` writes it last, so its presence means that a lab runs. */
+/** Written last: its presence means that a lab runs. */
 export const LAB_FILE = "lab.json";
 
 const JWKS_PATH = "/public/v1/webhooks/jwks";
@@ -145,11 +140,11 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
-  // Checked before the folder is created.
-  await requireLevel();
+  // Without the package, nothing is written.
+  const Level = await loadLevel();
   const folder = await claimFolder(dataFolder);
-  const store = await levelStore(join(dataFolder, "store"));
-  // A file of an earlier start has an outdated address.
+  const store = await levelStore(Level, join(dataFolder, "store"));
+  // Its address is outdated.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -157,7 +152,6 @@ async function openStore(dataFolder: string | undefined): ReturnType<typeof leve
   return store;
 }
 
-/** Creates or loads the installation and boots its enclaves. */
 async function openInstallation(
   state: State,
   options: LabOptions,
@@ -171,7 +165,7 @@ async function openInstallation(
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
     else for (const release of tx.all("releases")) fleet.boot(release, tx);
   });
-  // A second transaction, because its enclaves must run already. It also repairs a start that was killed in between.
+  // Needs running enclaves, hence a second transaction. Also repairs a start that was killed in between.
   const seed =
     kept?.seed ??
     (await state.transact((tx) => {
@@ -182,7 +176,7 @@ async function openInstallation(
   return { fleet, seed, webhookKey: installation.webhookKey };
 }
 
-/** A rolling deployment: the old and the new release of each application run, by default in both encodings. */
+/** Old and new releases of each application run at once, by default in both encodings. */
 function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
   for (const app of APPS) {
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);

@@ -1,6 +1,6 @@
 /**
- * Alters responses while faults are on; the state of the service stays unchanged. A fault of the boot runs on enclaves
- * that boot for it with new keys, so that a client that caches verified boot proofs meets it too.
+ * Alters responses, but not the state of the service. A fault of the boot runs on newly booted enclaves, so that
+ * clients with cached boot proofs detect it, too.
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -19,20 +19,19 @@ import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
 import type { Reader } from "./state.js";
 
-/** An enclave that a fault booted in place of another one. */
+/** Replaces another enclave. */
 interface Booted {
-  /** Lower-case hex. */
   readonly key: string;
   readonly saved: SavedEnclave;
 }
 
 export class Misbehaviour {
   readonly #fleet: Fleet;
-  /** Altered boot proofs by the key of an honest enclave, while the set of faults is the same. */
+  /** By the key of an honest enclave. Cleared when the faults change. */
   readonly #forged = new Map<string, JsonObject>();
-  /** By the key of the enclave that each replaces, while the set of faults is the same. */
+  /** By the key of the replaced enclave. Cleared when the faults change. */
   readonly #running = new Map<string, Booted>();
-  /** All of them by their own key: a boot proof outlives its enclave. */
+  /** By their own keys. Never cleared: a boot proof outlives its enclave. */
   readonly #booted = new Map<string, SavedEnclave>();
   #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
 
@@ -54,7 +53,7 @@ export class Misbehaviour {
     return this.#on.map(({ name }) => name);
   }
 
-  /** Whether the operation must return not found. */
+  /** Whether the operation returns not found. */
   refuses(operation: string): boolean {
     return this.#on.some(({ behaviour }) => behaviour.refuses?.includes(operation));
   }
@@ -63,12 +62,12 @@ export class Misbehaviour {
     return honest.map((info) => ({ ...info, ephemeralKey: this.runningKey(info.ephemeralKey, reader) }));
   }
 
-  /** The key, in lower-case hex, of the enclave that runs in place of this one. */
+  /** The replacement's key, in lower-case hex. */
   runningKey(ephemeralKey: string, reader: Reader): string {
     return this.#enclaveNow(ephemeralKey, reader)?.key ?? ephemeralKey;
   }
 
-  /** The boot proof for a key in lower-case hex; undefined if no enclave has the key. */
+  /** `ephemeralKey`: lower-case hex. */
   bootProof(ephemeralKey: string, reader: Reader): JsonObject | undefined {
     const booted = this.#booted.get(ephemeralKey);
     if (booted !== undefined) return booted.bootProof;
@@ -80,7 +79,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** The activity and its app proofs as returned by `operation`. */
+  /** As returned by `operation`. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
@@ -108,7 +107,7 @@ export class Misbehaviour {
     return [...this.#on.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
   }
 
-  /** Signs the proof's payload with the enclave that replaces the signer. */
+  /** Signs the payload with the enclave that replaces the signer. */
   #movedTo(proof: JsonObject, reader: Reader): JsonObject {
     const booted = this.#enclaveNow(String(proof["publicKey"]), reader);
     return booted === undefined ? proof : this.#sign(booted.saved, payloadOf(proof), reader);
@@ -134,7 +133,7 @@ export class Misbehaviour {
     return this.#booted.get(key) ?? reader.get("enclaves", key);
   }
 
-  /** The replacement of an enclave, booted when first needed under these faults. */
+  /** Boots the replacement on demand. */
   #enclaveNow(key: string, reader: Reader): Booted | undefined {
     const honest = reader.get("enclaves", key);
     if (honest === undefined || !this.#altersBoot) return undefined;
@@ -169,7 +168,7 @@ function isFaultName(name: string): name is FaultName {
   return Object.hasOwn(BEHAVIOURS, name);
 }
 
-/** If two alter the same thing, the later one wins. */
+/** Later alterations win. */
 function merged(alterations: readonly Partial<ForgeOptions>[]): Partial<ForgeOptions> {
   return alterations.reduce(
     (before, after) => ({

@@ -1,6 +1,6 @@
 /**
- * Operations that make keys. The interface does not document them, but deployed services of this family have them
- * (client/README.md, "Operations"). With them, a fresh request gets proofs of addresses.
+ * Operations that make keys. They are undocumented but deployed (client/README.md, "Operations"), and give a fresh
+ * request proofs of addresses.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";
@@ -58,7 +58,6 @@ const apiKey = strict({
   curveType: oneOf("API_KEY_CURVE_P256"),
   expirationSeconds: optional(matching((value) => /^[1-9][0-9]{0,9}$/.test(value), "seconds wanted")),
 });
-/** For lists of things that the lab does not make. */
 const none = optional(list(text, 0, 0));
 const rootUser = strict({
   userName: name,
@@ -75,7 +74,6 @@ const subOrganization = strict({
   wallet: optional(wallet),
 });
 
-/** The part of an operation that the service needs. */
 export type KeyOperation = Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember">;
 
 export const KEY_OPERATIONS = {
@@ -113,7 +111,7 @@ export type KeyOperationName = keyof typeof KEY_OPERATIONS;
 type ParametersOf<N extends KeyOperationName> = ReadOf<(typeof KEY_OPERATIONS)[N]["parameters"]>;
 type KeyEffects = { readonly [N in KeyOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
 
-/** Default, in words. */
+/** Words. */
 const MNEMONIC_LENGTH = 12;
 
 export const KEY_EFFECTS: KeyEffects = {
@@ -157,7 +155,6 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<
   return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
 }
 
-/** The default that the service adds to the intent. */
 function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof wallet>): JsonObject {
   return { mnemonicLength };
 }

@@ -1,4 +1,4 @@
-/** The effect of each operation on the state. All checks come before the first change. Throws Refusal. */
+/** The effect of each operation on the state. Checks precede changes. Throws Refusal. */
 import { randomUUID } from "node:crypto";
 import {
   FEATURE_NAME_WEBHOOK,
@@ -63,7 +63,7 @@ const EFFECTS: Effects = {
     for (const record of users) {
       const { userId, userTags } = record.user;
       const others = userTags.filter((id) => id !== userTagId);
-      // A user who is both added and removed is removed.
+      // Removal wins over addition.
       putUser(tx, record, { userTags: removeUserIds.includes(userId) ? others : [...others, userTagId] }, now);
     }
     return { intent: { addUserIds, removeUserIds }, result: { userTagId } };
@@ -137,10 +137,9 @@ const EFFECTS: Effects = {
   },
 };
 
-/** The documented submit operations and the lab's own. */
 type LabSubmitName = SubmitName | KeyOperationName;
 
-/** `parameters` must conform to the operation's schema. */
+/** `parameters` must match the operation's schema. */
 export function carryOut(name: LabSubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
   return ({ ...EFFECTS, ...KEY_EFFECTS }[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>)(call);
 }
@@ -152,7 +151,7 @@ interface Question<Parameters> {
 }
 
 type QueryParametersOf<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
-/** Queries that need only the state; the others need the enclaves. */
+/** Queries that need no enclave. */
 type Answers = {
   readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (
     question: Question<QueryParametersOf<N>>,
@@ -265,7 +264,6 @@ function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude
   };
 }
 
-/** Drops `readonly` from the type. */
 function json(value: unknown): JsonObject[keyof JsonObject] {
   return value as JsonObject[keyof JsonObject];
 }

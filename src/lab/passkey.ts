@@ -1,21 +1,20 @@
-/** A software passkey in place of `navigator.credentials`, for tests without a browser. */
+/** A software passkey instead of `navigator.credentials`. */
 import { randomBytes } from "node:crypto";
 import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
 import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
 import { sha256 } from "./qos.js";
 
-/** The registered part of a passkey. */
 export interface PasskeyRegistration {
   /** base64url. */
   readonly credentialId: string;
   /** Uncompressed P-256 point, 65 bytes, in hex. */
   readonly publicKey: string;
-  /** The relying party. If present, the service accepts the passkey for no other one. */
+  /** If present, the service requires it. */
   readonly rpId?: string;
 }
 
-/** The used part of CredentialRequestOptions (WebAuthn level 2, section 5.5). */
+/** WebAuthn level 2, section 5.5. */
 interface AssertionOptions {
   readonly publicKey?: {
     readonly challenge: ArrayBuffer | ArrayBufferView;
@@ -34,7 +33,7 @@ interface Assertion {
     readonly signature: ArrayBuffer;
     readonly userHandle: null;
   };
-  /** Some clients call it. There are no extensions. */
+  /** Required by some clients. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 
@@ -57,10 +56,7 @@ export class SoftwarePasskey implements PasskeyRegistration {
     return toHex(publicPoint(this.#key));
   }
 
-  /**
-   * Like `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError if the options want
-   * another passkey.
-   */
+  /** `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError for another passkey. */
   async get(options: AssertionOptions): Promise<Assertion> {
     const own = ownMembers(options.publicKey!, { challenge: true, rpId: true, allowCredentials: true });
     const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = own;

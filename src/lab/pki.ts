@@ -1,7 +1,6 @@
 /**
- * A software certificate authority with the shape of the one for Nitro attestation documents: root, region, zone,
- * instance, leaf. Each certificate has a plain specification, so that a test can alter one thing in one of them while
- * the others stay correctly signed.
+ * A software certificate authority for attestation documents: root, region, zone, instance, leaf. Tests alter the
+ * specification of one certificate; the others stay correctly signed.
  */
 import { createHash } from "node:crypto";
 import { fromBase64, toBase64 } from "../bytes.js";
@@ -34,11 +33,11 @@ import {
 interface ExtensionSpec {
   readonly id: string;
   readonly critical: boolean;
-  /** The content of the octet string, in DER. */
+  /** DER. */
   readonly value: Uint8Array;
 }
 
-/** The content of a certificate. Issuer name and key default to those of the certificate above. */
+/** Issuer name and key default to those of the certificate above. */
 export interface CertificateSpec {
   /** 1, 2 or 3. */
   readonly version: number;
@@ -48,26 +47,25 @@ export interface CertificateSpec {
   readonly issuer?: Uint8Array;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The certified pair; it signs the certificate below. */
+  /** Certified here; signs the certificate below. */
   readonly key: KeyPair;
   /** Default: that of `key`. */
   readonly publicKeyInfo?: Uint8Array;
-  /** Signs this certificate. Default: the key of the certificate above. */
+  /** Default: the key of the certificate above. */
   readonly issuerKey?: KeyPair;
-  /** AlgorithmIdentifier in the signed part, and the one beside the signature. */
+  /** Inner: signed. Outer: beside the signature. */
   readonly innerAlgorithm: Uint8Array;
   readonly outerAlgorithm: Uint8Array;
-  /** Digest of the signature; null if the key's algorithm implies it. */
+  /** Null if the algorithm implies it. */
   readonly digest: Digest | null;
-  /** If empty, the extensions field is omitted. */
+  /** Omitted if empty. */
   readonly extensions: readonly ExtensionSpec[];
-  /** Replaces the signature. */
   readonly signature?: (signature: Uint8Array) => Uint8Array;
   /** Replaces the finished certificate. */
   readonly encoding?: (der: Uint8Array) => Uint8Array;
 }
 
-/** Positions in the result of {@link NitroPki.chainSpecs}. */
+/** Indices in {@link NitroPki.chainSpecs}. */
 export const CHAIN = { root: 0, region: 1, zone: 2, instance: 3, leaf: 4 } as const;
 
 export const OID = {
@@ -80,7 +78,7 @@ export const OID = {
   ecdsaWithSha384: "1.2.840.10045.4.3.3",
 } as const;
 
-/** Bits of KeyUsage (RFC 5280 section 4.2.1.3). */
+/** RFC 5280 section 4.2.1.3. */
 export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
 
 const HOUR = 3_600_000;
@@ -115,7 +113,7 @@ interface Issued {
   readonly certificate: Uint8Array;
 }
 
-/** The keys, and the root certificate, which verifiers compare byte for byte. */
+/** Verifiers compare the root certificate byte for byte. */
 export interface SavedPki {
   readonly keys: Readonly<Record<keyof typeof CHAIN, string>>;
   readonly rootCertificate: string;
@@ -125,11 +123,10 @@ export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
   readonly #keys: Readonly<Record<keyof typeof CHAIN, KeyPair>>;
-  /** Keeps issued certificates byte-identical until they or the certificate above change. */
+  /** Keeps issued certificates byte-identical until they or those above change. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
   #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
-  /** Loads a saved authority or makes a new one. */
   constructor(saved?: SavedPki) {
     const key = (place: keyof typeof CHAIN): KeyPair => (saved ? loadKeyPair(saved.keys[place]) : p384());
     this.#keys = {
@@ -165,7 +162,7 @@ export class NitroPki {
     return { keys, rootCertificate: toBase64(this.rootCertificate) };
   }
 
-  /** The certificates in force at the given time: root, region, zone, instance, leaf. */
+  /** Valid at the given time: root, region, zone, instance, leaf. */
   chainSpecs(at: Date): CertificateSpec[] {
     if (this.#latest?.at !== at.getTime()) this.#latest = { at: at.getTime(), specs: this.#makeSpecs(at) };
     return [...this.#latest.specs];
@@ -214,7 +211,7 @@ export class NitroPki {
   }
 }
 
-/** Without a certificate above, the certificate is self-signed. */
+/** Self-signed without `above`. */
 function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);

@@ -26,7 +26,7 @@ import {
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
-/** An encryption pair and a signing pair. */
+/** Encryption and signing. */
 export interface QosKeyPair {
   readonly encryption: KeyPair;
   readonly signing: KeyPair;
@@ -59,7 +59,7 @@ export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {
   return signRaw(key.signing, "sha256", message);
 }
 
-/** A member of a manifest set or share set, with the private key. */
+/** Of a manifest set or share set. */
 export interface LabMember {
   readonly alias: string;
   readonly key: QosKeyPair;
@@ -77,13 +77,12 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
   return { threshold, members: members.map(quorumMember) };
 }
 
-/** Parts that every manifest version has. */
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
-  /** The pivot's hash, or the digest of the workload's image. */
+  /** Hash of the pivot, or digest of the workload's image. */
   readonly pivotHash: Uint8Array;
 }
 
-/** A manifest of the version with all its optional parts. */
+/** With all optional parts of the version. */
 export function makeManifest<V extends ManifestVersion>(version: V, parts: ManifestParts): ManifestByVersion[V] {
   return MAKERS[version](parts);
 }
@@ -140,7 +139,7 @@ function patchSetOf({ manifestSet }: Pick<ManifestParts, "manifestSet">): NonNul
   return { threshold: 1, members: manifestSet.members.map(({ pubKey }) => ({ pubKey })) };
 }
 
-/** The only workload in a lab's v3 manifests. */
+/** The only workload in v3 manifests of the lab. */
 export const LAB_WORKLOAD = "signer";
 
 function workload(imageDigest: Uint8Array): Workload {
@@ -163,7 +162,7 @@ export function approve(hash: Uint8Array, member: LabMember): Approval {
   return { signature: qosSign(member.key, hash), member: quorumMember(member) };
 }
 
-/** Spellings of numbers and bytes in JSON. Readers accept all of them; QOS itself sends v2 as canonical JSON. */
+/** Of numbers and bytes. Readers accept all; QOS sends v2 as canonical JSON. */
 export interface JsonSpelling {
   readonly numbers?: "number" | "string";
   readonly hex?: "lower" | "upper" | "0x";
@@ -173,7 +172,6 @@ export interface ManifestEncoding {
   readonly encoding: "json" | "borsh";
   /** Default: plain numbers and lower-case hex, canonical JSON from v2 on. */
   readonly spelling?: JsonSpelling | undefined;
-  /** Returns the replacement of the JSON. */
   readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
 }
 
@@ -194,7 +192,7 @@ function isCanonical(version: ManifestVersion, spelling: JsonSpelling | undefine
   return spelling === undefined && manifestEncodings(version)[0] === "json";
 }
 
-/** An altered value may have no canonical form, so canonical members are parsed before they are altered. */
+/** Canonical members are parsed first, because an altered value may have no canonical form. */
 function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding["alterJson"]): Uint8Array {
   const spelledOut = canonical ? (JSON.parse(canonicalQosJson(json)) as JsonObject) : json;
   return toUtf8(JSON.stringify(alter?.(spelledOut) ?? spelledOut));
@@ -265,7 +263,7 @@ function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): strin
   return spelling === "upper" ? hex.toUpperCase() : `0x${hex}`;
 }
 
-/** PCR16 (setup) or PCR17 (live) after a commitment to manifest and key. */
+/** PCR16 (setup) or PCR17 (live): commits to manifest and key. */
 export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemeralKey: Uint8Array): Uint8Array {
   const domain = `qos-${phase}-manifest-pcr-commitment-v1`;
   const preimage =
@@ -273,13 +271,13 @@ export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemer
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** PCR18 after a commitment to the manifest alone (verify/README.md, "Commitments"). */
+/** PCR18: commits to the manifest alone (verify/README.md, "Commitments"). */
 export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
   const preimage = `{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${toHex(hash)}"}`;
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** A zero PCR that was extended once: PCR3 with the role's ARN, PCR4 with the instance id. */
+/** PCR3 with the role's ARN, PCR4 with the instance id. */
 export function extendedPcr(data: Uint8Array): Uint8Array {
   return sha384(concatBytes(new Uint8Array(PCR_LENGTH), data));
 }

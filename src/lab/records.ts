@@ -1,4 +1,4 @@
-/** The records in the lab's tables, which a data folder keeps between starts. */
+/** The lab's records, as kept in a data folder. */
 import type { JsonObject } from "../decode/json.js";
 import type { ApiKeyPair } from "./api-key.js";
 import type { SavedPki } from "./pki.js";
@@ -9,9 +9,8 @@ import type { Timestamp } from "./timestamp.js";
 export interface Organization {
   readonly organizationId: string;
   readonly organizationName: string;
-  /** Absent: no parent. */
   readonly parentOrganizationId?: string;
-  /** Users who may do everything; policies apply to the others. */
+  /** Not subject to policies. */
   readonly rootUserIds: readonly string[];
   readonly features: readonly { readonly name: string; readonly value: string }[];
 }
@@ -29,7 +28,7 @@ export interface ApiKey {
   readonly apiKeyName: string;
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
-  /** Absent: it does not expire. */
+  /** Default: it does not expire. */
   readonly expirationSeconds?: string;
 }
 
@@ -70,14 +69,14 @@ export interface User {
   readonly updatedAt: Timestamp;
 }
 
-/** A record whose organization is not in what the service shows of it. */
+/** Responses omit its organization. */
 interface Owned {
   readonly organizationId: string;
 }
 
 export interface UserRecord extends Owned {
   readonly user: User;
-  /** The relying party of each passkey, by credential id. */
+  /** By credential id. */
   readonly relyingParties: Readonly<Record<string, string>>;
 }
 
@@ -97,13 +96,13 @@ export interface Wallet extends Owned {
   readonly accounts: readonly WalletAccount[];
 }
 
-/** The permissions of users who are not root. The lab's own form, since the interface defines none. */
+/** The lab's own form, since the interface defines none. */
 interface AccessPolicy extends Owned {
   readonly policyId: string;
   readonly policyName: string;
   readonly effect: "EFFECT_ALLOW" | "EFFECT_DENY";
   readonly activityTypes: readonly string[];
-  /** How many users must approve, including the submitter. */
+  /** Users who must approve, including the submitter. */
   readonly approvals: number;
 }
 
@@ -136,7 +135,7 @@ export function noncesId(caip2: string, address: string): string {
 
 export interface ActivityRecord {
   readonly activity: JsonObject & { readonly id: string; readonly organizationId: string; readonly status: string };
-  /** The request, for when it is approved. */
+  /** Until it is approved. */
   readonly userId: string;
   readonly operation: string;
   readonly parameters: JsonObject;
@@ -148,7 +147,7 @@ export interface SavedRelease extends Required<Omit<ReleaseOptions, "spelling">>
   readonly nonce: number;
 }
 
-/** Keys that all releases share. */
+/** Shared by all releases. */
 export interface SavedFleet {
   readonly pki: SavedPki;
   readonly quorumKeys: Readonly<Record<App, SavedQosKeyPair>>;
@@ -162,7 +161,7 @@ export interface SavedMember {
 }
 
 export interface SavedEnclave {
-  /** The id of its release. */
+  /** Of its release. */
   readonly enclaveId: string;
   readonly app: App;
   readonly release: string;
@@ -171,16 +170,16 @@ export interface SavedEnclave {
   readonly bootProof: JsonObject;
 }
 
-/** Ids and keys that a client of the lab needs. */
+/** For clients of the lab. */
 export interface Seed {
   readonly organizationId: string;
   readonly childOrganizationId: string;
-  /** Of a root user of the organization. */
+  /** A root user's. */
   readonly apiKey: ApiKeyPair;
   readonly ids: SeedIds;
-  /** The activity that created the wallet, with app proofs of its addresses. */
+  /** Created the wallet; has app proofs of its addresses. */
   readonly walletActivityId: string;
-  /** A user to whom policies apply: may rename wallets if a second user approves. */
+  /** Subject to policies: may rename wallets if a second user approves. */
   readonly operator: { readonly userId: string; readonly apiKey: ApiKeyPair };
   /** A root user of the child organization. */
   readonly child: {
@@ -210,7 +209,7 @@ export interface Tables {
   vaults: EarnVault;
   nonces: Nonces;
   activities: ActivityRecord;
-  /** The activity's id, by fingerprint. */
+  /** Activity ids. */
   fingerprints: string;
   releases: SavedRelease;
   /** By ephemeral key, in hex. */
@@ -219,7 +218,6 @@ export interface Tables {
   installation: Installation;
 }
 
-/** The identity of a lab: its keys and its seed. */
 interface Installation {
   readonly fleet: SavedFleet;
   readonly webhookKey: string;

@@ -14,7 +14,7 @@ const KINDS = {
 
 type RefusalCategory = keyof typeof KINDS;
 
-/** A request that was refused and changed nothing. */
+/** A request that changed nothing. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly category: RefusalCategory;
@@ -39,7 +39,6 @@ export class Refusal extends Error {
   }
 }
 
-/** The request does not conform to the interface. */
 export function invalid(message: string): Refusal {
   return new Refusal("REQUEST_INVALID", message);
 }

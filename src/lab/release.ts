@@ -1,25 +1,25 @@
-/** Releases: what enclaves of the lab can boot. */
+/** Releases that enclaves of the lab boot. */
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { Generation } from "./enclave.js";
 import type { JsonSpelling, ManifestEncoding } from "./qos.js";
 
-/** The policy engine decides about requests; the signer derives addresses. */
+/** The policy engine decides requests; the signer derives addresses. */
 export const APPS = ["policy-engine", "signer"] as const;
 export type App = (typeof APPS)[number];
 
 export interface ReleaseOptions {
   readonly app: App;
-  /** A label such as `lab.3`. */
+  /** Such as `lab.3`. */
   readonly name: string;
   /** Default: v2. */
   readonly manifestVersion?: ManifestVersion;
   /** Default: borsh, canonical JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
-  /** JSON in this spelling instead of the canonical one. */
+  /** Instead of canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;
   /** Default: `live`. */
   readonly generation?: Generation;
-  /** Whether the lab's policy pins it. Default: true. */
+  /** By the lab's policy. Default: true. */
   readonly pinned?: boolean;
 }
 
@@ -33,7 +33,7 @@ export const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
   pinned: true,
 };
 
-/** The id of a release and its enclave, such as `signer lab.1`. A restart does not change it. */
+/** Of a release and its enclave, such as `signer lab.1`. Survives restarts. */
 export function releaseId({ app, name }: Pick<ReleaseOptions, "app" | "name">): string {
   return `${app} ${name}`;
 }

@@ -1,4 +1,4 @@
-/** The content of a new lab: an organization with a child, users, wallets, and the objects that operations use. */
+/** The content of a new lab. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { JsonObject } from "../decode/json.js";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
@@ -15,7 +15,7 @@ const PATHS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
 const USDC = "eip155:8453/erc20:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 
-/** The enclaves must run already, because they prove the wallets' addresses. */
+/** Needs running enclaves, which prove the wallets' addresses. */
 export function createSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
   const fixtures = new FixtureBuilder(tx, fleet, now);
   const [organizationId, childOrganizationId] = [randomUUID(), randomUUID()];
@@ -132,7 +132,7 @@ class FixtureBuilder {
     return userTagId;
   }
 
-  /** Returns the id of the first. */
+  /** The first id. */
   policies(organizationId: string): string {
     const policies = [
       { policyName: "operators rename wallets together", activityTypes: ["ACTIVITY_TYPE_UPDATE_WALLET"], approvals: 2 },
@@ -159,7 +159,7 @@ class FixtureBuilder {
     return fiatOnrampCredentialId;
   }
 
-  /** A wallet with derived addresses, and the activity with the signer's proofs of them. */
+  /** With addresses, and the signer's proofs of them. */
   wallet(
     organizationId: string,
     userId: string,

@@ -1,4 +1,4 @@
-/** The service without its socket: authentication, authorization, operations, and app proofs. */
+/** The service without its socket. */
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
@@ -30,7 +30,7 @@ import { type Caller, authenticate } from "./stamps.js";
 import type { Reader, State, Transaction } from "./state.js";
 import type { Webhooks } from "./webhooks.js";
 
-/** Limits of a submitted request's age. The interface only says that there is one. */
+/** The interface does not define this limit. */
 const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
 
 interface Request {
@@ -53,15 +53,14 @@ interface Handling {
   readonly tx: Transaction;
 }
 
-/** The content of an activity's app proofs. */
 interface Decided {
   readonly outcome: string;
   readonly addresses?: readonly AddressFacts[];
-  /** The basis of the decision. Default: the present state. */
+  /** Default: the present state. */
   readonly facts?: JsonObject;
 }
 
-/** The envelope (client/README.md, "Activities"). */
+/** client/README.md, "Activities". */
 interface Envelope {
   readonly timestampMs: string;
   readonly organizationId: string;
@@ -77,7 +76,7 @@ type DecisionName = keyof typeof DECISIONS;
 const fingerprintParameters = strict({ fingerprint: text });
 const getActivityParameters = strict({ activityId: text });
 const getWalletParameters = strict({ walletId: text });
-/** Some clients send one value, others a list. An empty list does not filter. */
+/** Clients send one value or a list. An empty list does not filter. */
 const filter = optional(either(text, list(text), "a string or a list of strings"));
 const count = matching((value) => /^[1-9][0-9]{0,2}$/.test(value), "1 to 999 wanted");
 const listActivitiesParameters = strict({
@@ -106,7 +105,7 @@ export class Service {
     return handlerOf(path) !== undefined;
   }
 
-  /** Returns the response body. Throws {@link Refusal}. */
+  /** Throws {@link Refusal}. */
   async handle({ path, headers, body }: Request): Promise<JsonObject> {
     const handler = handlerOf(path);
     if (handler === undefined) throw notFound(`there is no ${path}`);
@@ -125,7 +124,7 @@ export class Service {
     return { activity: this.#answered(record, name) };
   }
 
-  /** Adds a vote to a waiting activity and returns that activity. */
+  /** Adds a vote to a waiting activity. */
   async decide(name: DecisionName, stamped: Stamped): Promise<JsonObject> {
     const operation = { type: DECISIONS[name].type, parameters: fingerprintParameters };
     const { organizationId, parameters, generateAppProofs = false } = this.#envelope(stamped, submitBody(operation));
@@ -138,7 +137,7 @@ export class Service {
       if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED")
         throw invalid("the activity waits for no votes");
       approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
-      // A voter may request proofs that the submitter did not request.
+      // A voter may request proofs that the submitter did not.
       const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
       return this.#vote(wanted, DECISIONS[name].selection, { organization, stamped, tx });
     });
@@ -182,7 +181,7 @@ export class Service {
     return { activities: page.map((record) => this.#answered(record, "list_activities")) };
   }
 
-  /** The user who stamped the request, in any organization. */
+  /** In any organization. */
   whoami(stamped: Stamped): JsonObject {
     this.#question(stamped, strict({}));
     const { organizationId, user } = stamped.caller.record;
@@ -200,7 +199,6 @@ export class Service {
     return { wallet: { walletId: wallet.walletId, walletName: wallet.walletName } };
   }
 
-  /** Checks the envelope, its time, and that the caller belongs to its organization. */
   #envelope({ caller, json, now }: Stamped, shape: Shape<unknown>): Envelope {
     const envelope = parsed(shape, withOneAppProofFlag(json)) as Envelope;
     const late = now.getTime() - Number(envelope.timestampMs);
@@ -220,7 +218,7 @@ export class Service {
     return envelope;
   }
 
-  /** Checks a query's body, and that the caller belongs to the organization or its parent. */
+  /** The caller may belong to the parent organization, too. */
   #question({ caller, json }: Stamped, shape: Shape<unknown>): { organization: Organization; rest: JsonObject } {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: a string wanted");
@@ -264,7 +262,7 @@ export class Service {
     return this.#answered(record!, operation);
   }
 
-  /** Creates an activity, which runs at once or waits for approvals. */
+  /** Runs the activity at once or waits for approvals. */
   async #begin(
     operation: LabSubmitOperation,
     stamped: Stamped,
@@ -331,7 +329,7 @@ export class Service {
     return this.#withProofs({ ...record, activity }, { outcome }, handling);
   }
 
-  /** `waited`: the submitter's request has ended, so a refusal fails the activity instead of the request. */
+  /** `waited`: a refusal fails the activity, because its request has ended. */
   async #finish(record: ActivityRecord, waited: boolean, handling: Handling): Promise<ActivityRecord> {
     const {
       organization,
@@ -340,7 +338,7 @@ export class Service {
     } = handling;
     const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
-    // Captured before the operation changes anything.
+    // Before the operation changes anything.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
     try {
       const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
@@ -379,7 +377,6 @@ export class Service {
     return { ...record, activity: { ...record.activity, appProofs: [decision, ...derived] } };
   }
 
-  /** Hashes of the policy engine's input, and the votes. */
   #decisionFacts({ activity, userId }: ActivityRecord, organization: Organization, tx: Transaction): JsonObject {
     const { id, type, timestampMs, intent } = activity;
     const approvals = (activity["votes"] as JsonObject[]).map(({ userId: voter, publicKey, scheme, signature }) => ({
@@ -400,7 +397,7 @@ export class Service {
     };
   }
 
-  /** Uses the webhooks that were set before the activity: those of the organization and its parent. */
+  /** Uses webhooks set before the activity, of the organization and its parent. */
   #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
@@ -412,7 +409,7 @@ export class Service {
 
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
-/** Queries of deployed services of this family that the interface lacks (client/README.md, "Operations"). */
+/** Undocumented but deployed queries (client/README.md, "Operations"). */
 const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["get_wallet", (service, stamped) => service.getWallet(stamped)],
   ["get_activity", (service, stamped) => service.getActivity(stamped)],
@@ -420,7 +417,6 @@ const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["whoami", (service, stamped) => service.whoami(stamped)],
 ]);
 
-/** Documented operations, plus votes and queries of deployed services of this family. */
 function handlerOf(path: string): Handler | undefined {
   const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
   if (group === "query") {
@@ -434,13 +430,13 @@ function handlerOf(path: string): Handler | undefined {
     : undefined;
 }
 
-/** If an operation has two versions, the request's type selects one. */
+/** The request's type selects one of two versions. */
 function submitOf(name: string, json: JsonValue): LabSubmitOperation {
   const versions = SUBMITS.filter((operation) => operation.name === name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 
-/** How many users must approve an activity of the type. Throws if the caller may not submit it. */
+/** Required approvals. Throws if the caller may not submit the type. */
 function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
   if (isRoot(organization, caller.record)) return 1;
   const policies = reader
@@ -486,13 +482,13 @@ function digest(data: QosJsonInput): string {
   return toHex(sha256(toUtf8(canonicalQosJson(data))));
 }
 
-/** Some clients put `generateAppProofs` among the parameters. Both places are accepted. */
+/** Some clients put `generateAppProofs` among the parameters. */
 function withOneAppProofFlag(json: JsonValue): JsonValue {
   const given = isJsonObject(json) ? json["parameters"] : undefined;
   if (!isJsonObject(json) || !isJsonObject(given) || !("generateAppProofs" in given)) return json;
   const { generateAppProofs: among, ...parameters } = given;
   const { generateAppProofs: beside } = json;
-  // Values that are not booleans are left for the schema to refuse.
+  // The schema refuses values that are not booleans.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;
   return {
     ...json,
@@ -501,7 +497,7 @@ function withOneAppProofFlag(json: JsonValue): JsonValue {
   };
 }
 
-/** Parses strict JSON. Throws Refusal. */
+/** Strict JSON. Throws Refusal. */
 export function bodyJson(body: Uint8Array): JsonValue {
   try {
     return parseJson(body);

@@ -1,4 +1,4 @@
-/** Sessions: a new key pair, sealed to the public key in the request (client/README.md, "Sessions"). */
+/** Sessions: a new key pair, sealed to the request's public key (client/README.md, "Sessions"). */
 import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
 import { createBase58check } from "@scure/base";
 import { ECDH } from "node:crypto";
@@ -17,14 +17,14 @@ interface SealedSession {
   readonly credentialBundle: string;
 }
 
-/** Makes a session key pair and seals it to a P-256 point in hex, compressed or not. Throws Refusal. */
+/** Seals to a P-256 point in hex, compressed or not. Throws Refusal. */
 export async function sealSession(targetPublicKey: string): Promise<SealedSession> {
   const target = uncompressed(targetPublicKey);
   const session = generateApiKey();
   return { publicKey: session.publicKey, credentialBundle: await seal(session, target) };
 }
 
-/** RFC 9180, base mode: a single message, bound to both public keys. */
+/** RFC 9180, base mode, bound to both public keys. */
 async function seal(session: ApiKeyPair, target: Uint8Array): Promise<string> {
   const recipientPublicKey = await suite.kem.deserializePublicKey(bufferOf(target));
   const sender = await suite.createSenderContext({ recipientPublicKey, info: bufferOf(INFO) });

@@ -1,4 +1,4 @@
-/** Verifies both kinds of stamp (client/README.md, "Stamps") over the body as received. */
+/** Verifies stamps (client/README.md, "Stamps") over the body as received. */
 import { ECDH, type KeyObject, createHash, createPublicKey, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { concatBytes, equalBytes, fromHex, fromUtf8, toHex, toUtf8 } from "../bytes.js";
@@ -24,7 +24,7 @@ export interface Caller {
 const P256_SPKI = fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!;
 const USER_PRESENT = 1;
 
-/** Verifies the only stamp of a request. Throws {@link Refusal}. */
+/** Throws {@link Refusal} unless there is one valid stamp. */
 export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, reader: Reader, now: Date): Caller {
   const apiKey = headers["x-stamp"];
   const passkey = headers["x-stamp-webauthn"];
@@ -107,7 +107,7 @@ function checkAuthenticatorData(data: Uint8Array, relyingParty: string | undefin
   }
 }
 
-/** The key of a compressed point (SEC1) in lower-case hex; null if invalid. */
+/** SEC1, in lower-case hex; null if invalid. */
 function compressedKey(hex: string): KeyObject | null {
   if (!/^0[23][0-9a-f]{64}$/.test(hex)) return null;
   try {

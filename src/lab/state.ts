@@ -1,4 +1,4 @@
-/** The lab's state: tables of immutable records, and the transactions that replace them. */
+/** Tables of immutable records, and transactions that replace them. */
 import type { JsonValue } from "../decode/json.js";
 import type { Table, Tables } from "./records.js";
 import type { Change, Store } from "./store.js";
@@ -35,10 +35,7 @@ export class State implements Reader {
     return (this.#tables.get(table) ?? new Map()) as ReadonlyMap<string, Tables[T]>;
   }
 
-  /**
-   * Runs transactions one at a time, in the order of the calls. Changes are written when the work is done, and become
-   * visible after that. If the work or the write fails, nothing changes.
-   */
+  /** Runs transactions in turn. Changes become visible once written; a failure changes nothing. */
   async transact<R>(work: (tx: Transaction) => R | Promise<R>): Promise<R> {
     const run = this.#last.then(async () => {
       const tx = new Transaction(this);
@@ -53,7 +50,6 @@ export class State implements Reader {
     return run;
   }
 
-  /** Waits until all transactions have ended. */
   async close(): Promise<void> {
     await this.#last;
     await this.#store.close();
@@ -70,7 +66,7 @@ export class State implements Reader {
   }
 }
 
-/** A view of the state that includes the changes of the transaction. */
+/** Includes its own changes. */
 export class Transaction implements Reader {
   /** Runs after the changes are written. */
   readonly later: (() => void)[] = [];

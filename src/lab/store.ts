@@ -1,17 +1,15 @@
 /**
  * Stores of the lab's state: in memory, or in a folder.
  *
- * The folder uses LevelDB with the package `classic-level`, which needs no server. A batch is atomic, with `sync` it is
- * durable when acknowledged, and partial writes of a killed process are dropped at the next open. The package includes
- * compiled code for every platform of Node, and an install script that compiles if that code does not fit. So it is an
- * optional peer: users who only verify do not install it. The alternatives: Node 20 has no SQLite, SQLite's packages
- * download their compiled part, and a file format of our own would need as much testing.
+ * The folder uses LevelDB (`classic-level`) without a server. Batches are atomic, with `sync` durable, and partial
+ * writes of a killed process are dropped. The package has compiled code and an install script, so it is an optional
+ * peer. Node 20 has no SQLite, and SQLite's packages download compiled code.
  */
 import { mkdir } from "node:fs/promises";
 import type { ClassicLevel } from "classic-level";
 import type { JsonValue } from "../decode/json.js";
 
-/** Sets the value of a key, or removes the key (no value). */
+/** Without a value, removes the key. */
 export interface Change {
   readonly key: string;
   readonly value?: JsonValue;
@@ -19,7 +17,7 @@ export interface Change {
 
 export interface Store {
   read(): Promise<readonly Required<Change>[]>;
-  /** Atomic. When it resolves, the changes survive a crash of the process or the machine. */
+  /** Atomic. Survives a crash once it resolves. */
   write(changes: readonly Change[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,17 +31,13 @@ export class StoreInUseError extends Error {
   override readonly name = "StoreInUseError";
 }
 
-/** The package classic-level is not installed, or has no compiled part for this platform. */
+/** The package classic-level is not installed, or does not support this platform. */
 export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }
 
-/**
- * Opens or creates the store. Rejects with {@link StoreInUseError} or {@link StoreMissingError}, or with Error if the
- * folder cannot be opened.
- */
-export async function levelStore(folder: string): Promise<Store> {
-  const Level = await loadLevel();
+/** Opens or creates the store. Rejects with {@link StoreInUseError}, or with Error if the folder cannot be opened. */
+export async function levelStore(Level: typeof ClassicLevel, folder: string): Promise<Store> {
   // The folder holds private keys.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const level = new Level<string, string>(folder, { valueEncoding: "utf8" });
@@ -57,13 +51,8 @@ export async function levelStore(folder: string): Promise<Store> {
   return storeOf(level);
 }
 
-/** Rejects with {@link StoreMissingError}. */
-export async function requireLevel(): Promise<void> {
-  await loadLevel();
-}
-
-/** Loaded on demand, so that a lab in memory runs without it. */
-async function loadLevel(): Promise<typeof ClassicLevel> {
+/** Loads the package on demand: a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
+export async function loadLevel(): Promise<typeof ClassicLevel> {
   try {
     return (await import("classic-level")).ClassicLevel;
   } catch (error) {

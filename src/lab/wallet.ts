@@ -1,4 +1,4 @@
-/** Wallets: a seed in memory, and addresses that are derived from it (BIP-32, BIP-44, EIP-55). */
+/** Wallets: a seed, and derived addresses (BIP-32, BIP-44, EIP-55). */
 import { createHmac } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
@@ -7,7 +7,7 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 const HARDENED = 0x80000000;
 const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** Encodes the public key of a secp256k1 private key as an address. */
+/** Public key to address. */
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: ethereumAddressOf,
   ADDRESS_FORMAT_COMPRESSED: (privateKey: Uint8Array): string => toHex(secp256k1.getPublicKey(privateKey, true)),
@@ -15,7 +15,7 @@ export const ADDRESS_FORMATS = {
 } as const;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
 
-/** An address to derive: its path (such as `m/44'/60'/0'/0/0`) and its format. */
+/** A path, such as `m/44'/60'/0'/0/0`, and a format. */
 export interface Account {
   readonly path: string;
   readonly addressFormat: AddressFormat;
@@ -25,7 +25,7 @@ export function addressOf(seed: Uint8Array, { path, addressFormat }: Account): s
   return ADDRESS_FORMATS[addressFormat](privateKeyAt(seed, path));
 }
 
-/** The Ethereum address with checksum at the path. */
+/** With checksum. */
 export function ethereumAddress(seed: Uint8Array, path: string): string {
   return ethereumAddressOf(privateKeyAt(seed, path));
 }
@@ -54,7 +54,7 @@ function child(parent: Uint8Array, index: number): Uint8Array {
   return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
 }
 
-/** EIP-55: a letter is a capital if the digit of the address's hash at its position is 8 or more. */
+/** EIP-55: a letter is a capital if the same digit of the hash is 8 or more. */
 function checksummed(address: string): string {
   const hash = toHex(keccak_256(toUtf8(address)));
   const isUpper = (index: number): boolean => Number.parseInt(hash[index]!, 16) >= 8;

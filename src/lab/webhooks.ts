@@ -1,6 +1,4 @@
-/**
- * Deliveries of activities (client/README.md, "Webhook deliveries"): signed, and retried if the receiver may recover.
- */
+/** Deliveries of activities (client/README.md, "Webhook deliveries"), signed and retried. */
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { toHex, toUtf8 } from "../bytes.js";
@@ -9,17 +7,16 @@ import type { JsonObject } from "../decode/json.js";
 import { type KeyPair, ed25519Point, signDer } from "./keys.js";
 import { invalid } from "./refusal.js";
 
-/** Waits. When the signal is aborted, it resolves or rejects early. */
+/** Ends early when the signal is aborted. */
 export type Sleep = (milliseconds: number, signal: Signal) => Promise<unknown>;
 
-/** An attempt of a delivery and its result. */
 export interface DeliveryAttempt {
   readonly eventId: string;
   readonly activityId: string;
   readonly url: string;
   /** From 1. */
   readonly attempt: number;
-  /** The receiver's HTTP status; null without a response. */
+  /** The HTTP status; null without a response. */
   readonly status: number | null;
 }
 
@@ -28,7 +25,7 @@ const FIRST_WAIT_MS = 500;
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;
 
-/** Throws Refusal if the lab does not deliver to the URL. */
+/** Throws Refusal for a URL that the lab does not deliver to. */
 export function checkWebhookUrl(value: string): void {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -41,7 +38,7 @@ export function checkWebhookUrl(value: string): void {
   }
 }
 
-/** The default wait does not keep the process alive. */
+/** Does not keep the process alive. */
 const realSleep: Sleep = (milliseconds, signal) => delay(milliseconds, undefined, { signal, ref: false });
 
 export class Webhooks {
@@ -66,7 +63,7 @@ export class Webhooks {
     this.keyId = createHash("sha256").update(this.#jwk.x).digest("hex").slice(0, 16);
   }
 
-  /** The public keys in the format of RFC 7517 and RFC 8037. */
+  /** RFC 7517 and RFC 8037. */
   get jwks(): JsonObject {
     return { keys: [{ ...this.#jwk, kid: this.keyId, alg: "EdDSA", use: "sig" }] };
   }
@@ -105,9 +102,7 @@ export class Webhooks {
     await this.#sleep(milliseconds, this.#stop.signal).catch(() => {});
   }
 
-  /**
-   * The receiver's status; null if it could not be reached. Redirects are not followed, because they lead elsewhere.
-   */
+  /** Null if the receiver could not be reached. Redirects are not followed. */
   async #post(url: string, eventId: string, body: Uint8Array): Promise<number | null> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
     try {

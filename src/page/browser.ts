@@ -1,11 +1,11 @@
 /**
- * The script of a page. It verifies again what the page carries, or what is given to it, and is the only file that
- * knows a document or reads a clock. Elements are made of data, never of text: the page forbids that (see `page.ts`).
+ * The script of a page: verifies the evidence in the page, or in the reader's files. The only file that uses the DOM or
+ * a clock. It makes elements from data, never from text, which the page's policy forbids (`page.ts`).
  */
 import { MalformedError, faultText } from "../errors.js";
 import { printable, printableStart } from "../report/printable.js";
 import { verdictSentence } from "../report/text.js";
-import { readPageData } from "./data.js";
+import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport } from "./shown.js";
@@ -32,13 +32,12 @@ const find = (id: string): HTMLElement | null => document.getElementById(id);
 const input = (id: string): HTMLInputElement => find(id) as HTMLInputElement;
 const paragraph = (text: string, attributes: Record<string, string> = {}): Markup => element("p", attributes, text);
 
-/** Why something could not be done, for a person. */
 function reasonOf(error: unknown): string {
   if (error instanceof MalformedError) return printable(faultText(error.faults));
   return printable(error instanceof Error ? error.message : String(error));
 }
 
-/** Runs one of them at a time: a button that is pressed twice verifies once. */
+/** Runs one at a time: pressing a button twice verifies once. */
 function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
   let isBusy = false;
   button.disabled = false;
@@ -53,7 +52,7 @@ function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
   });
 }
 
-/** What is shown is on the screen before the work begins. */
+/** Waits until the screen is drawn. */
 function painted(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
 }
@@ -105,7 +104,7 @@ function shortened(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
 
-/** Where the page begins, too: the verdict that it shows is the first thing that is seen. */
+/** Also shows the verdict at the top of the page. */
 function markAsOther(): void {
   document.title = ANOTHER;
   document.querySelector("main")!.prepend(madeOf(paragraph(ANOTHER, { class: "message bad", id: IDS.other })));
@@ -119,7 +118,7 @@ class Verifier {
     chosen.addEventListener("change", () => {
       void this.#add([...(chosen.files ?? [])]).then(() => (chosen.value = ""));
     });
-    // Dropped anywhere: a browser would leave the page for the file.
+    // Anywhere else, the browser would open a dropped file.
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
       find(IDS.drop)!.classList.add("over");
@@ -175,7 +174,7 @@ class Verifier {
     const [removed] = this.#files.splice(index, 1);
     this.#list();
     this.#say(`${removed!.name} removed.`);
-    // Whoever uses a keyboard is left at the list.
+    // Keeps the keyboard focus at the list.
     const buttons = find(IDS.list)!.querySelectorAll("button");
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
   }
@@ -207,7 +206,7 @@ class Verifier {
       const verification = await judged(request);
       show(result, await shownReport(verification));
       this.#say(`Verdict: ${verdictSentence(verification.report)}`);
-      // Its beginning, where the verdict is: by itself a browser shows the middle of what is taller than the window.
+      // Its beginning has the verdict; by default a browser shows the middle of a tall element.
       result.focus({ preventScroll: true });
       result.scrollIntoView({ block: "start", behavior: "instant" });
     } catch (error) {
@@ -217,7 +216,6 @@ class Verifier {
   }
 }
 
-/** A file, or why it cannot be read. */
 async function readFile(file: File): Promise<PageInputFile | string> {
   if (file.size > MAX_FILE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
   const bytes = await file.arrayBuffer().catch(() => null);

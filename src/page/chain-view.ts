@@ -1,4 +1,4 @@
-/** The chains of trust as they are drawn: one for each boot proof, every link with its reason and its checks. */
+/** Draws the chains of trust: one for each boot proof, every link with its reason and its checks. */
 import { labelOf } from "../report/check-lines.js";
 import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -43,7 +43,7 @@ const MEANINGS: Readonly<Record<LinkState, string>> = {
   unproven: "nothing failed in it, and it proves nothing",
 };
 
-/** Every chain in a row of a list, then each behind its name: the first that failed, or the first, is open. */
+/** A list with every chain, then each folded: the first failed one, or the first, is open. */
 function severalChains(chains: readonly (readonly Link[])[], report: Report): Markup[] {
   const failed = chains.findIndex((links) => links.some(({ state }) => state === "failed"));
   const open = Math.max(0, failed);
@@ -84,7 +84,7 @@ function chainSum(links: readonly Link[]): string {
   return `${failed.length === 0 ? "" : `failed: ${failed.join(", ")}; `}${counts.join(", ")}${warned}`;
 }
 
-/** Browsers open what is folded up where a link leads to something inside: so the place is not the summary. */
+/** A browser opens a folded element if a link targets something inside, so the target is not the summary. */
 function chainNodes(links: readonly Link[], boot: number, report: Report): Markup {
   const id = `boot-${boot}`;
   const items = links.map((link) => linkItem(link, `${id}-${link.id}`, report));
@@ -128,7 +128,7 @@ function statementDetails({ statements, state }: Link): Markup | null {
   );
 }
 
-/** Where no chain is named that they belong to: nothing of a report is left out. */
+/** Checks that belong to no chain. */
 export function straySection(report: Report): MarkupNode[] {
   const checks = checksOfNoChain(report);
   if (checks.length === 0) return [];

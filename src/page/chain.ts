@@ -1,4 +1,4 @@
-/** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
+/** The chain of trust of one boot proof, from a report: the state, reason and checks of each link. */
 import type { Check, CheckSubject } from "../checks.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS } from "../report/check-rows.js";
@@ -13,14 +13,14 @@ export interface Link {
   readonly title: string;
   readonly state: LinkState;
   readonly reason: string;
-  /** What its checks warn of: it may be proven all the same. */
+  /** The warnings of its checks. It may still be proven. */
   readonly warnings: readonly string[];
   readonly checks: readonly Check[];
-  /** What the evidence says here; nothing of rejected evidence. */
+  /** The claims of this link; empty for rejected evidence. */
   readonly statements: readonly Fact[];
 }
 
-/** How many chains a report has: one for each boot proof, and one where there is none. */
+/** One chain for each boot proof, and one without any. */
 function chainCount(report: Report): number {
   const subjects = [...report.evidence, ...report.checks].flatMap(({ subject, ...rest }) => {
     return [subject, "about" in rest ? rest.about : undefined];
@@ -29,13 +29,13 @@ function chainCount(report: Report): number {
   return Math.max(1, report.claims?.bootProofs.length ?? 0, Math.max(-1, ...indices) + 1);
 }
 
-/** The checks of each chain; `stray`: those of no chain. */
+/** `stray`: checks of no chain. */
 interface SortedChecks {
   readonly chains: readonly (readonly Check[])[];
   readonly stray: readonly Check[];
 }
 
-/** In one walk over the checks: a report may have hundreds of chains, and thousands of checks. */
+/** In one pass: a report may have hundreds of chains, and thousands of checks. */
 function sortedChecks(report: Report): SortedChecks {
   const chains = Array.from({ length: chainCount(report) }, (): Check[] => []);
   const stray: Check[] = [];
@@ -76,12 +76,12 @@ function chainOfTrust(
   return links;
 }
 
-/** What no chain shows: app proofs of which the report does not say under which boot proof they were judged. */
+/** Checks of no chain: the report does not name the boot proof of their app proofs. */
 export function checksOfNoChain(report: Report): readonly Check[] {
   return sortedChecks(report).stray;
 }
 
-/** The chains that a check belongs to: what is about all of the evidence to every one. */
+/** The chains of a check: every one for a check of all evidence. */
 function chainsOf(check: Check, report: Report, count: number): readonly number[] {
   const about = check.about ?? check.subject;
   const boot = indexIn("boot", about);
@@ -100,11 +100,9 @@ function indexIn(kind: "boot" | "app", subject: CheckSubject | undefined): numbe
   return found?.[1] === kind ? Number(found[2]) : null;
 }
 
-/** What a state is judged by. */
 interface Findings {
   readonly id: LinkId;
   readonly checks: readonly Check[];
-  /** The report as a whole. */
   readonly rejected: boolean;
   readonly claims: BootProofClaims | undefined;
   /** The first link above that failed. */
@@ -112,7 +110,7 @@ interface Findings {
 }
 type Judged = Pick<Link, "state" | "reason">;
 
-/** The first that has an answer counts. */
+/** The first that returns a state counts. */
 const RULES: readonly ((findings: Findings) => Judged | null)[] = [
   ifFailed,
   ifNotAsked,
@@ -130,7 +128,6 @@ function judge(findings: Findings): Judged {
   return { state: "proven", reason: heldText(findings.checks) };
 }
 
-/** How many checks held, and which were not asked. */
 function heldText(checks: readonly Check[]): string {
   const ids = checks.filter(({ status }) => status === "skip").map(({ id }) => id);
   const held = checks.length - ids.length;
@@ -189,7 +186,7 @@ function ifWord({ id, claims }: Findings): Judged | null {
   const speaker = claims === undefined ? null : speakerOf(claims);
   if (!SAID_BY_IMAGE.has(id) || claims === undefined || speaker === null) return null;
   if (speaker === "its application") {
-    // The hardware attests the PCRs that the policy pins: its link is more than an application's word.
+    // The hardware attests the pinned PCRs, so this link depends on more than the application.
     return id === "policy" ? null : { state: "word", reason: `${LEGACY_WORD} ${WORTHLESS}` };
   }
   const why = claims.image.pinned

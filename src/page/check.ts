@@ -1,4 +1,4 @@
-/** Checks a page from outside: whether it is, byte for byte, what this version makes of what it carries. */
+/** Checks a page from outside: makes it again from its data, and compares every byte. */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
@@ -6,7 +6,8 @@ import { type Fault, MalformedError } from "../errors.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { MAX_PAGE_BYTES, type PageContent, readPageData } from "./data.js";
+import { MAX_PAGE_BYTES, type PageContent } from "./data.js";
+import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type PageParts, renderPageContent, renderVerifier, scriptDigest } from "./page.js";
 import {
@@ -19,49 +20,44 @@ import {
   readPageSetting,
 } from "./verify.js";
 
-/**
- * What the evidence of the page is held against. A page with evidence wants `policy` and `now`; a page without evidence
- * takes no demand, since nothing in it could meet one.
- */
+/** A page with evidence needs `policy` and `now`; a page without evidence takes no demands, since it can meet none. */
 export interface PageCheckOptions extends PageParts, Partial<PageSetting> {}
 
 export interface PageCheck {
-  /** What it is: with evidence, without, or no page of bootproof at all, of which nothing else is said. */
+  /** With evidence, without, or null: no page of bootproof, without further results. */
   readonly kind: "report" | "verifier" | null;
-  /** The version that the page says made it; null where it says none. */
+  /** The version that made it, as the page states. */
   readonly version: string | null;
-  /** SHA-256 of its script, in hex: null where there is none. */
+  /** SHA-256 of its script, in hex; null without one. */
   readonly script: { readonly found: string | null; readonly expected: string; readonly same: boolean };
-  /** It is, byte for byte, what this version makes of what it carries. */
+  /** Whether this version makes the same bytes from its data. */
   readonly sameBytes: boolean;
-  /** Where it first is not: which part of the page, and at which byte of the file. */
+  /** The first difference: part of the page, and byte of the file. */
   readonly differsAt: { readonly part: PagePart; readonly byte: number } | null;
-  /** Its report is what its evidence yields by the page's own policy; null where there is none. */
+  /** Whether verifying its evidence by its own policy gives its report; null without evidence. */
   readonly sameReport: boolean | null;
   readonly differences: readonly PageDifference[];
-  /** Why what it carries cannot be verified. */
+  /** Why its evidence cannot be verified. */
   readonly faults: readonly Fault[];
-  /** The evidence verified anew as the caller wants it; null where there is none, or it cannot be. */
+  /** The evidence verified by the caller's options; null without evidence, or if it cannot be. */
   readonly verification: JudgedPage | null;
-  /** Who chose the policy: the caller, also where none is wanted; or the page's maker. Null: there is no evidence. */
+  /** Who chose the policy, or chose none. Null without evidence. */
   readonly policyFrom: "caller" | "bundle" | null;
-  /** What the page's maker had verified beside a policy; null where there is no evidence, or it cannot be read. */
+  /** The demands of the page's maker; null without readable evidence. */
   readonly made: PageMaking | null;
 }
 
-/** What the maker of a page demanded. The image, nonce and key are demanded again, and the question is not. */
+/** The demands of a page's maker. Image, nonce and key are demanded again, the request is not. */
 export interface PageMaking {
-  /** RFC 3339: the present by which the page's own report was made. */
+  /** RFC 3339: the present of the page's report. */
   readonly now: string;
   readonly allowDebug: boolean;
   readonly bootProofsOnly: boolean;
-  /** The question; null where there was none. */
+  /** The request, if any. */
   readonly expected: JsonObject | null;
-  /** Hex. */
   readonly nonce: string | null;
 }
 
-/** Parts of a page, in their order. */
 export type PagePart = "head" | "style" | "text" | "data" | "script" | "end";
 
 const GENERATOR = new RegExp(`<meta name="generator" content="${TOOL.name} ([^"<]{1,64})">`);
@@ -70,16 +66,15 @@ const SCRIPT_START = `<script id="${IDS.script}">`;
 const SCRIPT_END = "</script>";
 
 /**
- * Checks a page. Never throws for what is wrong with it. Throws RangeError for one of more than {@link MAX_PAGE_BYTES};
- * TypeError for options that make no sense, also for a page with evidence without a policy, and for demands that
- * nothing in the page could meet; {@link MalformedError} for a policy that is none, and for a policy of the page's that
- * loosens what the caller does not.
+ * Checks a page. Never throws for faults of the page. Throws RangeError above {@link MAX_PAGE_BYTES}; TypeError for
+ * invalid options, a page with evidence without a policy, and demands that nothing in the page could meet;
+ * {@link MalformedError} for a malformed policy, and if the page's policy loosens what the caller does not.
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
   const own = ownOptions("options", options, CHECK_NAMES);
   const { script: ownScript, policy } = own;
-  // The caller says nothing of a policy: good for a page without evidence.
+  // Without a policy of the caller: only for a page without evidence.
   const setting = policy === undefined ? null : readPageSetting(otherMembers(own, "script") as PageSetting);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
@@ -93,7 +88,6 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
 }
 
-/** A copy, of no more than a page may have. */
 function takePage(html: string | Uint8Array): Uint8Array {
   const bytes = typeof html === "string" ? toUtf8(html) : html;
   if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
@@ -120,7 +114,7 @@ const NOTHING = {
 } as const;
 const NOT_A_PAGE: Facts = { ...NOTHING, kind: null, sameBytes: false, differsAt: null };
 
-/** `html`: the page as this version makes it; null where it cannot. */
+/** `html`: the page as this version makes it; null if it cannot. */
 type Checked = Omit<Facts, "sameBytes" | "differsAt"> & { readonly html: string | null };
 
 const NOTHING_TO_JUDGE =
@@ -129,7 +123,6 @@ const POLICY_WANTED =
   'policy: the page has evidence: plain data of a policy wanted, null for none, or in so many words "bundle", the ' +
   "policy that the page's maker chose";
 
-/** The caller gave no policy for a page with evidence. */
 export class PolicyWantedError extends TypeError {}
 
 async function checkVerifier(parts: PageParts, { policy, expected }: Partial<PageSetting>): Promise<Checked> {
@@ -178,28 +171,27 @@ function makingOf({ options }: PageContent): PageMaking {
   };
 }
 
-/** Of data that is malformed, or can be of no page. Anything else is thrown on. */
+/** Null for malformed data, or data of no page. Rethrows other errors. */
 function faultsOf(error: unknown): readonly Fault[] {
   if (error instanceof TypeError) return [{ path: "", message: error.message }];
   if (!(error instanceof MalformedError)) throw error;
   return error.faults.map(({ path, message }) => ({ path, message: `${error.code}: ${message}` }));
 }
 
-/** What stands between the first such tag and the end of its element; null where there is none. */
+/** The content of the first such element; null without one. */
 function between(text: string, start: string): string | null {
   const from = text.indexOf(start);
   const to = from < 0 ? -1 : text.indexOf(SCRIPT_END, from);
   return to < 0 ? null : text.slice(from + start.length, to);
 }
 
-/** Null where there is none. */
 function firstDifference(page: Uint8Array, made: Uint8Array): PageCheck["differsAt"] {
   let at = 0;
   while (at < made.length && made[at] === page[at]) at++;
   return at === made.length && page.length === at ? null : { part: partAt(made, at), byte: at };
 }
 
-/** What begins each part that follows the head, in a page as it is made. */
+/** The start of each part after the head. */
 const PART_STARTS: readonly (readonly [PagePart, string])[] = [
   ["style", "<style>"],
   ["text", "</style>"],

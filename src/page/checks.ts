@@ -1,4 +1,4 @@
-/** The checks of a link: each with what it says, what was compared, and what to do. */
+/** The checks of a link: detail, compared values, and advice. */
 import { CHECK_TITLES, type Check, type CheckStatus } from "../checks.js";
 import { known, labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
@@ -17,13 +17,12 @@ const BYTES = /^(?:[0-9a-f]{2}){8,}$/i;
 
 const UNKNOWN_CHECK = "A check that this version does not know.";
 
-/** A value that evidence chose, whole: hex breaks where the line ends, and is copied without a break. */
+/** A complete value of the evidence. Hex wraps, and is copied without breaks. */
 export function shownValue(value: string): Markup {
   if (value === "") return element("span", { class: "note" }, "empty");
   return element("code", BYTES.test(value) ? { class: "hex" } : {}, printable(value));
 }
 
-/** A list of names and values, each whole. */
 export function valueList(entries: readonly (readonly [name: string, value: MarkupNode])[]): Markup {
   return element(
     "dl",
@@ -34,7 +33,7 @@ export function valueList(entries: readonly (readonly [name: string, value: Mark
   );
 }
 
-/** Those that failed in sight, the others behind their number. */
+/** Failed checks are visible, the others folded behind their number. */
 export function checkDetails(checks: readonly Check[], report: Report): Markup[] {
   const bad = checks.filter(isBad);
   const others = checks.filter((check) => !isBad(check));
@@ -76,7 +75,7 @@ export function checkItem(check: Check, report: Report): Markup {
   );
 }
 
-/** Both sides with the bytes marked that differ, and whole beneath where that shows less of them. */
+/** Both sides with differing bytes marked, and complete below if that is shortened. */
 function compared({ status, expected, actual }: Check): readonly MarkupNode[] {
   const given: [string, string | undefined][] = [
     ["expected", expected],
@@ -103,7 +102,7 @@ function lines(values: readonly Markup[]): Markup {
   return element("div", { class: "lines" }, values);
 }
 
-/** Bytes in `[brackets]` are those that differ. */
+/** Differing bytes are in `[brackets]`. */
 function marked(line: string): Markup {
   const parts = line.split(/(\[(?:[0-9a-f]{2})+\])/);
   return element(

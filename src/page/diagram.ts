@@ -1,9 +1,9 @@
-/** The states as shapes, and a chain as a picture: each state has a shape and a word, so that no colour is needed. */
+/** A chain as a picture. Each state has a shape and a word, so that no colour is needed. */
 import type { Link } from "./chain.js";
 import { type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, element } from "./markup.js";
 
-/** Around 0, 0, within a radius of 20. */
+/** Centred at 0, 0, with a radius of 20. */
 const SHAPES: Readonly<Record<LinkState, readonly Markup[]>> = {
   proven: [
     element("circle", { class: "solid", r: "18" }),
@@ -34,7 +34,7 @@ function shape({ state, warnings }: Pick<Link, "state" | "warnings">): Markup[] 
   return [...SHAPES[state], ...(warnings.length > 0 ? [WARNING] : [])];
 }
 
-/** Beside text that says the same: nothing for a screen reader. */
+/** Hidden from screen readers, since the text beside it is the same. */
 export function icon(link: Pick<Link, "state" | "warnings">): Markup {
   const attributes = { class: "icon", viewBox: "-26 -26 52 52", "aria-hidden": "true" };
   return element("svg", attributes, element("g", { class: `state-${link.state}` }, shape(link)));
@@ -42,7 +42,7 @@ export function icon(link: Pick<Link, "state" | "warnings">): Markup {
 
 const STEP = 116;
 
-/** The chain from left to right, for wide pages; `id` makes the names in the page unique. */
+/** From left to right, for wide pages; `id` makes names in the page unique. */
 export function overview(links: readonly Link[], id: string): Markup {
   const width = STEP * links.length;
   const said = links.map(({ title, state, warnings }) => {
@@ -67,13 +67,12 @@ export function overview(links: readonly Link[], id: string): Markup {
   );
 }
 
-/** Whole where what it leads to is proven, and broken in any other case. */
+/** Solid if the next link is proven, otherwise dashed. */
 function connector({ state }: Link, index: number): Markup {
   const [from, to] = [STEP * (index + 0.5) + 26, STEP * (index + 1.5) - 26];
   return element("path", { class: `connector to-${state}`, d: `M${from} 34H${to}` });
 }
 
-/** A chain in one row of shapes, beside words. */
 export function strip(links: readonly Link[]): Markup {
   const attributes = { class: "strip", viewBox: `0 0 ${52 * links.length} 52`, "aria-hidden": "true" };
   return element(

@@ -1,4 +1,4 @@
-/** The evidence itself: each piece with its name and digest, every byte string of it in full, and what it says. */
+/** The evidence: each piece with name, digest, every byte string in full, and its description. */
 import { toHex, toUtf8 } from "../bytes.js";
 import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
@@ -17,20 +17,16 @@ import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { shownValue, valueList } from "./checks.js";
 import { type Markup, element } from "./markup.js";
 
-/** What is to be seen of one piece. */
 interface Content {
   readonly bytes: readonly (readonly [name: string, bytes: Uint8Array])[];
   readonly faults: readonly string[];
   readonly says: Described;
 }
 
-/**
- * Values of "All that it says", of all pieces together: each takes a kilobyte of memory. As many genuine boot proofs
- * and app proofs as there may be have fewer.
- */
+/** Limit of values under "All that it says", of all pieces: each takes 1 kB of memory. Genuine evidence has fewer. */
 const MAX_SHOWN_VALUES = 150_000;
 
-/** Each piece behind its name; `isBare`: an attestation document alone. */
+/** Each piece folded behind its name; `isBare`: a bare attestation document. */
 export async function evidencePieces(
   pieces: readonly InputPiece[],
   isBare: boolean,
@@ -107,7 +103,7 @@ function described({ faults, says }: Inspected): Omit<Content, "bytes"> {
   return { faults, says };
 }
 
-/** As it was given: nothing of it could be read. */
+/** The input, if it could not be read. */
 function unreadable(value: unknown, { faults }: InputCopy): Content {
   const bytes = typeof value === "string" ? toUtf8(value) : value;
   return {
@@ -168,7 +164,6 @@ function present(bytes: Readonly<Record<string, Uint8Array | null | undefined>>)
   return Object.entries(bytes).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
 }
 
-/** A value in nested lists. */
 function tree(value: Described | undefined): Markup {
   if (value === null || value === undefined || typeof value !== "object") return shownValue(String(value));
   if (!Array.isArray(value))
@@ -182,7 +177,7 @@ function tree(value: Described | undefined): Markup {
   );
 }
 
-/** Of what was verified before, and handed in as that: what the object holds. */
+/** The members of an already verified piece. */
 function describedObject(value: unknown): Described {
   if (value instanceof Uint8Array) return toHex(value);
   if (value instanceof Date) return value.toISOString();

@@ -1,9 +1,9 @@
-/** What the evidence says at each link of the chain: the claims of the report in full, as names and values. */
+/** The complete claims of the report at each link of the chain, as names and values. */
 import { runsOf } from "../report/compare.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, ManifestClaims, Report } from "../report/report.js";
 import type { LinkId } from "./links.js";
 
-/** Not printable yet: whoever shows it makes it so. */
+/** Not yet printable. */
 export interface Fact {
   readonly name: string;
   readonly value: string;
@@ -11,7 +11,7 @@ export interface Fact {
 
 type Members = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Total: each link says what it is about, as far as the report claims it. */
+/** Total over the links. */
 const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, index: number) => Members>> = {
   anchor: (_, { hardware }) => ({ "trust anchor": hardware.trustAnchor }),
   certificates: (report) => ({ "judged as of": report.validationTime }),
@@ -45,7 +45,7 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
   other: () => ({}),
 };
 
-/** Of a report with claims; nothing where it has none of that boot proof. */
+/** Empty if the report has no claims about that boot proof. */
 export function linkFacts(id: LinkId, report: Report, boot: number): readonly Fact[] {
   const claims = report.claims?.bootProofs[boot];
   if (claims === undefined) return [];
@@ -54,7 +54,7 @@ export function linkFacts(id: LinkId, report: Report, boot: number): readonly Fa
   });
 }
 
-/** Those that are set in full, and which are zeros. */
+/** Non-zero PCRs in full, and the indexes of the others. */
 function measurements(pcrs: Readonly<Record<string, string>>): Members {
   const isZero = (hex: string): boolean => /^0*$/.test(hex);
   const set = Object.entries(pcrs).filter(([, hex]) => !isZero(hex));

@@ -1,8 +1,8 @@
-/** The links of the chain of trust, and the states that they can be in: tables. */
+/** Tables of the links of the chain of trust, and of their states. */
 import type { CheckId } from "../checks.js";
 import type { ChainLink } from "../report/check-rows.js";
 
-/** The links from the top: each rests on those above it. `other`: checks that this version does not know. */
+/** From the top: each depends on those above it. `other`: checks unknown to this version. */
 export const LINKS = {
   anchor: { title: "Anchor", asks: "Do the certificates start at a root that this verifier trusts?" },
   certificates: { title: "Certificates", asks: "Is each certificate signed by the one above it, valid and in place?" },
@@ -22,7 +22,7 @@ export const LINKS = {
 
 export type LinkId = keyof typeof LINKS;
 
-/** What each state is called, on the page and by screen readers. */
+/** The names of states, also for screen readers. */
 export const STATE_WORDS = {
   proven: "Proven",
   failed: "Failed",
@@ -33,7 +33,7 @@ export const STATE_WORDS = {
 
 export type LinkState = keyof typeof STATE_WORDS;
 
-/** One of these has to hold for the link to be proven: what passed beside it proves nothing alone. */
+/** One of these must pass for the link to be proven: other checks prove nothing alone. */
 export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   anchor: ["chain.anchor"],
   certificates: ["chain.signature"],
@@ -48,7 +48,7 @@ export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   other: [],
 };
 
-/** What nobody vouches for but the image: a policy's pins on it too, where debug mode leaves open what code says so. */
+/** Links that only the image vouches for; also the policy's pins on them, if debug mode leaves the code open. */
 export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
   "manifest",
   "approvals",

@@ -1,4 +1,4 @@
-/** HTML as data: made text in one place, made DOM in a browser, never by gluing strings. */
+/** HTML as data, made into text here and into DOM in a browser, never by joining strings. */
 
 export interface Markup {
   readonly tag: string;
@@ -7,12 +7,11 @@ export interface Markup {
 }
 export type MarkupNode = Markup | string;
 
-/** Elements that have neither content nor an end tag. */
 const VOID = new Set(["br", "hr", "img", "input", "link", "meta", "wbr"]);
-/** What their elements hold is no markup to a parser, so no escape can make it text: only what cannot end it. */
+/** Raw text elements: escapes have no effect there, so the content must not end the element. */
 const RAW = new Set(["script", "style"]);
 
-/** An element; `null` among the children is left out, and a list stands for its members. */
+/** An element. Omits `null` children, and flattens lists. */
 export function element(
   tag: string,
   attributes: Readonly<Record<string, string>> = {},
@@ -21,13 +20,10 @@ export function element(
   return { tag, attributes, children: children.flatMap((child) => child ?? []) };
 }
 
-/** Of these one text is made: each small one takes memory of its own. */
+/** Joined into one text, since each small string takes memory. */
 const MAX_PARTS = 4096;
 
-/**
- * The text of it; what is text is escaped, attribute names and tags are ours. Void elements have no end tag.
- * Throws RangeError as soon as it is longer than `most` characters.
- */
+/** The HTML, with text escaped. Throws RangeError once it is longer than `most` characters. */
 export function toHtml(nodes: readonly MarkupNode[], most = Infinity): string {
   let parts: string[] = [];
   const joined: string[] = [];
@@ -63,7 +59,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ESCAPES[char]!);
 }
 
-/** Throws Error for text that could end the element, or change how a parser reads it: whoever embeds escapes that. */
+/** Throws Error for text that could end the element, or change how a parser reads it: the caller must escape it. */
 function rawText(tag: string, children: readonly MarkupNode[]): string {
   const text = children.join("");
   const isOurs = children.every((child) => typeof child === "string");

@@ -1,4 +1,4 @@
-/** How the parts look that reports do not have: what the page says of itself, and the form of the verifying page. */
+/** The style of the parts that reports do not have: the page about itself, and the form of the verifying page. */
 export const PAGE_STYLE = `
 .this-page { display: grid; gap: .75rem; max-width: 60rem; }
 .this-page dl { display: grid; gap: .25rem; }

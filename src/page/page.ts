@@ -1,4 +1,4 @@
-/** The whole page, one file that needs nothing else: what it shows, what it carries, the script that verifies. */
+/** The page in one file: the report, the data, and the script that verifies. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import { ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
@@ -7,7 +7,8 @@ import type { Verdict } from "../report/report.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
-import { MAX_PAGE_BYTES, type PageContent, type PageData, pageData, readPageData } from "./data.js";
+import { MAX_PAGE_BYTES, type PageContent, type PageData, pageData } from "./data.js";
+import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
@@ -20,7 +21,7 @@ import { thisPage } from "./this-page.js";
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
 
 export interface PageParts {
-  /** What runs in the page: `PAGE_SCRIPT` of `bootproof/page/script`. */
+  /** `PAGE_SCRIPT` of `bootproof/page/script`. */
   readonly script: string;
 }
 
@@ -29,9 +30,9 @@ function ownParts(parts: PageParts): PageParts {
 }
 
 /**
- * The page of a verification. The evidence is verified once more, for no page is made that would not come to its own
- * report. Throws Error where it does not, as for a report of other options; {@link MalformedError} (`page`) for
- * evidence of which the page would be larger than is read; and as {@link pageData} and `reproducePage` do.
+ * The page of a verification. The evidence is verified again: throws Error if the report differs, for example one under
+ * other options; {@link MalformedError} (`page`) for evidence whose page would be too large to be read; and as
+ * {@link pageData} and `reproducePage` do.
  */
 export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
   const own = ownParts(parts);
@@ -44,7 +45,7 @@ export async function renderPage(content: PageContent, parts: PageParts): Promis
   return page.html;
 }
 
-/** The page of what was read from another page, with the report as it is anew. */
+/** The page from the data of another page, with a new report. */
 export async function renderPageContent(
   content: PageContent,
   parts: PageParts,
@@ -64,7 +65,7 @@ const TITLES: Readonly<Record<Verdict, string>> = {
   rejected: "REJECTED",
 };
 
-/** The page that verifies what is dropped on it. */
+/** The page that verifies dropped files. */
 export async function renderVerifier(parts: PageParts): Promise<string> {
   parts = ownParts(parts);
   const body = [...verifierView(), "\n", thisPage(await scriptDigest(parts.script), "verifier")];
@@ -90,7 +91,7 @@ async function documentOf({ title, body, data }: Document, { script }: PageParts
       element("meta", { name: "color-scheme", content: "light dark" }),
       element("meta", { name: "referrer", content: "no-referrer" }),
       element("meta", { name: "generator", content: `${TOOL.name} ${TOOL.version}` }),
-      // Browsers ask servers for one where none is named.
+      // Without one, browsers request it from the server.
       element("link", { rel: "icon", href: "data:," }),
       element("title", {}, title),
       element("style", {}, WHOLE_STYLE),
@@ -116,7 +117,7 @@ async function documentOf({ title, body, data }: Document, { script }: PageParts
 
 const MAX_PAGE_MIB = MAX_PAGE_BYTES / 1024 / 1024;
 
-/** No larger than what is read: a page that nothing can check is not made. */
+/** Not larger than a page that can be read and checked. */
 function boundedText(page: Markup): string {
   const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
   if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
@@ -133,33 +134,33 @@ function attemptRange(make: () => string): { readonly value: string | undefined 
   }
 }
 
-/** Counted only where characters could be too many bytes. */
+/** Counts bytes only if the characters could exceed the limit. */
 function utf8Length(text: string): number {
   return 3 * text.length <= MAX_PAGE_BYTES ? text.length : toUtf8(text).length;
 }
 
-/** Each on a line of its own: tools that read lines find the script and the data. */
+/** Script and data are on their own lines, for tools that read lines. */
 function lines(...elements: readonly Markup[]): MarkupNode[] {
   return elements.flatMap((each) => ["\n", each]);
 }
 
-/** No character of it may end the element, or begin another one. */
+/** Escapes every character that could end the element, or begin another one. */
 function dataText(data: PageData): string {
   return printableJson(JSON.stringify(data)).replaceAll("<", "\\u003c");
 }
 
-/** Of ASCII alone, so that no reader of the file takes it for something else. */
+/** Only ASCII, so that every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
   if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: printable ASCII and line feeds wanted");
   return script.endsWith("\n") ? script : `${script}\n`;
 }
 
-/** The digest of what stands between the tags of the script, as the page and its checks name it. */
+/** The digest of the script between its tags. */
 export async function scriptDigest(script: string): Promise<string> {
   return toHex(await sha256(toUtf8(scriptContent(script))));
 }
 
-/** Nothing is loaded, sent or submitted; nothing but the one script runs, and it makes no element out of text. */
+/** Nothing is loaded, sent or submitted; only this script runs, and it cannot make elements from text. */
 async function contentPolicy(script: string): Promise<string> {
   const [scriptHash, styleHash] = await Promise.all([script, WHOLE_STYLE].map(async (text) => sha256(toUtf8(text))));
   return [

@@ -1,4 +1,4 @@
-/** What is shown of a verification: the same in a page's file, and where a page verifies anew. */
+/** Shows a verification, alike in a page's file and when a page verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import type { MarkupNode } from "./markup.js";
 import type { PageVerification } from "./verify.js";

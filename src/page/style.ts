@@ -1,6 +1,6 @@
-/** How the page looks: light and dark, on paper, narrow and wide. Nothing is loaded from anywhere. */
+/** The style of the page: light and dark, on paper, narrow and wide. It loads nothing. */
 
-/** Colours by what they mean; each pair that carries text has a contrast of 4.5 and more in both schemes. */
+/** Colours by meaning; text has a contrast of at least 4.5 in both schemes. */
 const COLOURS = `
 :root {
   color-scheme: light dark;
@@ -21,7 +21,7 @@ const COLOURS = `
   }
 }`;
 
-/** Evidence may hold letters that are read from right to left: they stand in the order in which they were signed. */
+/** Evidence may have right-to-left letters: they are shown in signed order. */
 const BASE = `
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-behavior: smooth; }
@@ -47,7 +47,7 @@ mark { background: var(--mark); color: inherit; font-weight: 700; }
   *, ::before, ::after { animation: none !important; transition: none !important; }
 }`;
 
-/** The verdict in colours of its own, the same in both schemes; what takes weight from it directly beneath. */
+/** The verdict has its own colours, the same in both schemes; BUTs are directly below. */
 const VERDICT = `
 .verdict { border-radius: .75rem; overflow: hidden; }
 .verdict-band { padding: clamp(1.25rem, 4vw, 2.5rem); background: #3d4653; color: #ffffff; }
@@ -204,7 +204,7 @@ const DETAILS = `
 .origin > .values { background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
   padding: 1rem 1.25rem; }`;
 
-/** For pages that ask something. */
+/** For pages with a form. */
 const FORM = `
 form { display: grid; gap: 1rem; }
 fieldset { margin: 0; padding: 1rem 1.25rem 1.25rem; border: 1px solid var(--line); border-radius: .5rem; min-width: 0;
@@ -232,7 +232,7 @@ button:disabled { background: var(--well); color: var(--soft); border-color: var
 .message.warn { border-left-color: var(--warning-line); background: var(--warning-tint); }
 .result { margin-top: 2rem; }`;
 
-/** Checks and values are opened; byte strings where the reader opened them. */
+/** Prints checks and values unfolded; byte strings only if the reader unfolded them. */
 const PAPER = `
 @media print {
   .more { display: block; }
@@ -249,5 +249,4 @@ const PAPER = `
   form, button, .dropzone { display: none; }
 }`;
 
-/** The whole of it, for one `style` element. */
 export const STYLE: string = [COLOURS, BASE, VERDICT, STATEMENTS, CHAIN, DETAILS, FORM, PAPER].join("\n");

@@ -1,4 +1,4 @@
-/** What the page says of itself: that it verifies again, what its word is worth, how it is checked from outside. */
+/** The page about itself: how it verifies again, what it cannot prove, how to check it from outside. */
 import { TOOL } from "../version.js";
 import { IDS } from "./ids.js";
 import { type Markup, element } from "./markup.js";
@@ -19,7 +19,7 @@ const ITS_WORD = {
 const FROM_OUTSIDE = "So check the file from outside, with a bootproof that you trust:";
 
 const VERSION = `${TOOL.name} ${TOOL.version}`;
-/** A page with evidence wants a policy. */
+/** A page with evidence needs a policy. */
 const COMMANDS = {
   report: "bootproof page --verify FILE --policy POLICY",
   verifier: "bootproof page --verify FILE",
@@ -41,7 +41,7 @@ const BY_HAND =
   `By hand, the digest of the script, which is the same in every page of ${VERSION}. It tells ` +
   `which script is in the file, and nothing about the rest of it:`;
 
-/** The script stands on lines of its own, from its tag on. */
+/** The script has its own lines. */
 const HAND_COMMAND =
   `sed -n '/^<script id="${IDS.script}">/,/^<\\/script>/p' FILE |\n` +
   `  sed -e '1s/^<script[^>]*>//' -e '$d' | openssl dgst -sha256`;
@@ -78,7 +78,7 @@ function option(name: string): Markup {
   return element("code", { class: "option" }, name);
 }
 
-/** Text that may be wider than the page can be scrolled by keyboard, too. */
+/** Wide text can be scrolled by keyboard. */
 function command(text: string): Markup {
   return element("pre", { tabindex: "0", class: "command" }, element("code", {}, text));
 }

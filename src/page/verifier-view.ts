@@ -1,4 +1,4 @@
-/** The page that verifies what is given to it, before anything is: a form, which the script brings to life. */
+/** The form of the page that verifies the reader's files. */
 import { IDS } from "./ids.js";
 import { type Markup, element } from "./markup.js";
 
@@ -13,7 +13,6 @@ const FILES =
 const HELD_AGAINST =
   "The evidence is held against the policy among your files. Without one, say what is to be accepted in its place:";
 
-/** The nodes that stand inside `main`. */
 export function verifierView(): Markup[] {
   return [
     element("header", { class: "verifier" }, element("h1", {}, "Verify"), element("p", {}, INTRODUCTION)),

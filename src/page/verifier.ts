@@ -1,5 +1,4 @@
-/** What was given to the page that verifies: each file told by its content, and all of them as one verification. */
-import { type PlainPolicy, anchorFilesOf } from "../appraise/plain-policy.js";
+/** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
 import { fromHex, fromUtf8 } from "../bytes.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
@@ -10,7 +9,8 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText } from "../errors.js";
-import { NamedEvidence, type PlainOptions, namedSharing } from "../inputs.js";
+import { NamedEvidence, namedSharing } from "../inputs.js";
+import { type PlainOptions, type PlainPolicy, anchorFileNames } from "../plain-settings.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printable } from "../report/printable.js";
@@ -23,15 +23,14 @@ export interface PageInputFile {
 
 type Role = "bootProofs" | "appProofs" | "activity" | "document" | "bundle" | "policy" | "anchor";
 
-/** A file, and what it is. */
 export interface ListedFile extends PageInputFile {
-  /** Null: it takes no part. */
+  /** Null: not used. */
   readonly role: Role | null;
-  /** In words: its kind, or why it is of no use here. */
+  /** Its kind in words, or why it is not used. */
   readonly is: string;
 }
 
-/** What each kind is here; or what to do with it. */
+/** The role of each kind, or the advice for it. */
 const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   "boot proof": "bootProofs",
   "boot proofs": "bootProofs",
@@ -64,7 +63,7 @@ export function listedFile({ name, bytes }: PageInputFile): ListedFile {
     : { name: shown, bytes, role: null, is: role.not };
 }
 
-/** What the form says. */
+/** The values of the form. */
 export interface FormValues {
   readonly policyNone: boolean;
   readonly policyBundle: boolean;
@@ -80,7 +79,7 @@ type Requested =
   | { readonly faults: readonly string[] }
   | { readonly faults: null; readonly evidence: PageEvidence; readonly options: PlainOptions };
 
-/** One verification of the files; or everything that is in its way. `clock`: the present where the form names none. */
+/** One verification of the files, or all faults. `clock`: the present, if the form has none. */
 export function requested(files: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
   const faults: string[] = [];
   const of = (role: Role): ListedFile[] => files.filter((file) => file.role === role);
@@ -123,7 +122,7 @@ const PIECES = [
   ["activity", "activity"],
 ] as const;
 
-/** Why a file cannot be verified as what it is: it is no strict JSON, or has evidence that nothing would read. */
+/** Why a file cannot be verified: it is not strict JSON, or has evidence that would not be read. */
 function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
   const { value, faults } = attempt(() => parseJson(bytes));
   const all = value === undefined ? faults : evidenceBeside(value, piece);
@@ -154,7 +153,7 @@ function piecesOf(of: FilesOf, activity: ListedFile | undefined, faults: string[
   };
 }
 
-/** Those of a list, each by its place in it; or the file's one. */
+/** Items of a list, each named by its place; or the one value of the file. */
 function pieces(file: ListedFile, list: readonly unknown[] | null): NamedEvidence[] {
   if (list === null) return [named(file, parseJson(file.bytes))];
   return list.map((value, index) => named(file, value, `${file.name}[${index}]`));
@@ -206,9 +205,9 @@ function policyOf(of: FilesOf, { policyNone, policyBundle }: FormValues, faults:
   return policyBundle ? "bundle" : null;
 }
 
-/** A policy names its anchors by file, in whatever folder: here they have their names alone. */
+/** A policy names anchor files by path; here only the last part of it is known. */
 function plainPolicyOf({ name, bytes }: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
-  const texts = anchorFilesOf(bytes).flatMap(([file]) => {
+  const texts = anchorFileNames(bytes).flatMap((file) => {
     const own = file.split(/[/\\]/).at(-1);
     const found = anchors.filter((anchor) => anchor.name === printable(own!));
     if (found.length === 1) return [[file, pemOf(found[0]!.bytes)] as const];

@@ -1,5 +1,4 @@
-/** Verifies what a page carries anew, and tells where its report says something else. */
-import type { PlainPolicy } from "../appraise/plain-policy.js";
+/** Verifies the evidence of a page again, and lists where its report differs. */
 import type { Policy } from "../appraise/policy.js";
 import {
   type Evidence,
@@ -16,65 +15,56 @@ import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
+import { type EvidenceInput, type OptionsBesidePolicy, isDocument, readOptions } from "../inputs.js";
 import {
-  type EvidenceInput,
-  type OptionsBesidePolicy,
   type PlainOptions,
-  isDocument,
+  type PlainPolicy,
+  optionsBesidePolicy,
   ownPlainOptions,
-  readOptions,
-} from "../inputs.js";
+  parsePlainPolicy,
+} from "../plain-settings.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
-import {
-  type BundleBytes,
-  type PageContent,
-  type PageEvidence,
-  isBundleBytes,
-  ownContent,
-  parsePlainPolicy,
-} from "./data.js";
+import type { TrustAnchor } from "../verify/trust-anchor.js";
+import { type BundleBytes, type PageContent, type PageEvidence, isBundleBytes, ownContent } from "./data.js";
 
-/** A place where two reports differ. Values as JSON text, long ones cut; null where one side has none. */
+/** A difference of two reports. Values as shortened JSON text; null if one side has none. */
 export interface PageDifference {
-  /** Such as `verdict`, or `boot[0] cose.signature: status`. */
+  /** For example `verdict`, or `boot[0] cose.signature: status`. */
   readonly place: string;
   readonly page: string | null;
   readonly anew: string | null;
 }
 
-/** What evidence comes to, as far as pages show it. */
+/** A verification, as pages show it. */
 export interface JudgedPage {
-  /** What was judged; of a bundle what is in it. */
+  /** Of a bundle, the evidence inside. */
   readonly evidence: EvidenceInput;
-  /** Made anew. */
   readonly report: Report;
-  /** What became of the bundle; null where the evidence is in none. */
+  /** Null for evidence outside of a bundle. */
   readonly bundle: BundleFacts | null;
 }
 
 export interface PageVerification extends JudgedPage {
-  /** The page's report is, member for member, what its evidence comes to by the page's own options. */
+  /** Whether verifying by the page's own options gives the page's report, in every member. */
   readonly same: boolean;
-  /** Where it is not, up to a hundred places. */
+  /** Up to 100. */
   readonly differences: readonly PageDifference[];
 }
 
 /**
- * What a caller has a page held against. All that loosens is the caller's; the page's own time, `at`, `allowDebug`,
- * `bootProofsOnly`, trust anchors and question are not used. The image, the nonce and the key that the page's maker
- * demanded are demanded in addition.
+ * The caller's options. The page's time, `at`, `allowDebug`, `bootProofsOnly`, trust anchors and request are not used,
+ * since they can loosen. The image, nonce and key that the page's maker demanded are demanded in addition.
  */
 export interface PageSetting extends Pick<PlainOptions, "now" | "at" | "trustAnchors" | "allowDebug" | "expected"> {
-  /** The caller's own; or, in so many words, none (null), or the one that the page's maker chose (`bundle`). */
+  /** The caller's; or, explicitly, none (null), or that of the page's maker (`bundle`). */
   readonly policy: PlainPolicy | "bundle" | null;
 }
 
 /**
- * Verifies the evidence of a page anew as its maker had it verified, and compares the page's report. Throws
- * {@link MalformedError} for a policy or a bundle that is none, and (`page`) for options that make no sense.
+ * Verifies the evidence of a page by its own options, and compares the page's report. Throws {@link MalformedError} for
+ * a malformed policy or bundle, and (`page`) for invalid options.
  */
 export async function reproducePage(content: PageContent, cache = new SignatureCache()): Promise<PageVerification> {
   const anew = await judged(content, cache);
@@ -82,10 +72,7 @@ export async function reproducePage(content: PageContent, cache = new SignatureC
   return { ...anew, same: differences.length === 0, differences };
 }
 
-/**
- * Verifies the evidence of a page as the caller wants it verified: {@link judgePage}, beside the comparison of the
- * page's report with what the page's own options yield.
- */
+/** Verifies the evidence of a page by the caller's options, and compares the page's report by the page's own. */
 export async function verifyPageData(given: PageContent, setting: PageSetting): Promise<PageVerification> {
   const content = ownContent(given);
   const copied = readPageSetting(setting);
@@ -94,7 +81,6 @@ export async function verifyPageData(given: PageContent, setting: PageSetting): 
   return { ...(await judgePage(content, copied, cache)), same, differences };
 }
 
-/** A {@link PageSetting}, copied and read. */
 export interface PageSettingCopy extends Omit<PageSetting, "policy" | "trustAnchors"> {
   readonly policy: Policy | "bundle" | null;
   readonly trustAnchors?: readonly TrustAnchor[];
@@ -109,24 +95,22 @@ export const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
   expected: true,
 };
 
-/** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a policy that is none. */
+/** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a malformed policy. */
 export function readPageSetting(setting: PageSetting): PageSettingCopy {
   const own = ownOptions("options", setting, SETTING_NAMES);
-  const { policy, trustAnchors } = own;
+  const { policy } = own;
   if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
-  const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-  const taken = Object.assign(copyPlain(otherMembers(own, "policy", "trustAnchors")), {
-    ...(anchors && { trustAnchors: anchors }),
+  const taken = Object.assign(optionsBesidePolicy(copyPlain(otherMembers(own, "policy"))), {
     policy: policy === "bundle" || policy === null ? policy : parsePlainPolicy(policy),
   });
-  // What is wrong with an option is thrown before anything is verified.
+  // Invalid options throw before verification.
   readOptions({ ...taken, policy: callersPolicy(taken.policy) });
   return taken;
 }
 
 /**
- * Throws TypeError for a demand that nothing in the page could meet, and for a page without a policy where its own is
- * wanted; {@link MalformedError} where that policy loosens what the caller does not.
+ * Throws TypeError for a demand that nothing in the page could meet, and if the page's policy is chosen but missing;
+ * {@link MalformedError} if that policy loosens what the caller does not.
  */
 export async function judgePage(
   content: PageContent,
@@ -139,7 +123,7 @@ export async function judgePage(
     ...(measurements && { measurements }),
     ...(nonce && { nonce }),
     ...(ephemeralKey && { ephemeralKey }),
-    // The page's maker chose what is in it, so that nothing here says that no more was wanted.
+    // The page's maker chose its content, so missing app proofs must not skip rules.
     ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
     cache,
   });
@@ -148,7 +132,7 @@ export async function judgePage(
   return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
 }
 
-/** What a page's maker demanded tightens. */
+/** Demands of a page's maker only tighten. */
 const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true } as const;
 
 function callersPolicy(policy: PageSettingCopy["policy"]): VerifyOptions["policy"] {
@@ -160,7 +144,7 @@ function makersPolicyOf({ options: { policy } }: PageContent): ChosenPolicy {
   return policy === "bundle" ? { from: "bundle" } : { from: "page", policy: parsePlainPolicy(policy) };
 }
 
-/** Without an app proof or an activity nothing says whose the evidence is. An address is missing then, and rejected. */
+/** Without app proofs or an activity, no request can be checked. Missing addresses are a failed check instead. */
 function refuseEmptyQuestion(evidence: PageEvidence, expected: PageSetting["expected"]): void {
   if (expected === undefined || expected.addresses !== undefined) return;
   const { appProofs = [], activity } = (
@@ -170,23 +154,21 @@ function refuseEmptyQuestion(evidence: PageEvidence, expected: PageSetting["expe
     throw new TypeError("expected: asked of app proofs and activities, and the page has none");
 }
 
-/** What the evidence is held against: a policy of the caller's or none, the bundle's own, or the page's. */
+/** The caller's policy or none, the bundle's, or the page's. */
 type ChosenPolicy =
   | { readonly from: "caller"; readonly policy: VerifyOptions["policy"] }
   | { readonly from: "bundle" }
   | { readonly from: "page"; readonly policy: Policy };
 
-/** The evidence by the options that came with it. Throws as {@link reproducePage} does. */
+/** Verifies by the options that came with the evidence. Throws as {@link reproducePage} does. */
 export async function judged(
   { evidence, options: given }: Omit<PageContent, "report">,
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   try {
     const plain = ownPlainOptions(given);
-    const { policy, trustAnchors } = plain;
-    const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-    const rest = otherMembers(plain, "policy", "trustAnchors");
-    const options = Object.assign(rest, { ...(anchors && { trustAnchors: anchors }), cache });
+    const { policy } = plain;
+    const options = Object.assign(optionsBesidePolicy(plain), { cache });
     if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
     const own = policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy);
     return await judge(evidence, options, { from: "caller", policy: own });
@@ -241,7 +223,7 @@ async function judgeBundle(
   return { evidence: bundle.evidence, report, bundle: { policyFrom, packed } };
 }
 
-/** The page's report may be of any shape: all of it is compared, word for word. */
+/** Compares every member: the page's report may have any shape. */
 function pageDifferences(page: object, anew: Report): PageDifference[] {
   const checks = anew.checks.map(({ subject, id }) => `${subject} ${id}`);
   return reportDifferences(page, anew, { checks }).map(({ place, theirs, anew }) => ({ place, page: theirs, anew }));

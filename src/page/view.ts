@@ -1,4 +1,4 @@
-/** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
+/** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
 import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
@@ -19,7 +19,7 @@ export interface Shown {
   readonly notices: readonly Notice[];
 }
 
-/** The report's nodes, which stand inside `main`: a header with the one `h1`, then a section for each part. */
+/** The content of `main`: a header with the one `h1`, then a section for each part. */
 export async function reportView({ report, evidence, notices }: Shown): Promise<MarkupNode[]> {
   const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
   const pieces = await evidencePieces(inputPieces(evidence), isBare, report);
@@ -77,20 +77,18 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
   );
 }
 
-/** Which enclave it is, of when, and when it was verified. */
 function headRows(report: Report): (readonly [string, string])[] {
   const { lines, verifiedAt } = headlineFacts(report);
   return [...lines.map((line) => ["Enclave", line] as const), ["Verified at", verifiedAt]];
 }
 
-/** Before everything that did not fail. */
 function firstFailure({ checks, ...report }: Report): Markup | null {
   const [first] = checks.filter(isBad);
   if (first === undefined) return null;
   return element("ul", { class: "first-failure" }, checkItem(first, { checks, ...report }));
 }
 
-/** Leads to what is not proven, which is not in sight on a narrow page. */
+/** A link to what is not proven, which a narrow page shows further down. */
 function openCount(report: Report): Markup {
   const words = unprovenWords(report).flatMap(({ statements }) => statements);
   const count = words.length + unprovenStatements(report).length;
@@ -109,7 +107,7 @@ function noticeList(notices: readonly Notice[]): MarkupNode[] {
   ];
 }
 
-/** Proven and not proven side by side, of equal weight; of rejected evidence nothing is proven. */
+/** Proven and not proven, side by side. Of rejected evidence nothing is proven. */
 function statementsPart(report: Report): Markup {
   const proven = provenStatements(report);
   const open = unprovenStatements(report);
@@ -133,7 +131,7 @@ function statementSection(id: string, title: string, content: readonly Markup[])
   return element("section", { class: id, "aria-labelledby": id }, heading, element("div", {}, content));
 }
 
-/** More than these are folded up, for what is not proven stands beneath them on a narrow page. */
+/** More are folded, so that a narrow page soon shows what is not proven. */
 const MAX_IN_SIGHT = 12;
 
 function foldedList(statements: readonly string[]): Markup[] {

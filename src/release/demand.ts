@@ -1,6 +1,6 @@
 /** Whose approvals the caller demands: nothing in a release says that its first set is the right people. */
 import type { SetFile, SetPin } from "../appraise/pins.js";
-import { isPolicy } from "../appraise/parsed-policy.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { memberSetFile } from "../appraise/pin.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
 import type { JsonValue } from "../decode/json.js";
@@ -46,7 +46,7 @@ function ofSet(set: SetPin): Demand {
 }
 
 function ofPolicy(policy: unknown): Demand {
-  if (!isPolicy(policy)) throw new TypeError("policy: what parsePolicy returned wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: what parsePolicy returned wanted");
   const anchors = policy.deployments.flatMap(({ name, namespace, manifestSet, minNonce }) =>
     manifestSet === undefined ? [] : [{ namespace, set: manifestSet, minNonce: minNonce ?? null, source: name }],
   );

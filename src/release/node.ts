@@ -11,10 +11,13 @@ export class ReleaseFolderError extends Error {
   override readonly name = "ReleaseFolderError";
   /** The path of the file or folder. */
   readonly file: string;
+  /** A phrase for people. */
+  readonly reason: string;
 
   constructor(file: string, reason: string) {
     super(`${file}: ${reason}`);
     this.file = file;
+    this.reason = reason;
   }
 }
 

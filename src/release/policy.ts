@@ -1,8 +1,9 @@
 /** The policy that pins published releases (release/README.md, "What is pinned"). */
 import { toHex } from "../bytes.js";
 import type { MadePolicy } from "../appraise/pin.js";
-import { type DeploymentPins, type Policy, isPolicy } from "../appraise/parsed-policy.js";
-import { type DocumentFacts, type SetFile, isZeroPcr, manifestFacts, writePins } from "../appraise/pins.js";
+import { type DeploymentPins, ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
+import { writePins } from "../appraise/pin-writers.js";
+import { type DocumentFacts, type SetFile, isZeroPcr, manifestFacts } from "../appraise/pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
@@ -65,7 +66,7 @@ export async function releasePolicy(
   const own = ownOptions("options", options, OPTIONS);
   const { addTo, trustAnchors, ...plain } = own;
   const { applications, manifestSet, ...pins } = copyPlain(plain);
-  if (addTo !== undefined && !isPolicy(addTo)) throw new TypeError("addTo: what parsePolicy returned wanted");
+  if (addTo !== undefined && !ParsedPolicy.is(addTo)) throw new TypeError("addTo: what parsePolicy returned wanted");
   const chosen = ofApplications(requireReleases(releases), applications);
   const { check, ordered } = await checkWhole(chosen, demandOf({ noManifestSet: true }), false);
   const faults = new FaultList();

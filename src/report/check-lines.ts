@@ -1,4 +1,4 @@
-/** Checks as lines: what each says; beneath a failure what was compared, and what to do. */
+/** Checks as lines: the detail and, beneath a failure, what was compared and what to do. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { sideBySide } from "./compare.js";
 import { type Page, type Style, padded, wrapped } from "./layout.js";
@@ -13,35 +13,33 @@ const STYLES: Readonly<Record<CheckStatus, Style[]>> = {
   skip: ["dim"],
 };
 export const INDENT = "  ";
-/** Beneath the word and before the id: a hash of 32 bytes fits into 80 columns so. */
+/** A hash of 32 bytes fits into 80 columns beside it. */
 const DEEP_INDENT = " ".repeat(6);
 const ID_WIDTH = 20;
-/** On a narrower page a column of ids would leave too little for what they say. */
+/** On a narrower page a column of ids leaves too little room for the details. */
 const WIDE_ENOUGH = 80;
 const MAX_LINES = 16;
-/** Details quote evidence, which may be long; the JSON report has the whole of them. */
+/** Details may quote long evidence; the JSON report has all of it. */
 const MAX_DETAIL = 1200;
 
-/** The entry of a table that is total for reports of this version; undefined for what another report may say. */
+/** Undefined for a key of another version's report, which a total table does not have. */
 export function known<K extends string, V>(table: Readonly<Record<K, V>>, key: K): V | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
 export function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evidence">): string {
   return printable(subjectLabel(subject, evidencePiece(subject, evidence)?.name));
 }
 
 type Pieces = Report["evidence"];
 
-/** The place of each piece in the evidence of a report that has thousands: a label is wanted for each check. */
+/** By subject, for reports with thousands of pieces: every check needs a label. */
 const PLACES = new WeakMap<Pieces, ReadonlyMap<CheckSubject, number>>();
 
-/** The first piece of that subject. */
 export function evidencePiece(subject: CheckSubject, evidence: Pieces): Pieces[number] | undefined {
   const place = placesIn(evidence).get(subject);
   const piece = place === undefined ? undefined : evidence[place];
-  // A caller's report may have changed meanwhile.
+  // A caller may have changed the report since.
   return piece?.subject === subject ? piece : evidence.find((one) => one.subject === subject);
 }
 
@@ -56,15 +54,14 @@ function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
   return places;
 }
 
-/** What a check says, after so much of it as goes before. */
-export function checkLines(check: Check, prefix: string, page: Page, told?: Set<string>): string[] {
+/** `prefix`: text before the detail. `shown`: advice that was shown before. */
+export function checkLines(check: Check, prefix: string, page: Page, shown?: Set<string>): string[] {
   const lines = besideId(check, prefix + shownDetail(check, page), page);
-  if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, told)];
+  if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, shown)];
   const value = page.detail === "verbose" ? check.actual : undefined;
   return value === undefined ? lines : [...lines, ...wholeLines("value", value, page)];
 }
 
-/** The text after the word of the check's status and its id. */
 export function besideId(check: Check, text: string, page: Page): string[] {
   const id = printable(check.id);
   return page.width < WIDE_ENOUGH
@@ -72,7 +69,6 @@ export function besideId(check: Check, text: string, page: Page): string[] {
     : statusLines(check, text, page, `${padded(id, ID_WIDTH)}  `);
 }
 
-/** Checks that are skipped for the same reason, as one: their ids, and the reason. */
 export function mergedLines(checks: readonly Check[], page: Page): string[] {
   const [first] = checks as [Check];
   const ids = checks.map((check) => printable(check.id)).join(", ");
@@ -83,24 +79,22 @@ function shownDetail({ detail }: Check, page: Page): string {
   return printableStart(detail, page.detail === "verbose" ? Infinity : MAX_DETAIL);
 }
 
-/** The text after the word of a status, painted, and after what stands before it in each line. */
+/** `before`: text between the painted status and the text. */
 export function statusLines({ status }: Pick<Check, "status">, text: string, page: Page, before = ""): string[] {
-  // A status that is none of ours is not taken for a good one.
+  // An unknown status is never shown as good.
   const word = known(WORDS, status) ?? "????";
   const styles = known(STYLES, status) ?? ["bold", "red"];
   const [first, ...others] = wrapped(page, `${INDENT}${word}  ${before}`, text);
   return [INDENT + page.paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
-/** What to do; `told`: what was said already, and is not said again. */
-function adviceLines(check: Check, page: Page, told = new Set<string>()): string[] {
+function adviceLines(check: Check, page: Page, shown = new Set<string>()): string[] {
   const { advice } = check;
-  if (advice === undefined || told.has(advice)) return [];
-  told.add(advice);
+  if (advice === undefined || shown.has(advice)) return [];
+  shown.add(advice);
   return wrapped(page, `${DEEP_INDENT}-> `, printableStart(advice, MAX_DETAIL));
 }
 
-/** Expected and actual side by side. */
 function comparisonLines({ expected, actual }: Check, page: Page): string[] {
   if (expected === undefined || actual === undefined) return [];
   if (page.detail === "verbose")

@@ -1,6 +1,6 @@
 /**
- * What is said of each check outside verification: a row each, which the compiler holds against the ids. `../checks.ts`
- * has the titles. The report of a rejection loads this; no other verification needs it.
+ * What renderers need of each check, one row each, total over the ids; titles are in `../checks.ts`. Loaded only by
+ * renderers and for the report of a rejection.
  */
 import type { CheckId } from "../checks.js";
 
@@ -17,7 +17,7 @@ export type ChainLink =
   | "claims"
   | "policy";
 
-/** Checks that say the same of the claims of an attestation result. `status`: of its status alone. */
+/** Checks that affect the same claims of an attestation result. `status`: its status alone. */
 export type ClaimGroup =
   | "hardware"
   | "anchor"
@@ -31,76 +31,82 @@ export type ClaimGroup =
   | "identity"
   | "status";
 
-interface CheckRow {
-  /** What a person usually does about a failure; a check that failed for another reason has its own advice. */
+interface RendererRow {
+  /** The usual advice after a failure; a check that failed for a special reason has its own. */
   readonly advice: string;
   readonly link: ChainLink;
   readonly claim: ClaimGroup;
 }
 
-export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
+export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
   "boot.decode": {
-    advice: "Fetch the boot proof again, and give the service's answer as it came; if it stays so, report it.",
+    advice: "Fetch the boot proof again, and pass the service's response unchanged. If it still fails, report it.",
     link: "document",
     claim: "status",
   },
   "cose.structure": {
-    advice: "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
+    advice: "The document is damaged or not from the hardware: trust nothing in it, and fetch it again.",
     link: "document",
     claim: "hardware",
   },
   "cose.algorithm": {
-    advice: "Only ES384 is accepted: a document with another header is not from the hardware.",
+    advice: "The hardware signs with ES384 only, so this document is not from it: trust nothing in it.",
     link: "document",
     claim: "hardware",
   },
   "cose.signature": {
-    advice: "The document was changed after it was signed, or is not from the hardware: trust nothing of it.",
+    advice: "The document was changed after it was signed, or is not from the hardware: trust nothing in it.",
     link: "document",
     claim: "hardware",
   },
   "doc.structure": {
-    advice: "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
+    advice: "The document is damaged or not from the hardware: trust nothing in it, and fetch it again.",
     link: "document",
     claim: "hardware",
   },
   "chain.anchor": {
-    advice: "The document comes from another authority. Give its root only if it is your own test installation's.",
+    advice: "The document comes from another authority. Add its root only if it is that of your own test installation.",
     link: "anchor",
     claim: "anchor",
   },
   "chain.signature": {
-    advice: "A certificate was exchanged or changed: trust nothing of the document.",
+    advice: "A certificate was replaced or changed: trust nothing in the document.",
     link: "certificates",
     claim: "hardware",
   },
   "chain.algorithm": {
-    advice: "The hardware's authority uses P-384 with SHA-384 only: trust nothing of the document.",
+    advice: "The hardware's authority uses only P-384 with SHA-384: trust nothing in the document.",
     link: "certificates",
     claim: "hardware",
   },
   "chain.validity": {
-    advice: "At the document's own time (--at document, the default) trust nothing of it; at another it is old.",
+    advice:
+      "If it fails at the document's own time (--at document, the default), trust nothing in it; at another time it " +
+      "is only old.",
     link: "certificates",
     claim: "hardware",
   },
   "chain.constraints": {
-    advice: "A certificate stands where its issuer did not allow it: trust nothing of the document.",
+    advice: "A certificate is at a place that its issuer did not allow: trust nothing in the document.",
     link: "certificates",
     claim: "hardware",
   },
   "manifest.decode": {
-    advice: "Fetch the boot proof again; if it stays so, this version of the tool may not know the manifest's version.",
+    advice:
+      "Fetch the boot proof again. If it still fails, this version of the tool may not know the version of the " +
+      "manifest.",
     link: "manifest",
     claim: "manifest",
   },
   "envelope.decode": {
-    advice: "Fetch the boot proof again; if it stays so, this version of the tool may not know the envelope's version.",
+    advice:
+      "Fetch the boot proof again. If it still fails, this version of the tool may not know the version of the " +
+      "envelope.",
     link: "approvals",
     claim: "manifest",
   },
   "envelope.manifest": {
-    advice: "The service sent an envelope that belongs to another manifest: report it.",
+    advice: "The service sent the envelope of another manifest: report it.",
     link: "approvals",
     claim: "configuration",
   },
@@ -110,12 +116,12 @@ export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
     claim: "approvals",
   },
   "envelope.shares": {
-    advice: "Who provisioned the quorum key is not as the envelope says: report it.",
+    advice: "The envelope is wrong about who provisioned the quorum key: report it.",
     link: "approvals",
     claim: "approvals",
   },
   "bind.user-data": {
-    advice: "The enclave booted with another manifest than the one shown: report it.",
+    advice: "The enclave booted with another manifest than the shown one: report it.",
     link: "manifest",
     claim: "configuration",
   },
@@ -130,30 +136,29 @@ export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
     claim: "code",
   },
   "bind.key": {
-    advice: "The document speaks of another key: ask for the boot proof of the key that signed your app proof.",
+    advice: "The document attests another key: fetch the boot proof of the key that signed your app proof.",
     link: "key",
     claim: "key",
   },
   "bind.commitment": {
-    advice: "Manifest or key are not those that the enclave committed to when it booted: report it.",
+    advice: "The manifest or the key is not the one that the enclave committed to at boot: report it.",
     link: "key",
     claim: "key",
   },
   "bind.nonce": {
     advice:
-      "The document answers another question than yours: ask again with a nonce of your own, and give that " +
-      "with --nonce.",
+      "The document is not the response to your request: send a new request with a new nonce, and pass that with " +
+      "--nonce.",
     link: "document",
     claim: "status",
   },
   "mode.debug": {
-    advice:
-      "Nothing about the code of a debug enclave is proven. For a test installation, allow it with --allow-debug.",
+    advice: "A debug enclave proves nothing about its code. For a test installation, allow it with --allow-debug.",
     link: "measurements",
     claim: "debug",
   },
   "app.decode": {
-    advice: "Fetch the app proof again, and give the service's answer as it came.",
+    advice: "Fetch the app proof again, and pass the service's response unchanged.",
     link: "app-proofs",
     claim: "status",
   },
@@ -168,119 +173,121 @@ export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
     claim: "status",
   },
   "app.payload": {
-    advice: "The signed payload cannot be read without doubt: do not use the result.",
+    advice: "The signed payload is incomplete or ambiguous: do not use the result.",
     link: "app-proofs",
     claim: "status",
   },
   "app.time": {
-    advice: "The proof is not of this enclave's life, or not of your request: do not use the result.",
+    advice: "The proof was not made by this boot of the enclave, or not for your request: do not use the result.",
     link: "app-proofs",
     claim: "status",
   },
   "app.request": {
-    advice: "The proof is genuine and about something else than you asked for: do not use the result.",
+    advice: "The proof is genuine, but not about your request: do not use the result.",
     link: "claims",
     claim: "status",
   },
   "activity.decode": {
     advice:
-      "Give the service's answer as it came; it has app proofs where it was submitted with generateAppProofs: true.",
+      "Pass the service's response unchanged. It has app proofs only if it was submitted with generateAppProofs: true.",
     link: "claims",
     claim: "status",
   },
   "activity.request": {
-    advice: "The service answered with something else than you asked for: do not use the result.",
+    advice: "The service responded with another activity than the one that you requested: do not use the result.",
     link: "claims",
     claim: "status",
   },
   "activity.claims": {
-    advice: "The proof speaks of something else than the activity: do not use the result.",
+    advice: "The proof and the activity contradict each other: do not use the result.",
     link: "claims",
     claim: "status",
   },
   "activity.coverage": {
-    advice: "Ask the service for an app proof of each address, or do not rely on the uncovered ones.",
+    advice: "Request an app proof of each address from the service, or do not rely on the uncovered ones.",
     link: "claims",
     claim: "status",
   },
   "policy.scope": {
-    advice: "Read what is left open, and pin it: policy.json can be narrower.",
+    advice: "Read what the policy leaves open, and pin it.",
     link: "policy",
     claim: "scope",
   },
   "policy.deployment": {
-    advice: "If the new deployment is expected, review it and pin it (bootproof pin); if not, stop.",
+    advice: "If you expect the new deployment, review it and pin it (bootproof pin). If not, stop.",
     link: "policy",
     claim: "identity",
   },
   "policy.pcrs": {
-    advice: "The measurements are others than pinned: compare with the release you expect.",
+    advice: "The measurements are not the pinned ones: compare them with the release that you expect.",
     link: "policy",
     claim: "code",
   },
   "policy.manifest-hash": {
-    advice: "Another manifest was booted than the pinned one: review it before you pin it.",
+    advice: "The enclave booted another manifest than the pinned one: review it before you pin it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.pivot": {
-    advice: "Another application binary runs: compare with the release you expect.",
+    advice: "Another application binary runs: compare it with the release that you expect.",
     link: "policy",
     claim: "code",
   },
   "policy.workloads": {
-    advice: "Other workloads run than the pinned ones: compare with the release you expect.",
+    advice: "The workloads are not the pinned ones: compare them with the release that you expect.",
     link: "policy",
     claim: "code",
   },
   "policy.args": {
     advice:
-      "Other arguments or another environment change what the application does: compare with the release you expect.",
+      "Other arguments or another environment change what the application does: compare them with the release that " +
+      "you expect.",
     link: "policy",
     claim: "configuration",
   },
   "policy.namespace": {
-    advice: "The enclave belongs to another namespace than the pinned one.",
+    advice: "The enclave belongs to another namespace than the pinned one: do not rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.nonce": {
-    advice: "An older manifest was booted than the policy allows: this may be a roll-back.",
+    advice:
+      "The manifest is older than the policy allows, which may be a roll-back: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.quorum-key": {
-    advice: "Another quorum key is provisioned: the enclave is not the pinned one.",
+    advice: "The enclave has another quorum key, so it is not the pinned one: do not rely on it.",
     link: "policy",
     claim: "identity",
   },
   "policy.manifest-set": {
-    advice: "Other people can approve manifests than the policy expects.",
+    advice: "Other people can approve manifests than the policy expects: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.share-set": {
-    advice: "Other people hold the quorum key's shares than the policy expects.",
+    advice: "Other people hold shares of the quorum key than the policy expects: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.user-data": {
-    advice: "The enclave put other data into its document than the pinned ones.",
+    advice: "The document carries other user data than the pinned data: find out why before you rely on it.",
     link: "policy",
     claim: "configuration",
   },
   "policy.public-key": {
-    advice: "The document is of another key than the pinned one.",
+    advice: "The document attests another key than the pinned one: do not rely on it.",
     link: "policy",
     claim: "identity",
   },
   "policy.commitment": {
-    advice: "The enclave is of another kind or generation than the policy expects.",
+    advice: "The enclave is of another kind or generation than the policy expects: do not rely on it.",
     link: "policy",
     claim: "identity",
   },
   "policy.labels": {
-    advice: "Labels are the service's word: ask why they changed.",
+    advice: "Labels are only the service's word: find out why they changed.",
     link: "policy",
     claim: "status",
   },
@@ -290,7 +297,7 @@ export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
     claim: "status",
   },
   "policy.app-proof": {
-    advice: "Give app proofs as the policy's appProofs asks for.",
+    advice: "Give the app proofs that appProofs in the policy demands.",
     link: "policy",
     claim: "status",
   },

@@ -1,4 +1,4 @@
-/** What was verified, as data for the report. Nothing that is only claimed goes in here. */
+/** What was verified, as data for the report. Unverified claims never go in here. */
 import { toHex } from "../bytes.js";
 import type { Appraisal, MatchedDeployment } from "../appraise/appraisal.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
@@ -19,15 +19,15 @@ import type {
   ManifestClaims,
 } from "./report.js";
 
-/** A verified boot proof never changes: its claims are made once, however many reports it stands in. */
+/** A verified boot proof never changes: its claims are made once for all its reports. */
 const known = new WeakMap<
   VerifiedBootProof,
   { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }
 >();
 
 /**
- * `trustAnchor`: as the caller calls it now, who may have called it otherwise when the boot proof was first verified.
- * `matched`: null where no policy was given. `givenPcrs`: those that the caller gave.
+ * `trustAnchor`: by the name that the caller uses now, which may differ from the first verification. `matched`: null
+ * without a policy. `givenPcrs`: those that the caller gave.
  */
 export function bootProofClaims(
   bootProof: VerifiedBootProof,
@@ -46,7 +46,6 @@ export function bootProofClaims(
   );
 }
 
-/** The claims of evidence of which every piece is verified. */
 export function evidenceClaims(
   boots: readonly Pick<CheckedBootProof, "verified" | "trustAnchor" | "givenPcrs">[],
   appProofs: readonly (VerifiedAppProof | null)[],
@@ -65,7 +64,6 @@ export function evidenceClaims(
   };
 }
 
-/** The claims of a bare document. */
 export function attestationClaims(
   attestation: VerifiedAttestation,
   { debug, givenPcrs }: Pick<CheckedDocument, "debug" | "givenPcrs">,
@@ -146,7 +144,7 @@ function workloadClaims({ workloads }: WorkloadManifest): ApplicationClaims {
   return { pivotHash: null, pivotArgs: null, pivotEnv: null, workloads: Object.fromEntries(digests) };
 }
 
-/** `bootProof`: index of the boot proof it was judged under. */
+/** `bootProof`: index of the boot proof that attests its key. */
 export function appProofClaims({ payload }: VerifiedAppProof, bootProof: number): AppProofClaims {
   return { bootProof, type: payload.type, time: new Date(payload.timestampMs).toISOString(), payload: payload.json };
 }

@@ -1,24 +1,23 @@
 /** Two values side by side, as short as the difference allows: of long hex only the bytes that differ. */
 import { printable, printableStart, shortHex } from "./printable.js";
 
-/** Hex of 16 bytes and more is judged byte by byte. */
+/** Hex of 16 bytes and more is compared byte by byte. */
 const LONG_HEX = /(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-zA-Z])/g;
 /** Equal bytes shown on each side of a difference. */
 const CONTEXT = 3;
-/** With more bytes in difference than this there is nothing to point at, and their number says nothing. */
+/** With more differing bytes than this, marking them helps no one. */
 const FEW = 12;
-/** Longest hex, in digits, that is shown whole. */
+/** Longest hex, in digits, that is shown in full. */
 const WHOLE = 96;
 const MAX_TEXT = 600;
 
 interface Sides {
   readonly expected: readonly string[];
   readonly actual: readonly string[];
-  /** What to say beneath the two, such as how many bytes differ. */
+  /** Shown beneath the two, such as how many bytes differ. */
   readonly note: string | null;
 }
 
-/** One line of both sides. */
 interface LinePair {
   readonly expected: string;
   readonly actual: string;
@@ -26,8 +25,8 @@ interface LinePair {
 }
 
 /**
- * The lines of both values, printable, with bytes that differ in `[brackets]` where they are few. Where two lines are
- * the same text but for hex inside it, each hex is compared with its counterpart, and equal ones are shortened.
+ * The lines of both values, printable, with the differing bytes in `[brackets]` where they are few. Where two lines
+ * differ only in hex, each hex is compared with its counterpart, and equal ones are shortened.
  */
 export function sideBySide(expected: string, actual: string): Sides {
   const one = expected.split("\n");
@@ -58,7 +57,7 @@ function compareLines(expected: string, actual: string): LinePair {
   };
 }
 
-/** The long hex texts of both in pairs; null where the rest of the two texts is not the same. */
+/** Pairs of long hex; null where the rest of the two texts differs. */
 function hexPairs(expected: string, actual: string): [string, string][] | null {
   const one = expected.match(LONG_HEX);
   const other = actual.match(LONG_HEX);
@@ -72,7 +71,6 @@ function withHex(text: string, shown: readonly string[]): string {
   return printable(text).replace(LONG_HEX, () => shown[next++]!);
 }
 
-/** A value that is compared with nothing like it: long hex in it is shortened, then the text. */
 function clipped(text: string): string {
   return printableStart(
     text.replace(LONG_HEX, (hex) => (hex.length > WHOLE ? shortHex(hex, 16) : hex)),
@@ -83,7 +81,7 @@ function clipped(text: string): string {
 function compareHex(expected: string, actual: string): LinePair {
   if (expected === actual) return { expected: shortHex(expected), actual: shortHex(actual), note: null };
   if (expected.length !== actual.length) {
-    const note = `${expected.length / 2} bytes expected, ${actual.length / 2} there`;
+    const note = `${expected.length / 2} bytes expected, ${actual.length / 2} found`;
     return { expected: whole(expected), actual: whole(actual), note };
   }
   const differing = differences(expected, actual);
@@ -99,14 +97,13 @@ function differences(one: string, other: string): number[] {
   return indices;
 }
 
-/** `3, 7-9` of 3, 7, 8, 9. */
 function ranges(indices: readonly number[]): string {
   return runsOf(indices)
     .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
     .join(", ");
 }
 
-/** The first and the last of each run of neighbours, of numbers in order. */
+/** The first and the last of each run of consecutive numbers. */
 export function runsOf(indices: readonly number[]): [first: number, last: number][] {
   const runs: [number, number][] = [];
   for (const index of indices) {

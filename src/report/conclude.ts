@@ -1,20 +1,18 @@
-/** The end of every verification: the verdict, and the report with what it was made from. */
+/** The end of every verification: the verdict, and the report. */
 import type { Appraisal } from "../appraise/appraisal.js";
-import { policyBytes } from "../appraise/parsed-policy.js";
-import type { Policy } from "../appraise/policy.js";
+import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
 import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
 
-/** What a verification came to. */
 interface Conclusion {
   readonly setting: {
-    readonly policy: Policy | null;
+    readonly policy: ParsedPolicy | null;
     readonly policyFrom: "caller" | "maker";
     readonly context: { readonly now: Date };
   };
-  /** The evidence as it was given. */
+  /** In the order of the report. */
   readonly given: readonly {
     readonly subject: CheckSubject;
     readonly piece: {
@@ -25,27 +23,24 @@ interface Conclusion {
     };
   }[];
   readonly checklists: readonly Checklist[];
-  /** Every piece that has to be verified; null stands for one that was rejected. */
+  /** Null for a piece that was rejected. */
   readonly pieces: readonly unknown[];
-  /** Null: no policy was given. */
   readonly appraisal: Appraisal | null;
   readonly validationTime: Date | null;
-  /** What is claimed; called only where nothing was rejected. */
+  /** Called only where nothing was rejected. */
   readonly claims: () => Claims;
 }
 
-/** What a verification came to, in as much as decides. */
 export interface VerdictAndReport {
   readonly verdict: Verdict;
-  /** As in the report. */
   readonly stale: boolean;
-  /** Every answer, without the caller's names. */
+  /** All checks, without the caller's names. */
   readonly checks: readonly Check[];
-  /** Makes the report, for which digests have to be awaited. */
+  /** Asynchronous, because of digests and advice. */
   readonly report: () => Promise<Report>;
 }
 
-/** The verdict, at once; the report is made where it is wanted. */
+/** Returns the verdict at once; the report is made on demand. */
 export function conclude(conclusion: Conclusion): VerdictAndReport {
   const { setting, checklists, pieces, appraisal } = conclusion;
   const checks: Check[] = [];
@@ -64,7 +59,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     verdict,
     stale,
     policy: policy?.name ?? null,
-    policyDigest: policy && (await digestOf(policyBytes(policy))),
+    policyDigest: policy && (await digestOf(policy.bytes())),
     verifiedAt: setting.context.now,
     validationTime,
     evidence: await evidencePieces(given),
@@ -74,23 +69,21 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
   });
 }
 
-/** A policy that came with the evidence has checks like any other, and names neither verdict nor report. */
-function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): Policy | null {
+/** A policy that came with the evidence is checked like any other, but decides neither verdict nor report. */
+function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): ParsedPolicy | null {
   return policyFrom === "caller" ? policy : null;
 }
 
-/** Every piece verified, no check failed, and a policy of the caller's held: nothing less is `verified`. */
-function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
+function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: ParsedPolicy | null): Verdict {
   if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
   return policy === null ? "authentic" : "verified";
 }
 
-/** Age is the policy's to judge: every piece was verified, and no check failed but for that. */
+/** Every piece was verified, and only checks of age failed. */
 function isStale(checks: readonly Check[], pieces: readonly unknown[]): boolean {
   return !pieces.includes(null) && areStale(checks.filter((check) => check.status === "fail"));
 }
 
-/** The checks, each with the caller's name of the piece that it is about; advice in words. */
 async function reported(checks: readonly Check[], given: Conclusion["given"]): Promise<Check[]> {
   const names = new Map(given.map(({ subject, piece }) => [subject, piece.name]));
   const advised = checks.some(({ advice }) => advice !== undefined) ? await withAdvice(checks) : checks;
@@ -103,8 +96,8 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
 }
 
 /**
- * Loads the usual advice, which only a rejection needs. It is still that rejection where the advice cannot be loaded,
- * such as in a browser without its network: the report then has none.
+ * Loads the usual advice, which only a rejection needs. Where loading fails, as in a browser without its network, the
+ * report is the same without it.
  */
 async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
   const rows = await import("./check-rows.js").then(
@@ -118,7 +111,7 @@ async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
   });
 }
 
-/** What the report was made from, so that it can be filed and found again. Pieces of one file share its digest. */
+/** Pieces of one file share its digest. */
 async function evidencePieces(given: Conclusion["given"]): Promise<EvidencePiece[]> {
   const digests = new Map<unknown, string | null>();
   for (const content of new Set(given.map(({ piece }) => contentOf(piece))))
@@ -133,7 +126,7 @@ function contentOf({ bytes, value }: Conclusion["given"][number]["piece"]): unkn
   return bytes ?? value;
 }
 
-/** SHA-256 in hex, of bytes or of text; null of anything else, which has no bytes. */
+/** SHA-256 in hex, of bytes or text; null of any other value, which has no bytes. */
 async function digestOf(value: unknown): Promise<string | null> {
   if (typeof value === "string") return toHex(await sha256(toUtf8(value)));
   return value instanceof Uint8Array ? toHex(await sha256(value)) : null;

@@ -1,31 +1,30 @@
-/** Where a report that came with evidence says something else than the report made anew. */
+/** Where a report that came with evidence differs from the report made anew. */
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
 
-/** A report that differs in more places is another report. */
+/** With more differences it is simply another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
 
 /** Values as JSON text, long ones cut; null where one side has none. */
 interface ReportDifference {
-  /** Such as `verdict`, or `boot[0] cose.signature: status`. */
   readonly place: string;
   readonly theirs: string | null;
   readonly anew: string | null;
 }
 
 interface Comparison {
-  /** The checks in `checks`, in words, by index. */
+  /** Descriptions of the `checks`, by index. */
   readonly checks: readonly string[];
-  /** Whether an object without a counterpart is reported value by value, and not as a whole. */
+  /** Whether an object without a counterpart is reported value by value instead of as a whole. */
   readonly byValue?: boolean;
-  /** Whether a place is not compared; `theirs`: what the report there has at it. */
+  /** `theirs`: what the received report has at this place. */
   readonly isIgnored?: (path: string, theirs: unknown) => boolean;
 }
 
 /**
- * The places where two reports differ, up to a hundred, in the order of the one made anew. The other may be of any
- * shape and size: the comparison ends with the hundredth difference, so it costs no more than the report made anew.
+ * The places where two reports differ, at most a hundred, in the order of the one made anew. The received one may be of
+ * any shape and size: the comparison ends at the hundredth difference, so its cost is bounded.
  */
 export function reportDifferences(theirs: object, anew: object, how: Comparison): ReportDifference[] {
   const { checks, byValue = false, isIgnored = () => false } = how;
@@ -55,7 +54,6 @@ export function reportDifferences(theirs: object, anew: object, how: Comparison)
   return found;
 }
 
-/** Two arrays, or two objects. */
 function areAlike(one: unknown, other: unknown): boolean {
   const isObject = [one, other].every((value) => typeof value === "object" && value !== null);
   return isObject && Array.isArray(one) === Array.isArray(other);

@@ -1,7 +1,4 @@
-/**
- * What every rendering of a report says, whatever its format: which checks are bad, how many there are, the BUTs, and
- * the head (which enclave, of when, how old, when verified).
- */
+/** What every rendering of a report shows: which checks are bad, how many there are, the BUTs, and the head. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
@@ -9,33 +6,31 @@ import { shortList, speakerOf } from "./statements.js";
 import { caveats } from "./unproven.js";
 
 /**
- * What stands beside the verdict, and is not in the report: as weighty as a caveat, or a note. `refused`: why the
- * caller does not accept the evidence, though its verdict is good.
+ * What is shown beside the verdict, but is not in the report: a BUT or a note. `refused`: why the caller does not
+ * accept the evidence, although its verdict is good.
  */
 export interface Notice {
   readonly kind: "but" | "note" | "item" | "refused";
   readonly text: string;
 }
 
-/** Whether a verdict, of this version or another, accepts the evidence. */
 export function isGoodVerdict(verdict: unknown): boolean {
   return verdict === "verified" || verdict === "authentic";
 }
 
 /**
- * Whether a report may be shown as good. A report from a file may have been altered: one with a good verdict and a
- * failed check is not good, nor one that the caller refuses.
+ * Whether a report may be shown as good. A report from a file may have been altered: with a failed check it is not
+ * good, whatever its verdict. Nor is one that the caller refuses.
  */
 export function isGood({ verdict, checks }: Pick<Report, "verdict" | "checks">, notices: readonly Notice[]): boolean {
   return isGoodVerdict(verdict) && !checks.some(isBad) && !notices.some(({ kind }) => kind === "refused");
 }
 
-/** A failure, or a status that is none of ours. */
+/** A failure, or an unknown status. */
 export function isBad({ status }: Check): boolean {
   return !/^(?:pass|warn|skip)$/.test(status);
 }
 
-/** How many checks there are of each status, in words. */
 export function countWords(checks: readonly Check[]): string[] {
   const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
   const words: [number, string][] = [
@@ -51,30 +46,29 @@ export function butsOf(report: Report, notices: readonly Notice[]): string[] {
   return [...notices.filter(({ kind }) => kind === "but").map(({ text }) => text), ...new Set(caveats(report))];
 }
 
-/** What the head says of one boot proof. All text is printable. */
+/** What the head shows of one boot proof. All text is printable. */
 interface EnclaveFacts {
-  /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
   readonly label: string;
   /** Null in a bare document, which has no manifest. */
   readonly namespace: string | null;
-  /** Whose unproven word the namespace is; null where it is proven, or there is none. */
+  /** Null where the namespace is proven, or there is none. */
   readonly namespaceSaidBy: "its image" | "its application" | null;
-  /** The deployment of the policy that matched; null without a policy. */
+  /** Null without a policy. */
   readonly deployment: string | null;
-  /** RFC 3339: when the document was made. */
+  /** RFC 3339. */
   readonly documentDate: string;
-  /** Age of the document at the time of verification, in words: `3 days old`. */
+  /** At the time of verification: `3 days old`. */
   readonly age: string;
 }
 
 interface HeadlineFacts {
   /** One for each boot proof; empty for rejected evidence, of which nothing is proven. */
   readonly enclaves: readonly EnclaveFacts[];
-  /** RFC 3339: the time of verification. */
+  /** RFC 3339. */
   readonly verifiedAt: string;
   /**
-   * The same as lines of text, all but the time of verification: one for each of up to `most` boot proofs, else one
-   * for all. Of rejected evidence: which boot proofs it was.
+   * All but the time of verification, as text: a line for each of up to `most` boot proofs, otherwise one for all. Of
+   * rejected evidence: which boot proofs it was.
    */
   readonly lines: readonly string[];
 }
@@ -108,14 +102,14 @@ function printableFacts(enclave: EnclaveFacts): EnclaveFacts {
   return { ...enclave, namespace: namespace && printable(namespace), deployment: deployment && printable(deployment) };
 }
 
-/** Units with their length in milliseconds; each is used from two of it on, so that rounding hides less than half. */
+/** In milliseconds. Each unit is used from two of it on, so that rounding hides less than half. */
 const UNITS: readonly (readonly [name: string, length: number])[] = [
   ["days", 86_400_000],
   ["hours", 3_600_000],
   ["minutes", 60_000],
 ];
 
-/** `3 days old`, rounded down; the document's clock may be ahead of the verifier's. */
+/** Rounded down. The document's clock may be ahead of the verifier's. */
 function ageText(milliseconds: number): string {
   if (Number.isNaN(milliseconds)) return "of unknown age";
   const [unit, length] = UNITS.find(([, each]) => Math.abs(milliseconds) >= 2 * each) ?? ["seconds", 1000];
@@ -124,14 +118,14 @@ function ageText(milliseconds: number): string {
   return milliseconds < 0 ? `${words} in the future` : `${words} old`;
 }
 
-/** No claim of rejected evidence is repeated here: a reader would take it for a finding. */
+/** Claims of rejected evidence are not repeated: a reader would take them for findings. */
 function rejectedLine(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
   const labels = shortList(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
   return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
 }
 
-/** The evidence chose the namespace: where a line is cut, it is cut first. */
+/** The namespace is last, because the evidence chose it: where a line is cut, it is cut first. */
 function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[] {
   if (enclaves.length > Math.max(1, most)) return [togetherLine(enclaves)];
   return enclaves.map((enclave) => {
@@ -140,7 +134,7 @@ function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[]
   });
 }
 
-/** Of many: the oldest document and the newest, each deployment and namespace once. */
+/** The oldest document and the newest, and each deployment and namespace once. */
 function togetherLine(enclaves: readonly EnclaveFacts[]): string {
   const each = (text: (enclave: EnclaveFacts) => string): string => shortList([...new Set(enclaves.map(text))]);
   const timeOf = ({ documentDate }: EnclaveFacts): number => Date.parse(documentDate);

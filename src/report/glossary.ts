@@ -1,19 +1,18 @@
 /**
- * The terms of reports and documents, for `explain`. `docs/glossary.md` has the same entries, in the same order.
- * Verification loads nothing of this.
+ * The terms of reports and documents, for `explain`. `docs/glossary.md` has the same entries in the same order.
+ * Verification loads none of this.
  */
 
-/** A term of the glossary. */
 export interface GlossaryEntry {
   /** The term as it is written. */
   readonly name: string;
   /** What it is, in one line. */
   readonly title: string;
-  /** More of it, in a few sentences. */
+  /** More about it, in a few sentences. */
   readonly means: string;
 }
 
-/** The terms, by the word that `explain` takes: in lower case, with hyphens for spaces. */
+/** By the word that `explain` takes: in lower case, with hyphens for spaces. */
 export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
   activity: {
     name: "activity",
@@ -296,8 +295,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "stamp",
     title: "the signature over a request to the service",
     means:
-      "By an API key or a passkey, in a header. It proves to the service who asks; it proves nothing about the " +
-      "result.",
+      "By an API key or a passkey, in a header. It proves to the service who sent the request; it proves nothing " +
+      "about the result.",
   },
   "trust-anchor": {
     name: "trust anchor",

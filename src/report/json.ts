@@ -1,13 +1,12 @@
-/** Reports, and whatever else is written as JSON, as text. */
 import { printableJson } from "../decode/json.js";
 import type { Report } from "./report.js";
 
-/** A report (`bootproof-report/1`), or an inspection, as it is, indented, with a line feed at its end. */
+/** A report (`bootproof-report/1`) or an inspection as indented JSON, with a line feed at its end. */
 export function renderJson(report: Report | { readonly "NOT VERIFIED": string }): string {
   return jsonDocument(report);
 }
 
-/** Any value as a JSON document: indented, safe to print, with a line feed at its end. */
+/** Any value as indented JSON that is safe to print, with a line feed at its end. */
 export function jsonDocument(value: object): string {
   return printableJson(`${JSON.stringify(value, undefined, 2)}\n`);
 }

@@ -1,4 +1,4 @@
-/** Lines of text for a terminal: wrapped to its width, coloured where that is wanted. */
+/** Lines of text for a terminal: wrapped to its width, coloured on request. */
 import { ownMembers } from "../decode/input.js";
 import { printable, shortHex } from "./printable.js";
 import { displayWidth, piecesOf } from "./width.js";
@@ -9,9 +9,9 @@ export type Detail = "summary" | "normal" | "verbose";
 export interface TextOptions {
   /** ANSI colours. Default: none. */
   readonly color?: boolean;
-  /** Columns of the terminal, 60 to 200; what is beyond counts as the nearest of them. Default: 80. */
+  /** Columns of the terminal, 60 to 200; values beyond count as the nearest of these. Default: 80. */
   readonly width?: number;
-  /** Rows of the terminal: what is longer ends with the verdict once more. Default: any number. */
+  /** Rows of the terminal: a longer text repeats the verdict at its end. Default: no limit. */
   readonly height?: number;
   /** How much of a report is shown; `renderSummary` makes the summary. Default: `normal`. */
   readonly detail?: Exclude<Detail, "summary">;
@@ -24,26 +24,22 @@ const MOST_WIDTH = 200;
 const LEAST_ROOM = 24;
 
 /**
- * Colours are the terminal's own, and its background may be light or dark. Yellow letters cannot be read on white, bold
- * ones least of all, which many terminals make bright; nor can bright green. So what warns, and what is good in bold,
- * is black on a ground of that colour, which is the same everywhere. Dim may be next to nothing: only for what the text
- * beside it says too.
+ * The terminal defines its colours, and its background may be light or dark: yellow or bright green letters cannot be
+ * read on white. So warnings, and what is good in bold, are black on a ground of that colour. Dim may be almost
+ * invisible: it is only for what the text beside it says too.
  */
 const STYLES = { bold: "1", dim: "2", red: "31", green: "32", onGreen: "30;42", onYellow: "30;43" } as const;
 export type Style = keyof typeof STYLES;
 
-/** Puts a style around a text, or nothing where no colour is wanted. */
 type Paint = (text: string, ...styles: Style[]) => string;
 
-/** A page may be of a summary, too. */
 type PageOptions = Omit<TextOptions, "detail"> & { readonly detail?: Detail };
 
-/** What lines are made for. */
 export interface Page {
   readonly width: number;
   readonly detail: Detail;
   readonly paint: Paint;
-  /** Long hex as it is shown here: whole, or its two ends. */
+  /** Long hex as this page shows it: in full, or its two ends. */
   readonly hex: (hex: string) => string;
 }
 
@@ -54,7 +50,6 @@ const PAGE_OPTIONS: Readonly<Record<keyof PageOptions, true>> = {
   detail: true,
 };
 
-/** The options of text: the object's own members, each read once. */
 export function ownPageOptions<O extends PageOptions>(options: O): O {
   return ownMembers(options as PageOptions, PAGE_OPTIONS) as O;
 }
@@ -62,7 +57,7 @@ export function ownPageOptions<O extends PageOptions>(options: O): O {
 export function pageOf(options: PageOptions): Page {
   const { color = false, width = DEFAULT_WIDTH, detail = "normal" } = ownPageOptions(options);
   return {
-    // What is no number is none of ours.
+    // NaN takes the default.
     width: Math.min(Math.max(Math.floor(width) || DEFAULT_WIDTH, LEAST_WIDTH), MOST_WIDTH),
     detail,
     paint: color ? painted : (text) => text,
@@ -75,8 +70,8 @@ function painted(text: string, ...styles: readonly Style[]): string {
 }
 
 /**
- * The text's words in lines of the page's width: the first line after `first`, the others after as many spaces. Where
- * that leaves too little room, `first` stands above them. A word that is longer than a line is cut into even pieces.
+ * The words of a text in lines of the page's width: the first line after `first`, the others indented as far. Where
+ * that leaves too little room, `first` is a line above. A word longer than a line is cut into even pieces.
  */
 export function wrapped({ width }: Pick<Page, "width">, first: string, text: string): string[] {
   const head = displayWidth(first);
@@ -89,14 +84,12 @@ export function wrapped({ width }: Pick<Page, "width">, first: string, text: str
   ];
 }
 
-/** A heading, in bold. */
 export function headingLines(text: string, page: Page): string[] {
   return wrapped(page, "", text).map((line) => page.paint(line, "bold"));
 }
 
 export const BUT = "BUT";
 
-/** Lines of what takes weight from the verdict: the first begins with BUT. */
 export function butLines(lines: readonly string[], page: Page): string[] {
   return lines.map((line, index) => {
     const start = index === 0 ? BUT : "";
@@ -104,7 +97,6 @@ export function butLines(lines: readonly string[], page: Page): string[] {
   });
 }
 
-/** The text, and spaces up to so many columns. */
 export function padded(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - displayWidth(text)));
 }

@@ -1,4 +1,4 @@
-/** The checks in paragraphs: of one piece of evidence each of them, of several pieces of a kind a line for each. */
+/** The checks in paragraphs: every check of a single piece; of several pieces of a kind a line each. */
 import type { Check, CheckId, CheckStatus, CheckSubject } from "../checks.js";
 import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
 import { countWords, isBad } from "./facts.js";
@@ -8,10 +8,9 @@ import type { Report } from "./report.js";
 import { capitalized, grouped, subjectRanges } from "./statements.js";
 import { displayWidth } from "./width.js";
 
-/** `cose` of `cose.signature`. */
 type Family = CheckId extends `${infer F}.${string}` ? F : never;
 
-/** The group of each family of checks. Total: the compiler holds it against the ids. */
+/** Total over the prefixes of the ids. */
 export const GROUPS: Readonly<Record<Family, string>> = {
   boot: "Document and certificate chain",
   cose: "Document and certificate chain",
@@ -19,22 +18,22 @@ export const GROUPS: Readonly<Record<Family, string>> = {
   chain: "Document and certificate chain",
   manifest: "Manifest and approvals",
   envelope: "Manifest and approvals",
-  bind: "What ties them together",
-  mode: "What ties them together",
+  bind: "Bindings and debug mode",
+  mode: "Bindings and debug mode",
   app: "App proofs",
   activity: "Activity",
   policy: "Policy",
 };
-/** Of checks that this version does not know: a report may have been made by another one, or by anybody. */
+/** For checks of another version. */
 const OTHER = "Other";
 
-/** Kept free beside labels in a column, for word and counts. */
+/** Columns kept free beside labels, for status and counts. */
 const COUNTS_WIDTH = 34;
 const MAX_DETAIL = 1200;
 
 export function checkParagraphs(report: Report, page: Page): string[][] {
   const several = severalOf(report.checks);
-  // Of several pieces each is told of as a whole, with what the policy says of it.
+  // With several boot proofs, the policy's checks of one are shown with that boot proof.
   const pieceOf = ({ subject, about = subject }: Check): CheckSubject => (several.has(kindOf(about)) ? about : subject);
   const byKind = grouped(report.checks, (check) => kindOf(pieceOf(check)));
   return [...byKind].flatMap(([kind, checks]) => {
@@ -42,7 +41,6 @@ export function checkParagraphs(report: Report, page: Page): string[][] {
     if (several.has(kind) && page.detail !== "verbose") return piecesParagraphs(kind, byPiece, report, page);
     return [...byPiece].flatMap(([subject, own]) => {
       const label = labelOf(subject, report);
-      // In each heading where there are several of its kind, and in the first one where it has a name.
       const isNamed = (index: number): boolean => several.has(kind) || (index === 0 && label !== printable(subject));
       return [...grouped(own, ({ id }) => groupOf(id))].map(([title, group], index) => {
         return groupLines(isNamed(index) ? `${title}: ${label}` : title, group, page);
@@ -51,18 +49,15 @@ export function checkParagraphs(report: Report, page: Page): string[][] {
   });
 }
 
-/** The subjects of each kind that has several. */
 function severalOf(checks: readonly Check[]): Map<string, CheckSubject[]> {
   const kinds = grouped([...new Set(checks.map(({ subject }) => subject))], kindOf);
   return new Map([...kinds].filter(([, subjects]) => subjects.length > 1));
 }
 
-/** `app` of `app[0]`. */
 function kindOf(subject: string): string {
   return subject.split("[", 1)[0]!;
 }
 
-/** What pieces of a kind are called. */
 function piecesText(kind: string): string {
   return `${printable(kind)} proofs`;
 }
@@ -79,7 +74,7 @@ function groupLines(heading: string, checks: readonly Check[], page: Page): stri
   ];
 }
 
-/** The checks in runs: of several neighbours that are skipped for the same reason, of one where not. */
+/** Consecutive checks that are skipped for the same reason are one run; any other check is a run of its own. */
 function runsOfSkips(checks: readonly Check[]): Check[][] {
   const runs: Check[][] = [];
   for (const check of checks) {
@@ -90,7 +85,7 @@ function runsOfSkips(checks: readonly Check[]): Check[][] {
   return runs;
 }
 
-/** A line for each piece of a kind, its failures beneath; then what they are warned of, together. */
+/** A line for each piece of a kind, its failures beneath; then the warnings of all, together. */
 function piecesParagraphs(
   kind: string,
   byPiece: ReadonlyMap<CheckSubject, readonly Check[]>,
@@ -101,23 +96,23 @@ function piecesParagraphs(
   const widest = Math.max(...pieces.map(({ label }) => displayWidth(label)));
   const column = Math.min(widest, page.width - COUNTS_WIDTH);
   const failed = pieces.filter(({ checks }) => checks.some(isBad)).length;
-  const told = new Set<string>();
+  const shown = new Set<string>();
   const first = new Map<string, CheckSubject>();
   const inner = { ...page, width: page.width - INDENT.length };
   const failureLines = (subject: CheckSubject) => (check: Check) => {
-    // What another piece failed with in the same way stands in full beneath that.
+    // A failure that an earlier piece has in the same way is shown in full only there.
     const key = [check.id, check.detail, check.expected, check.actual].join("\n");
     const other = first.get(key);
     if (other === undefined) first.set(key, subject);
     const lines =
       other === undefined
-        ? checkLines(check, "", inner, told)
-        : besideId(check, `as beneath ${printable(other)}`, inner);
+        ? checkLines(check, "", inner, shown)
+        : besideId(check, `same as under ${printable(other)}`, inner);
     return lines.map((line) => INDENT + line);
   };
   const lines = pieces.flatMap(({ subject, checks, label }) => {
     const status = statusOf(checks);
-    // Of a good piece nobody asks what its policy does not pin.
+    // The skipped checks of a good piece are only what its policy does not pin.
     const counted = status === "pass" ? checks.filter((check) => check.status !== "skip") : checks;
     const text = `${padded(label, column)}  ${countWords(counted).join(", ")}`;
     return [...statusLines({ status }, text, page), ...checks.filter(isBad).flatMap(failureLines(subject))];
@@ -135,14 +130,13 @@ function piecesParagraphs(
   ];
 }
 
-/** Of a piece: what is wrong with it; `skip` where nothing of it could be checked. */
+/** `skip` where no check of the piece ran. */
 function statusOf(checks: readonly Check[]): CheckStatus {
   const bad = checks.find(isBad);
   if (bad !== undefined) return bad.status;
   return checks.every(({ status }) => status === "skip") ? "skip" : "pass";
 }
 
-/** Warnings that say the same of several pieces, once. */
 function warningParagraph(kind: string, checks: readonly Check[], report: Report, page: Page): string[][] {
   const warnings = checks.filter(({ status }) => status === "warn");
   if (warnings.length === 0) return [];
@@ -154,7 +148,7 @@ function warningParagraph(kind: string, checks: readonly Check[], report: Report
   return [[...headingLines(`Warnings of ${piecesText(kind)}`, page), ...lines]];
 }
 
-/** What checks of one id are about: `boot[0] = boot.json`, or `60 boot proofs, boot[0] … boot[59]`. */
+/** `boot[0] = boot.json`, or `60 boot proofs, boot[0] … boot[59]`. */
 export function whoText(checks: readonly Check[], report: Report): string {
   const subjects = checks.map(({ subject, about = subject }) => about);
   if (subjects.length === 1) return labelOf(subjects[0]!, report);

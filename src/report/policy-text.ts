@@ -1,4 +1,4 @@
-/** A checked policy for a person: its faults, or what each deployment answers and what it leaves open. */
+/** A checked policy for a person: its faults, or what each deployment pins and leaves open. */
 import type { DescribedDeployment, PolicyCheck } from "../appraise/describe.js";
 import type { AppProofRules } from "../appraise/parsed-policy.js";
 import type { PinName } from "../appraise/pins.js";
@@ -10,8 +10,8 @@ const INDENT = "  ";
 const MAX_SENTENCE = 1200;
 
 /**
- * What `checkPolicy` answered as text, its lines at most `width` columns wide (80, where it is not given), with a line
- * feed at its end. `name`: of the policy's file.
+ * The result of `checkPolicy` as text, in lines of `width` columns (by default 80), with a line feed at its end.
+ * `name`: the name of the policy's file.
  */
 export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions = {}): string {
   const page = new PolicyPage(pageOf(options));
@@ -19,7 +19,6 @@ export function renderPolicyCheck(check: PolicyCheck, name: string, options: Tex
   return `${paragraphs.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
-/** Lines of one width. */
 class PolicyPage {
   readonly paint: Page["paint"];
   readonly #page: Page;
@@ -49,7 +48,7 @@ class PolicyPage {
 
 function faultLines({ faults }: PolicyCheck, name: string, page: PolicyPage): string[] {
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
-  const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, and nothing passes under it.`);
+  const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, so no evidence can pass.`);
   return [
     ...[first!, ...others].map((line) => page.paint(line, "bold", "red")),
     ...faults.flatMap(({ path, message }) =>
@@ -62,8 +61,9 @@ function goodLines(check: PolicyCheck, name: string, page: PolicyPage): string[]
   const { deployments, warnings = [] } = check;
   const count = deployments.length === 1 ? "one deployment" : `${deployments.length} deployments`;
   const weak = warnings.length + deployments.flatMap(({ reasons }) => reasons).length;
-  const says = `WELL-FORMED: ${printable(name)} pins ${count}${weak === 0 ? "" : `, with ${weak} to look at (WARN)`}.`;
-  const review = "Whether it pins the right ones, only a review can say: compare with a source that you trust.";
+  const warned = weak === 0 ? "" : `, with ${weak} ${weak === 1 ? "warning" : "warnings"} (WARN)`;
+  const says = `WELL-FORMED: ${printable(name)} pins ${count}${warned}.`;
+  const review = "Only a review shows whether it pins the right ones: compare them with a source that you trust.";
   return [
     [
       ...page.sentence(says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "onYellow")),
@@ -91,8 +91,8 @@ function appProofText({ types, maxAge, required, coverage, decision }: AppProofR
     types === null ? "of any type" : `of type ${types.map((type) => printable(type)).join(" or ")}`,
     maxAge === null ? "of any age" : `at most ${durationText(maxAge)} old`,
     required ? "one is required" : "none is required",
-    ...(coverage ? ["every address of a result is backed by one"] : []),
-    ...(decision ? ["one of the decision to allow is required"] : []),
+    ...(coverage ? ["every address of a result needs one"] : []),
+    ...(decision ? ["one for the decision to allow is required"] : []),
   ].join("; ");
 }
 
@@ -111,7 +111,7 @@ function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): str
   const { name, kind, answers, pinned, pcrs, appProofTypes, reasons } = deployment;
   const pins = (names: readonly PinName[], indexes: readonly number[]): string =>
     names.map((pin) => (pin === "pcrs" ? `pcrs ${indexes.join(", ")}` : pin)).join("; ");
-  const answered = (question: keyof typeof answers, indexes: readonly number[]): string[] => {
+  const pinnedFact = (question: keyof typeof answers, indexes: readonly number[]): string[] => {
     const open = kind === "qos" ? "OPEN, as the policy says" : "open";
     return page.fact(
       question,
@@ -124,9 +124,9 @@ function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): str
   const types = appProofTypes?.map((type) => printable(type)).join(", ") ?? "what the policy allows";
   return [
     page.title(`Deployment ${quoted(name, 256)}${kind === "qos" ? "" : ` (${kind}: bare documents)`}`),
-    ...answered("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
-    ...answered("application", [0, 1, 2]),
-    ...answered("operator", kind === "qos" ? [3] : [3, 4, 8]),
+    ...pinnedFact("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
+    ...pinnedFact("application", [0, 1, 2]),
+    ...pinnedFact("operator", kind === "qos" ? [3] : [3, 4, 8]),
     ...page.fact("all pins", pins(pinned, pcrs)),
     ...(kind === "qos" ? page.fact("app proofs", types) : []),
     ...reasons.flatMap((reason) => page.warning(reason)),

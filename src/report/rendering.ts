@@ -1,9 +1,9 @@
-/** Rendering of what may be anything: reports and inspections come out of files too, made by others or altered. */
+/** Rendering of untrusted values: reports and inspections may come from files that others made or altered. */
 import { isJsonObject } from "../decode/json.js";
 
 /**
- * What `render` makes of the value. Throws TypeError (`wanted`) where it is not of that shape: a renderer reads every
- * member and stumbles over one that is missing or of another type, so that no second list of the members is kept.
+ * The result of `render`. Throws TypeError (`wanted`) where the value has not the right shape: a renderer reads every
+ * member, so it fails on a missing or wrong one, and no second list of members is needed.
  */
 export function renderWhole(value: unknown, wanted: string, render: () => string): string {
   if (!isJsonObject(value)) throw new TypeError(wanted);

@@ -1,6 +1,6 @@
 /**
- * The report: a public contract (`bootproof-report/1`; report/README.md, "JSON report"). Data only; `text.ts` makes it
- * readable, `json.ts` a file. It is made once, by `makeReport`, and changes no more.
+ * The report, a public contract (`bootproof-report/1`; report/README.md, "JSON report"). It is data, made once by
+ * `makeReport`, and never changes.
  */
 import { MANIFEST_PINS } from "../appraise/appraisal.js";
 import type { Question } from "../appraise/questions.js";
@@ -11,12 +11,12 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import { TOOL } from "../version.js";
 
 /**
- * `verified`: every check passed, and the deployment is one that the policy pins. `authentic`: every check passed, and
- * the caller asked for no policy: a genuine enclave, anybody's. `rejected`: a check failed.
+ * `verified`: every check passed, and the deployment is one that the policy pins. `authentic`: every check passed, but
+ * the caller chose to give no policy: a genuine enclave, anybody's. `rejected`: a check failed.
  */
 export type Verdict = "verified" | "authentic" | "rejected";
 
-/** The output formats of what is no report, and of all commands but `verify`. */
+/** The output formats of commands that make no report. */
 export const FORMATS = ["text", "json"] as const;
 export type Format = (typeof FORMATS)[number];
 
@@ -27,43 +27,42 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 export interface Report {
   readonly format: "bootproof-report/1";
   readonly verdict: Verdict;
-  /** Rejected for its age alone: genuine, and older than the policy allows. False of everything else. */
+  /** Rejected only because the evidence is older than the policy allows. */
   readonly stale: boolean;
-  /** What made the report. */
   readonly tool: { readonly name: string; readonly version: string };
-  /** The policy's name; null where none was given, or it has none. */
+  /** The policy's name; null without a policy or a name. */
   readonly policy: string | null;
-  /** SHA-256 of the policy's bytes, in hex; null where none was given, or it was given as a value. */
+  /** SHA-256 of the policy's bytes, in hex; null without a policy, or where it was passed as a value. */
   readonly policyDigest: string | null;
-  /** RFC 3339: the present that the caller gave, by which ages were counted. */
+  /** RFC 3339: the current time that the caller gave, from which ages count. */
   readonly verifiedAt: string;
-  /** RFC 3339, the moment certificates were held against; null where it could not be read from the evidence. */
+  /** RFC 3339: the time at which certificates have to be valid; null where the evidence does not show it. */
   readonly validationTime: string | null;
-  /** The pieces that were judged, so that the report can be filed and found again. */
+  /** The verified pieces, so that the report can be filed and found again. */
   readonly evidence: readonly EvidencePiece[];
   /** Ordered by subject, then as in the table of checks. */
   readonly checks: readonly Check[];
   /**
-   * Rules of the policy that were not applied: such as `appProofs.required` where only boot proofs were asked for, and
-   * `appProofs.coverage` without an activity. Left out where there are none.
+   * Rules of the policy that were not applied, such as `appProofs.required` in a verification of boot proofs only. Left
+   * out where all were.
    */
   readonly notApplied?: readonly string[];
-  /** What was verified, and nothing else; null where the verdict is `rejected`. */
+  /** Only what was verified; null where the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
 
-/** The report of an activity: where anything is claimed, something is claimed of the activity. */
+/** The report of an activity: claims always include the activity. */
 export interface ActivityReport extends Report {
   readonly claims: (Claims & { readonly activity: ActivityClaims }) | null;
 }
 
 export interface EvidencePiece {
   readonly subject: CheckSubject;
-  /** The caller's name for it, a file name on the command line; null where it has none. */
+  /** The caller's name for it, such as a file name; null where there is none. */
   readonly name: string | null;
-  /** SHA-256 of its bytes as given, in hex; null where it was given as a value. */
+  /** SHA-256 of its bytes as they were passed, in hex; null where it was passed as a value. */
   readonly sha256: string | null;
-  /** Of a boot proof that was asked for as an application's newest one: the application. Left out of any other. */
+  /** Of a boot proof that was fetched as the latest of an application: that application. Otherwise left out. */
   readonly latestOf?: string;
 }
 
@@ -77,17 +76,17 @@ export interface Claims {
 export interface BootProofClaims {
   readonly hardware: HardwareClaims;
   readonly image: ImageClaims;
-  /** Name of the deployment of the policy that matched (or its place in the policy); null without a policy. */
+  /** The deployment of the policy that matched, by its name or its place in the policy; null without a policy. */
   readonly deployment: string | null;
   /** What that deployment leaves open. */
   readonly open: readonly Question[];
-  /** The reasons of `policy.scope`, a sentence each: what is open or answered weakly, and what an attacker could do. */
+  /** The reasons of `policy.scope`, a sentence each: what is open or weakly pinned, and what an attacker could do. */
   readonly scope: readonly string[];
 }
 
 /** What the hardware signed, whatever image runs on it. */
 export interface HardwareClaims {
-  /** Name of the trust anchor that the certificate path starts at. */
+  /** The name of the trust anchor at which the certificate path starts. */
   readonly trustAnchor: string;
   readonly moduleId: string;
   readonly documentTime: string;
@@ -95,29 +94,29 @@ export interface HardwareClaims {
   readonly pcrs: Readonly<Record<string, string>>;
   /** The attested key; null in a bare document without one. */
   readonly publicKey: string | null;
-  /** As attested; null where there is none. */
+  /** Null where the document has none. */
   readonly userData: string | null;
-  /** As attested; null where there is none. `bind.nonce` says whether it was asked for. */
+  /** Null where the document has none. `bind.nonce` checks whether it is the caller's. */
   readonly nonce: string | null;
 }
 
-/** What the measured image vouches for. Where nothing pins the image, it is the word of an unknown one. */
+/** What the measured image vouches for: the word of an unknown image, unless a policy pins the image. */
 export interface ImageClaims {
-  /** A deployment of the policy matched, which says which image it means. */
+  /** A deployment of the policy matched, so the policy determines the image. */
   readonly pinned: boolean;
-  /** The PCRs that every image which that deployment accepts is pinned by, in order; empty where nothing is pinned. */
+  /** The PCRs that the deployment pins for every image that it accepts, in order; empty where nothing is pinned. */
   readonly pinnedPcrs: readonly number[];
-  /** The PCRs that the caller gave beside any policy, as of an image of his own, and that are attested. */
+  /** The attested PCRs that the caller gave beside any policy, for example those of an image that they built. */
   readonly givenPcrs?: readonly number[];
-  /** An enclave or an application in debug mode, which the caller allowed: nothing about its code is proven. */
+  /** The enclave or the application is in debug mode, which the caller allowed: nothing about its code is proven. */
   readonly debug: boolean;
   /** Null for a bare document. */
   readonly manifest: ManifestClaims | null;
-  /** What the enclave itself committed to: null for a bare document. */
+  /** What the enclave itself committed to; null for a bare document. */
   readonly commitment: CommitmentKind | null;
   /**
-   * What says that the enclave booted with this manifest: the enclave's own commitment; for a legacy document a pin of
-   * the policy. Null: only an application in the enclave says so, or there is no manifest.
+   * Why the enclave booted with this manifest: its own commitment or, for a legacy document, a pin of the policy. Null:
+   * only an application in the enclave says so, or there is no manifest.
    */
   readonly restsOn: RestsOn | null;
   /** The enclave committed to the manifest in PCR18 too. */
@@ -139,7 +138,7 @@ export interface ManifestClaims {
   readonly pivotArgs: readonly string[] | null;
   /** By name; null where the manifest runs workloads. */
   readonly pivotEnv: Readonly<Record<string, string>> | null;
-  /** The digest of each workload's image, `sha256:…`, by name; null where the manifest runs one application. */
+  /** The image digest of each workload, `sha256:…`, by name; null where the manifest runs one application. */
   readonly workloads: Readonly<Record<string, string>> | null;
   readonly threshold: number;
   readonly members: number;
@@ -148,11 +147,11 @@ export interface ManifestClaims {
 }
 
 export interface AppProofClaims {
-  /** Index of the boot proof that it was judged under. */
+  /** Index of the boot proof that attests its key. */
   readonly bootProof: number;
   readonly type: string;
   readonly time: string;
-  /** The signed payload, whole. */
+  /** The signed payload in full. */
   readonly payload: JsonObject;
 }
 
@@ -161,24 +160,23 @@ export interface ActivityClaims {
   readonly organizationId: string;
   readonly type: string;
   /**
-   * What the caller asked, of `organizationId`, `id`, `type`, `parameters`, `requestedAt`, `addresses`; empty: nobody
-   * said whose it should be.
+   * What the caller specified of `organizationId`, `id`, `type`, `parameters`, `requestedAt`, `addresses`. Empty: whose
+   * activity it should be is not known.
    */
   readonly asked: readonly string[];
   /** Addresses in its result that a verified app proof backs. */
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];
-  /** Paths of the members of its result that no app proof speaks of. */
+  /** Paths of the members of its result that no app proof covers. */
   readonly resultWithoutProof: readonly string[];
-  /** The organization that it makes, where its proofs speak of that one; null elsewhere. */
+  /** The organization that the activity creates, where its proofs are about that one; otherwise null. */
   readonly subOrganizationId: string | null;
-  /** The wallet that it is about; null where there is none. */
+  /** Null where it has no wallet. */
   readonly walletId: string | null;
   /** How many of its app proofs are policy outcomes. */
   readonly decisions: number;
 }
 
-/** What a report is made of. */
 export interface ReportParts {
   readonly verdict: Verdict;
   readonly stale: boolean;
@@ -192,17 +190,28 @@ export interface ReportParts {
   readonly claims: Claims | null;
 }
 
-const made = new WeakSet();
+/** An object of these members with a mark that no copy, proxy or heir of it has. Otherwise it is a plain object. */
+class MadeReport {
+  readonly #made = true;
+
+  constructor(members: Report) {
+    Object.setPrototypeOf(Object.assign(this, members), Object.prototype);
+  }
+
+  static is(value: unknown): value is Report {
+    return typeof value === "object" && value !== null && #made in value;
+  }
+}
 
 /**
- * Makes the report. It is frozen at every depth, its parts with it. Throws Error where the parts contradict each other:
- * a failed check or no claims under a good verdict, claims under `rejected`, more than age against what is stale.
+ * Makes the report, frozen at every depth with its parts. Throws Error where the parts contradict each other: a failed
+ * check or no claims under a good verdict, claims under `rejected`, `stale` with a failure that is not of age.
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
   const { notApplied = [] } = parts;
   refuseContradictions(parts);
-  const report: Report = deepFrozen({
+  const report = new MadeReport({
     format: "bootproof-report/1",
     verdict,
     stale,
@@ -216,33 +225,32 @@ export function makeReport(parts: ReportParts): Report {
     ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
     claims,
   });
-  made.add(report);
-  return report;
+  return deepFrozen(report as object as Report);
 }
 
 function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): void {
   const isRejected = verdict === "rejected";
   const failed = checks.filter((check) => check.status === "fail");
-  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, and that is not why`);
-  if (failed.length > 0 && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
+  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, but not only for its age`);
+  if (failed.length > 0 && !isRejected) throw new Error(`bug: ${verdict}, with a failed check`);
   if (isRejected && claims !== null) throw new Error(`bug: ${verdict}, with claims`);
   if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
 }
 
-/** Whether age is all that is against the evidence: there is a failure, and each one is of age. */
+/** There is a failure, and every failure is of age alone. */
 export function areStale(failed: readonly Check[]): boolean {
   return failed.length > 0 && failed.every((check) => check.stale === true);
 }
 
-/** Whether {@link makeReport} made this very object: a report that was read, or altered, is nobody's word. */
+/** Whether {@link makeReport} made this object: a report that was read or altered proves nothing. */
 export function isMadeReport(value: unknown): value is Report {
-  return typeof value === "object" && value !== null && made.has(value);
+  return MadeReport.is(value);
 }
 
-/** What {@link deepFrozen} froze: parts that many reports share are gone through once. */
+/** Parts that many reports share are frozen once. */
 const frozen = new WeakSet();
 
-/** The value itself, which is of plain objects, arrays and primitives. */
+/** For plain objects, arrays and primitives. Returns the value itself. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;
   for (const member of Object.values(value)) deepFrozen(member);

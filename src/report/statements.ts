@@ -1,6 +1,6 @@
 /**
- * What a report proves, and what an image says that nothing vouches for, as sentences. Long hex is shortened: the whole
- * of it is in the claims. Everything that evidence chose is made printable here.
+ * What a report proves, and what an unproven image says, as sentences. Long hex is shortened; the claims have all of
+ * it. Text from evidence is made printable here.
  */
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "../decode/json.js";
@@ -20,19 +20,18 @@ import type {
   RestsOn,
 } from "./report.js";
 
-/** Names listed in one sentence; the others are counted. */
 const MAX_LISTED = 8;
 const LONG_HEX = /^[0-9a-fA-F]{48,}$/;
 
-/** How statements are worded: long hex as it is shown; with `verbose` each boot proof speaks for itself. */
+/** With `verbose` each boot proof has its own statements. */
 type Wording = Pick<Page, "hex" | "detail">;
 
 const SHORT: Wording = { hex: (hex) => shortHex(hex), detail: "normal" };
 
-/** What one boot proof proves; `alike`: what many have in common, where each says it of a value of its own. */
+/** `alike`: the statement without the values in which boot proofs differ, for a list of many. */
 type Statement = string | { readonly text: string; readonly alike: string };
 
-/** What is proven; empty where the evidence was rejected. */
+/** Empty where the evidence was rejected. */
 export function provenStatements(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -44,15 +43,15 @@ export function provenStatements(report: Report, wording: Wording = SHORT): stri
   ];
 }
 
-/** What nothing vouches for: a heading that ends in "says that", and what is said. */
+/** `heading` ends in "says that". */
 interface UnprovenWord {
   readonly heading: string;
   readonly statements: readonly string[];
 }
 
 /**
- * What manifest, approvals, commitment and app proofs say where no policy pins the image, where it is in debug mode,
- * and where only an application in it vouches for the manifest.
+ * What manifest, approvals, commitment and app proofs say, where that is not proven: no policy pins the image, it is in
+ * debug mode, or only an application in it vouches for the manifest.
  */
 export function unprovenWords(report: Report, wording: Wording = SHORT): UnprovenWord[] {
   const { claims } = report;
@@ -64,14 +63,14 @@ export function unprovenWords(report: Report, wording: Wording = SHORT): Unprove
     const statements = [
       ...mergedStatements(own, wording),
       ...appProofStatements(claims, isUnder),
-      // An activity is about all boot proofs together: said once.
+      // An activity is about all boot proofs together, so it is listed once.
       ...(claims.activity === null || place > 0 ? [] : coverageStatements(claims.activity)),
     ];
     return statements.length === 0 ? [] : [{ heading, statements }];
   });
 }
 
-/** Whose unproven word manifest, key and app proofs are; null where they are proven. */
+/** Who states manifest, key and app proofs, where they are not proven; null where they are. */
 export function speakerOf(boot: BootProofClaims): "its image" | "its application" | null {
   if (isVouchedFor(boot)) return null;
   return boot.image.pinned && !boot.image.debug ? "its application" : "its image";
@@ -80,28 +79,27 @@ export function speakerOf(boot: BootProofClaims): "its image" | "its application
 function unprovenHeading(boot: BootProofClaims): string | null {
   const speaker = speakerOf(boot);
   if (speaker !== "its image") return speaker && `${speaker} says that`;
-  const unpinned = isGiven(boot) ? "which was given, and which no policy pins" : "which nothing pins";
+  const unpinned = isGiven(boot) ? "which you gave, but which no policy pins" : "which nothing pins";
   return `${speaker}, ${boot.image.pinned ? "whose code debug mode leaves open" : unpinned}, says that`;
 }
 
-/** More boot proofs than these are told of together, also where each has a value of its own. */
 const MANY = 4;
 
-/** The statements of each boot proof; where there are several, after its name, and equal ones once. */
+/** Several boot proofs are named before their statements, and equal statements are listed once. */
 export function mergedStatements(all: readonly (readonly Statement[])[], { detail }: Wording = SHORT): string[] {
   const each = detail === "verbose";
   const form = all.length > MANY && !each ? "alike" : "text";
-  const told = all.flatMap((statements, boot) => {
+  const items = all.flatMap((statements, boot) => {
     return statements.map((statement) => ({ boot, said: typeof statement === "string" ? statement : statement[form] }));
   });
-  if (all.length === 1) return told.map(({ said }) => said);
-  return [...grouped(told, ({ boot, said }) => (each ? boot : "") + said).values()].map((group) => {
+  if (all.length === 1) return items.map(({ said }) => said);
+  return [...grouped(items, ({ boot, said }) => (each ? boot : "") + said).values()].map((group) => {
     const boots = group.map(({ boot }) => boot);
     return `${subjectRanges("boot", boots)}: ${capitalized(group[0]!.said)}`;
   });
 }
 
-/** The items under their keys, both in the order in which they come. */
+/** Groups and items keep their order. */
 export function grouped<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
@@ -118,37 +116,36 @@ export function subjectRanges(kind: string, indices: readonly number[]): string 
 }
 
 /**
- * Whether what the image says counts: a policy pins it, its code is what was measured, and the manifest rests on more
- * than an application's word.
+ * Whether what the image says is proven: a policy pins it, it is not in debug mode, and the manifest rests on more than
+ * an application's word.
  */
 export function isVouchedFor({ image }: BootProofClaims): boolean {
   return image.pinned && !image.debug && (image.manifest === null || basisOf(image) !== undefined);
 }
 
-/** As a sentence of its own; what begins with a subject, such as `app[0]`, stays as it is. */
+/** A statement that begins with a subject, such as `app[0]`, stays as it is. */
 export function capitalized(statement: string): string {
   return /^[a-z]+\[/.test(statement) ? statement : statement.charAt(0).toUpperCase() + statement.slice(1);
 }
 
 function bootStatements(report: Report, boot: BootProofClaims, index: number, wording: Wording): Statement[] {
   const nonce =
-    `the document carries the nonce that was asked for, ${wording.hex(boot.hardware.nonce ?? "")}: ` +
-    "it is no older than that.";
+    `the document carries your nonce ${wording.hex(boot.hardware.nonce ?? "")}, ` +
+    "so it was made after you chose that nonce.";
   return [
     ...hardwareStatements(boot, isAws(report, index), wording),
-    ...(answersNonce(report, index) ? [nonce] : []),
+    ...(carriesNonce(report, index) ? [nonce] : []),
     ...(isVouchedFor(boot) ? imageStatements(boot, wording) : []),
     ...(boot.deployment === null ? [] : [`it is the deployment ${quoted(boot.deployment)} of the policy.`]),
   ];
 }
 
-/** What the hardware signed. */
 function hardwareStatements(boot: BootProofClaims, aws: boolean, { hex }: Wording): Statement[] {
   const { publicKey, userData } = boot.hardware;
   const image = boot.image.debug
-    ? "something in it runs in debug mode, which was allowed: what its code is, is not proven."
+    ? "the enclave or its application runs in debug mode, which was allowed: its code is not proven."
     : measurementStatement(boot, hex);
-  // Hardware writes what is not there as null, and as no bytes.
+  // Hardware encodes an absent value as null or as no bytes.
   const key = publicKey === null || publicKey === "" ? null : hex(publicKey);
   const data = userData === null || userData === "" ? "no user data" : `the user data ${hex(userData)}`;
   const carried = (publicKey: string): string => `the document carries ${publicKey} and ${data}.`;
@@ -175,36 +172,35 @@ function measurementStatement(boot: BootProofClaims, hex: Wording["hex"]): strin
   return `the enclave booted the image that measures ${pcr(0)}, ${pcr(1)}, ${pcr(2)}, ${role}.${imageNote(boot)}`;
 }
 
-/** What says which image it ought to be, beside a policy that pins it or in its place. */
+/** Whether the caller or the policy determines the image. */
 function imageNote(boot: BootProofClaims): string {
   const { pinned, givenPcrs = [] } = boot.image;
   const given = givenPcrs.map((index) => `PCR${index}`).join(", ");
-  if (isGiven(boot)) return ` It is the image that was given (${given}).`;
-  const attested = given === "" ? "" : ` ${given}: as given.`;
+  if (isGiven(boot)) return ` It is the image that you gave (${given}).`;
+  const attested = given === "" ? "" : ` ${given}: equal to what you gave.`;
   return attested + (pinned ? "" : " Nothing pins that image.");
 }
 
-/** PCR0 is of the whole image; of debug mode it is zeros, and of no image. */
+/** PCR0 measures the whole image; in debug mode it is zeros, which identify none. */
 export function isGiven({ image }: BootProofClaims): boolean {
   return image.givenPcrs?.includes(0) === true && !image.debug;
 }
 
-/** What the image vouches for. */
 function imageStatements(boot: BootProofClaims, { hex }: Wording): Statement[] {
   const { manifest } = boot.image;
   if (manifest === null) return [];
   return [...manifestStatements(manifest, basisOf(boot.image) ?? "", hex), ...keyStatements(boot, hex)];
 }
 
-const UNCOMMITTED = "though the document is a legacy one, which commits to no manifest";
-/** Why the manifest is the one that was booted. The sentence about the key speaks of the commitment. */
+const UNCOMMITTED = "although the legacy document commits to none";
+/** Why the manifest is the one that was booted. The statement about the key names the commitment. */
 const BASES: Readonly<Record<RestsOn, string>> = {
   commitment: "",
   manifestHash: `; the policy pins that manifest (manifestHash), ${UNCOMMITTED}`,
   manifestSet: `; the policy pins who approves it (manifestSet), ${UNCOMMITTED}`,
 };
 
-/** Undefined also where a report of another version says nothing, or something else. */
+/** Undefined also where a report of another version has another value. */
 function basisOf({ restsOn }: ImageClaims): string | undefined {
   return restsOn === null ? undefined : known(BASES, restsOn);
 }
@@ -248,7 +244,7 @@ function shownDigest(text: string, hex: Wording["hex"]): string {
   return `${printableStart(algorithm, 20)}:${hex(digest)}`;
 }
 
-/** What each kind of commitment says of the key; nothing where it says nothing. */
+/** What each kind of commitment says about the key. */
 const COMMITTED: Readonly<Record<CommitmentKind, string>> = {
   live: "; the enclave committed to this key and manifest when it went live.",
   setup: "; the enclave committed to this key and manifest for its setup.",
@@ -264,7 +260,6 @@ function keyStatements({ hardware, image }: BootProofClaims, hex: Wording["hex"]
   return image.manifestCommitted ? [key, "the enclave committed to this manifest in PCR18 too."] : [key];
 }
 
-/** Of the app proofs under boot proofs of which that holds. */
 function appProofStatements(claims: Claims, holds: (boot: BootProofClaims) => boolean): string[] {
   return claims.appProofs.flatMap((proof, index) => {
     const boot = claims.bootProofs[proof.bootProof];
@@ -304,7 +299,6 @@ const OUTCOME_FACTS: Readonly<Record<string, string>> = {
   organizationDataDigest: "organization data",
 };
 
-/** The members that are there, each after its word. */
 function facts(object: JsonObject, words: Readonly<Record<string, string>>): string {
   const there = Object.keys(words).filter((name) => typeof object[name] === "string" && object[name] !== "");
   return there.map((name) => `${words[name]} ${member(object, name)}`).join(", ");
@@ -315,13 +309,13 @@ function member(object: JsonObject, name: string): string {
   return printableStart(typeof value === "string" ? value : "?", 120);
 }
 
-/** That the answer is one to the question needs no enclave; that an address is backed needs every one of them. */
+/** The comparison with the request needs no proven image; a backed address needs all of them. */
 function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
   return [
     ...(activity.asked.length === 0
       ? []
       : [
-          `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
+          `activity ${quoted(activity.id)} matches your request in ` +
             `${shortList(activity.asked.map((name) => printableStart(name, 40)))}.`,
         ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
@@ -335,13 +329,13 @@ function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] 
   return [`in activity ${quoted(id)}, ${words} ${shortList(addresses)} ${are} backed by an app proof.`];
 }
 
-/** The check passes for AWS's own root only, whatever an anchor is named; another one makes it a warning. */
+/** `chain.anchor` passes only for AWS's own root, whatever its name; another root is a warning. */
 export function isAws(report: Report, index: number): boolean {
   return passedFor(report, "chain.anchor", index);
 }
 
-/** Whether the document carries the caller's nonce: a bare document may carry one that somebody else chose. */
-export function answersNonce(report: Report, index: number): boolean {
+/** Whether the document carries the caller's nonce: a bare document may carry one of another party. */
+export function carriesNonce(report: Report, index: number): boolean {
   const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
   return nonce !== "" && passedFor(report, "bind.nonce", index);
 }
@@ -352,7 +346,6 @@ function passedFor(report: Report, id: CheckId, index: number): boolean {
   );
 }
 
-/** The first of the items, and how many more there are. */
 export function shortList(items: readonly string[], separator = ", "): string {
   const more = items.length - MAX_LISTED;
   return items.slice(0, MAX_LISTED).join(separator) + (more > 0 ? `${separator}and ${more} more` : "");

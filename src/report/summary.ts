@@ -1,4 +1,4 @@
-/** The report on one screen, whatever the evidence: each part has its lines, and what does not fit is counted. */
+/** The report on one screen: each part has its share of the lines, and what does not fit is counted. */
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
@@ -13,27 +13,23 @@ import { WANTED, originLines, paintedVerdict, verdictSentence } from "./text.js"
 import { unprovenStatements } from "./unproven.js";
 import { piecesOf } from "./width.js";
 
-/** The smallest screen that is in use. */
+/** Rows of the smallest screen in use. */
 const LINES = 24;
-/** A failure takes up to four. */
 const FAILURE = 4;
-/** The empty line, the heading, and one line beneath; the empty line and the last one. */
+/** Two empty lines, a heading, a line beneath it, and the last line. */
 const AFTER = 5;
 const MAX_TEXT = 400;
-const MORE = "More: without --summary, or with --verbose.";
+const MORE = "More: omit --summary, or use --verbose.";
 
-/** Lines of the verdict. */
 const MAX_HEADLINE = 4;
-/** Lines of BUTs that have room on the screen: a BUT is never cut, and more of them make the summary longer. */
+/** A BUT is never cut: more lines of BUTs than these make the summary longer. */
 const BUT_LINES = 4;
-/** Lines of what the head says of the enclaves. */
 const MAX_FACTS = 3;
 
 /**
- * The report on one screen of 24 lines at any width, with a line feed at its end: the verdict, what weighs against it,
- * which enclave it is, the first failures, and what is not proven by its topics. BUTs are never cut: where they need
- * more than four lines, it is so many lines longer. `notices`: see `renderReport`; notes are left out. Throws TypeError
- * for what is no report.
+ * The report on one screen of 24 lines, at any width, with a line feed at its end: verdict, BUTs, enclaves, the first
+ * failures, and the topics that are not proven. BUTs are never cut: more than four lines of them make it that much
+ * longer. `notices`: see `renderReport`; notes are left out. Throws TypeError for a value that is no report.
  */
 export function renderSummary(
   report: Report,
@@ -44,7 +40,7 @@ export function renderSummary(
   return `${summaryOf(report, options, own)}\n${MORE}\n`;
 }
 
-/** {@link renderSummary} without its last line, which says where more is told. */
+/** {@link renderSummary} without its last line. */
 export function summaryOf(
   report: Report,
   options: Pick<TextOptions, "color" | "width">,
@@ -74,7 +70,6 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
   ];
 }
 
-/** The verdict; and which enclaves, and counts: in as many lines as leave room for the rest. */
 function aboveAll(report: Report, page: Page): { readonly verdict: string[]; readonly rest: string[] } {
   const counts = [
     ...countWords(report.checks),
@@ -90,19 +85,19 @@ function aboveAll(report: Report, page: Page): { readonly verdict: string[]; rea
   };
 }
 
-/** The first failures, what was compared in short, and how many more there are; after an empty line. */
+/** An empty line, the first failures, and how many more there are. */
 function failureLines(report: Report, page: Page, room: number): string[] {
   const failed = report.checks.filter(({ status }) => status === "fail");
   const alike = [...grouped(failed, ({ id, detail }) => `${id}\n${detail}`).values()];
   const lines: string[] = [];
-  let told = 0;
+  let shown = 0;
   for (const group of alike) {
     // The empty line, and the one that counts the others.
     if (lines.length + FAILURE + 2 > room) break;
     lines.push(...failureOf(group, report, page));
-    told += group.length;
+    shown += group.length;
   }
-  if (told < failed.length) lines.push(`${INDENT}and ${failed.length - told} more failed`);
+  if (shown < failed.length) lines.push(`${INDENT}and ${failed.length - shown} more failed`);
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
@@ -113,14 +108,13 @@ function failureOf(group: readonly Check[], report: Report, page: Page): string[
   return [...cutTo(FAILURE - compared.length, besideId(first, text, page), page), ...compared];
 }
 
-/** What the statements are about: what stands before the colon; of a single one all. */
+/** The words before the colon of each statement; a single statement in full. */
 function topics(statements: readonly string[]): string {
   return statements.length === 1
     ? statements[0]!
     : statements.map((text) => /^(?:boot\[.*?\]: )?[^:]*/.exec(text)![0]).join("; ");
 }
 
-/** A line for each side. */
 function comparedLines({ expected, actual }: Check, page: Page): string[] {
   if (expected === undefined || actual === undefined) return [];
   const sides = sideBySide(expected, actual);
@@ -132,15 +126,14 @@ function comparedLines({ expected, actual }: Check, page: Page): string[] {
   ];
 }
 
-/** Without brackets around bytes that differ. */
+/** Not around differing bytes in brackets. */
 const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
-/** As `wrapped`, of so many lines at most. */
 function clipped(page: Page, first: string, text: string, most: number): string[] {
   return cutTo(most, wrapped(page, first, text), page);
 }
 
-/** So many of the lines: what is left out ends in `…`. */
+/** Cut lines end in `…`. */
 function cutTo(most: number, lines: readonly string[], { width }: Page): string[] {
   if (lines.length <= most) return [...lines];
   const [start] = piecesOf(lines[most - 1]!, width - 1);

@@ -24,22 +24,21 @@ const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
   authentic: ["onYellow"],
   rejected: ["bold", "red"],
 };
-/** Pieces of evidence that are listed; more of them are counted. */
 const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
 export const WANTED =
-  "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
+  "report: a whole report wanted (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
 
 /**
- * The report as text, with a line feed at its end. No line is wider than the options allow. Throws TypeError for what
- * is no report.
+ * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a
+ * value that is no report.
  */
 export function renderText(report: Report, options: TextOptions = {}): string {
   return renderReport(report, options, []);
 }
 
-/** As {@link renderText}, with notices beside the verdict. */
+/** {@link renderText} with notices beside the verdict. */
 export function renderReport(report: Report, options: TextOptions, notices: readonly Notice[]): string {
   const { height = Infinity, ...others } = ownPageOptions(options);
   const page = pageOf(others);
@@ -63,7 +62,7 @@ function reportText(report: Report, notices: readonly Notice[], page: Page): str
   ]);
 }
 
-/** The verdict and the failed checks alone, for where the report itself is not the result. */
+/** The verdict and the failed checks alone, for commands whose result is not the report. */
 export function renderFailures(report: Report, options: TextOptions): string {
   const page = pageOf(options);
   const failed = report.checks.filter((check) => check.status === "fail");
@@ -73,25 +72,21 @@ export function renderFailures(report: Report, options: TextOptions): string {
   return paragraphs([verdictLines(report, [], page), lines]);
 }
 
-/** What each verdict says; `policy`: the policy in words. */
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: (report) => {
-    const none = isByMakersPolicy(report)
-      ? "the policy came with the evidence, and none is yours"
-      : "no policy was given";
-    return `AUTHENTIC: every check passed, but ${none}: a genuine enclave that agrees with itself, anybody's.`;
+    const none = isByMakersPolicy(report) ? "the only policy came with the evidence" : "no policy was given";
+    return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, and may be anybody's.`;
   },
   rejected: (report) => `${report.stale === true ? STALE : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
 };
-const STALE = "REJECTED, STALE: the evidence is genuine, and older than the policy allows: nothing is proven.";
+const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
 
-/** The verdict in one sentence. */
 export function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
   const sentence = known(SENTENCES, report.verdict);
   if (sentence !== undefined) return sentence(report, policy);
-  return `UNKNOWN: ${quoted(String(report.verdict))} is no verdict that this tool gives. Nothing is proven.`;
+  return `UNKNOWN: ${quoted(String(report.verdict))} is not a verdict of this tool. Nothing is proven.`;
 }
 
 function failureSentence(report: Report): string {
@@ -103,7 +98,7 @@ function failureSentence(report: Report): string {
   return `${count} ${printable(first.id)} (${labelOf(first.about ?? first.subject, report)}): ${detail}`;
 }
 
-/** `buts`: how many stand above it, where it stands at the end. */
+/** `buts`: how many BUTs are above it, at the end of a long text. */
 function headlineLines(report: Report, page: Page, buts: number): string[] {
   const sentence = verdictSentence(report);
   const end = sentence.indexOf(":");
@@ -111,7 +106,6 @@ function headlineLines(report: Report, page: Page, buts: number): string[] {
   return paintedVerdict(wrapped(page, "", sentence.slice(0, end) + counted + sentence.slice(end)), report, page);
 }
 
-/** Lines of the verdict, its word painted. */
 export function paintedVerdict([first, ...others]: readonly string[], report: Report, page: Page): string[] {
   const [word] = /^[^:(]*[^:( ]/.exec(first!)!;
   const styles = known(VERDICT_STYLES, report.verdict) ?? ["bold", "red"];
@@ -119,7 +113,7 @@ export function paintedVerdict([first, ...others]: readonly string[], report: Re
 }
 
 function verdictLines(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
+  const time = report.validationTime === null ? [] : [`certificates checked as of ${printable(report.validationTime)}`];
   const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report, page)];
   return [
     ...headlineLines(report, page, 0),
@@ -132,7 +126,7 @@ function verdictLines(report: Report, notices: readonly Notice[], page: Page): s
   ];
 }
 
-/** By which policy, when and by what the report was made. */
+/** Which policy, when, and by which tool. */
 export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, { hex }: Page): string[] {
   const digest = policyDigest === null ? "" : ` (SHA-256 ${hex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
@@ -141,7 +135,6 @@ export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, 
   return [...by, `verified at ${printable(verifiedAt)} by ${made}`];
 }
 
-/** The pieces that have a name, each in a line; nothing where none has. */
 function evidenceLines({ evidence }: Report, page: Page): string[] {
   const named = evidence.filter(({ name }) => name !== null);
   const isMany = named.length > MAX_PIECES && page.detail !== "verbose";

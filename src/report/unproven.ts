@@ -1,21 +1,20 @@
 /**
- * What a report leaves open, as sentences (report/README.md, "Not proven"), and what of it is said beside the verdict.
- * Everything that evidence chose is made printable here.
+ * What a report leaves open, as sentences (report/README.md, "Not proven"), and the BUTs among it. Text from evidence
+ * is made printable here.
  */
 import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { answersNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
+import { carriesNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
 
-/** The PCRs that say which release of an image runs; PCR8 says who signed it. */
+/** These identify the release of an image; PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
 const MAX_REASON = 1200;
 
-const REJECTED =
-  "Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed.";
+const REJECTED = "Anything: the evidence was rejected. Believe none of it, not even the parts that passed.";
 
-/** What is left open, the gravest first; of rejected evidence everything is. */
+/** What is left open, the most serious first. */
 export function unprovenStatements(report: Report): string[] {
   const { claims } = report;
   if (claims === null) return [REJECTED];
@@ -30,7 +29,7 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
-/** What weighs so much that it is said beside the verdict. */
+/** The BUTs: what weakens a good verdict. */
 export function caveats(report: Report): string[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -42,21 +41,21 @@ export function caveats(report: Report): string[] {
   ];
 }
 
-/** The rules that were not applied: as a BUT, and as what is not proven. */
+/** As a BUT, and as a statement under "Not proven". */
 function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; readonly open: string }[] {
   if (notApplied.length === 0) return [];
   const rules = shortList(notApplied.map(printable), " and ");
   if (notApplied.every((rule) => rule === "appProofs.coverage"))
     return [
       {
-        but: `no activity was given: what the policy demands of its addresses (${rules}) was not applied.`,
-        open: `What the policy demands of an activity's addresses (${rules}): no activity was given.`,
+        but: `there was no activity: the policy's rule for its addresses (${rules}) was not applied.`,
+        open: `The policy's rule for the addresses of an activity (${rules}): there was no activity.`,
       },
     ];
   return [
     {
-      but: `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`,
-      open: `What the policy demands of app proofs (${rules}): none were asked for.`,
+      but: `app proofs were not part of this verification: the policy's rules for them (${rules}) were not applied.`,
+      open: `The policy's rules for app proofs (${rules}): they were not part of this verification.`,
     },
   ];
 }
@@ -71,13 +70,13 @@ function bootCaveats({ hardware, image }: BootProofClaims, aws: boolean): string
   ];
 }
 
-/** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
+/** Each reason on its own; where the claims have none, the detail of the check. */
 function scopeCaveats(report: Report, claims: Claims): string[] {
   const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
     return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
   });
-  const told = reasons.length > 0 ? reasons : warnings(report, "policy.scope");
-  if (told.length > 0) return told;
+  const found = reasons.length > 0 ? reasons : warnings(report, "policy.scope");
+  if (found.length > 0) return found;
   const open = [...new Set(claims.bootProofs.flatMap((boot) => boot.open))];
   if (open.length === 0) return [];
   return [
@@ -95,7 +94,7 @@ function warnings(report: Report, id: CheckId): string[] {
   return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
-/** Whether the evidence was held against its maker's own policy: `authentic`, with checks of a policy. */
+/** Whether the evidence was compared with a policy of its own maker: `authentic`, with checks of a policy. */
 export function isByMakersPolicy({ verdict, checks }: Report): boolean {
   return verdict === "authentic" && checks.some(({ id }) => isOfPolicy(id));
 }
@@ -109,9 +108,9 @@ function openIdentity(report: Report): string[] {
   const none = isByMakersPolicy(report) ? "no policy of yours was given" : "no policy was given";
   const areGiven = report.claims?.bootProofs.every(isGiven) === true;
   const open = areGiven
-    ? `Whose enclave this is, which application it ought to run and who may change that: ${none}, and ` +
+    ? `Whose enclave this is, which application it should run and who may change that: ${none}, and ` +
       "anybody can run that image"
-    : `Whose enclave this is and which code it ought to run: ${none}, and anybody can run a genuine ` + "enclave";
+    : `Whose enclave this is and which code it should run: ${none}, and anybody can run a genuine enclave`;
   return [`${open}. Pin the deployment that you expect with \`bootproof pin\`, and verify with --policy.`];
 }
 
@@ -125,7 +124,7 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
       ? []
       : [
           `That the enclave is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
-            "which whoever holds its key can use at will.",
+            "and the holder of that key can attest anything.",
         ]),
     ...boot.open.map((question) => openQuestion(question)),
     ...openAboutKind(boot),
@@ -133,11 +132,10 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
   ];
 }
 
-/** What each question (appraise/README.md, "What a deployment has to pin") leaves open where a policy has no answer. */
 const OPEN_QUESTIONS: Readonly<Record<Question, string>> = {
   application: "Which application runs in the enclave: the policy leaves it open.",
   operator:
-    "Whose deployment the enclave is: the policy leaves it open, and anybody can run the same over keys of his own.",
+    "Whose deployment the enclave is: the policy leaves it open, and anybody can run the same with their own keys.",
 };
 
 function openQuestion(question: Question): string {
@@ -148,14 +146,14 @@ function openQuestion(question: Question): string {
 function openAboutKind({ image }: BootProofClaims): string[] {
   if (image.commitment === "legacy") {
     return [
-      "Which application asked for the document of the enclave: it is a legacy one without commitment " +
-        `(PCR16, PCR17), and whatever ran inside could have asked for it, over another ${legacyReach(image)}.`,
+      "Which application asked for the document: it is legacy, without commitment (PCR16, PCR17), so any " +
+        `application in the enclave could have requested it, over another ${legacyReach(image)}.`,
     ];
   }
   if (image.commitment !== "setup") return [];
   return [
-    "That the enclave holds the quorum key: the document was made for its setup, which comes before.",
-    "That the key is the one the enclave serves with: it is a setup key, and app proofs belong to live keys.",
+    "That the enclave holds the quorum key: the document is from its setup, before it holds that key.",
+    "That the enclave serves with this key: it is a setup key, and app proofs need a live key.",
   ];
 }
 
@@ -164,36 +162,35 @@ function legacyReach({ pinned, restsOn }: ImageClaims): string {
   return pinned && restsOn === "manifestSet" ? "key, or manifest that the set approved" : "key or manifest";
 }
 
-/** Of a bare document. */
 function openAboutDocument({ image }: BootProofClaims): string[] {
   const pinsRelease = CODE_PCRS.every((index) => image.pinnedPcrs.includes(index));
   return [
     ...(image.pinned && !pinsRelease
       ? [
           "Which release runs in the enclave: the policy pins PCR8 alone, the certificate that signed the image, " +
-            "and every image that it signed passes.",
+            "so every image with that signer passes.",
         ]
       : []),
     "Which application runs in the enclave, and who approved it: a bare attestation document comes without a " +
-      "manifest. What its public key and user data stand for is between you and the application.",
+      "manifest. Only the application defines what its public key and user data mean.",
   ];
 }
 
-/** The service chooses which boot proof it answers, and what it says of it is signed by nobody. */
+/** The service chooses the boot proof that it returns, and what it says about it is unsigned. */
 function openLatest({ evidence, verdict }: Report): string[] {
   const apps = evidence.flatMap((piece) => (Object.hasOwn(piece, "latestOf") ? [quoted(piece.latestOf!)] : []));
   if (apps.length === 0) return [];
-  const proven = verdict === "authentic" ? "" : " The policy proves which of its deployments each is, and no more.";
-  const what = "That what was asked for by its application is that application's, and booted last";
-  return [`${what} (${shortList(apps)}): the service's word.${proven}`];
+  const proven = verdict === "authentic" ? "" : " The policy proves only which of its deployments each one is.";
+  const what = "That the boot proof is of the application that you named, and of its latest boot";
+  return [`${what} (${shortList(apps)}): only the service's word.${proven}`];
 }
 
 function openApproval(report: Report, claims: Claims): string[] {
   if (claims.bootProofs.every(({ image }) => image.manifest === null)) return [];
   if (passed(report, "policy.manifest-set") || passed(report, "policy.manifest-hash")) return [];
   const isPolicy = report.verdict !== "authentic";
-  const why = isPolicy ? "the policy does not pin a manifest set" : "the manifest names them itself";
-  return [`That those who approved the manifest are the right people: ${why}.`];
+  const why = isPolicy ? "the policy does not pin a manifest set" : "the manifest itself names them";
+  return [`That the right people approved the manifest: ${why}.`];
 }
 
 function openResults(report: Report, claims: Claims): string[] {
@@ -210,23 +207,23 @@ function openResults(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** `app.request` is skipped where no question was asked, and a warning where a proof names no organization. */
+/** `app.request` is skipped where the caller named nothing, and warns where a proof names no organization. */
 function whoseProofs(report: Report): string[] {
   const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
   if (statuses.length === 0 || statuses.includes("skip")) {
-    return ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."];
+    return ["Whose app proofs these should be: you named no organization or address to compare with."];
   }
   return statuses.includes("warn")
-    ? ["Whose the app proofs are that name no organization: only their enclave is known."]
+    ? ["The owner of the app proofs that name no organization: only their enclave is known."]
     : [];
 }
 
 const DECISION =
-  "That the decision was about this request, and that none was withheld: the enclave signed what it " +
-  "decided, for which organization and when, and no more.";
+  "That the decision was about this request, and that none was withheld: the enclave signed only its decision, " +
+  "for which organization, and when.";
 const NO_DECISION =
-  "That an enclave decided to allow this: no decision is among the app proofs, and one may have been " + "withheld.";
-const ORIGIN = "no proof speaks of how it came to be";
+  "That an enclave decided to allow this: no decision is among the app proofs, and one may have been withheld.";
+const ORIGIN = "no proof covers how it was created";
 
 function walletStatement(walletId: string | null): string {
   const which = walletId === null ? "" : ` (${quoted(walletId)})`;
@@ -238,13 +235,13 @@ function openActivity(activity: ActivityClaims): string[] {
   return [
     ...(asked.length > 0
       ? []
-      : ["Whose activity it should be: nobody said, neither the organization nor what was asked of it."]),
+      : ["Whose activity it should be: you named no organization and no request to compare with."]),
     ...(asked.includes("parameters") ? [] : [openRequest(activity)]),
     ...(subOrganizationId === null
       ? []
       : [
           `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): ` +
-            "its id is all that a proof speaks of.",
+            "app proofs contain only its id.",
         ]),
     ...openSecrets(walletId, coveredAddresses),
     decisions > 0 ? DECISION : NO_DECISION,
@@ -252,9 +249,8 @@ function openActivity(activity: ActivityClaims): string[] {
     ...(resultWithoutProof.length === 0
       ? []
       : [
-          `Of the result, ${shortList(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof ` +
-            `speaks of ` +
-            `${resultWithoutProof.length === 1 ? "it" : "them"}, it is the service's word.`,
+          `In the result, ${shortList(resultWithoutProof.map((path) => printableStart(path, 120)))}: ` +
+            `only the service's word, without an app proof.`,
         ]),
     "The rest of the activity (its status, votes, fingerprint and other fields): the service's word, signed by no " +
       "enclave.",
@@ -270,14 +266,14 @@ function openSecrets(walletId: string | null, addresses: readonly string[]): str
 function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): string {
   const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
   const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
-  return `${what}: no request was given to compare with, so that it is the service's word what was asked for.`;
+  return `${what}: you gave no request to compare with, so what was requested is only the service's word.`;
 }
 
 function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): string[] {
   if (uncovered.length === 0) return [];
   const [addresses, them] = uncovered.length === 1 ? ["The address", "it"] : ["The addresses", "them"];
   const which = shortList(uncovered.map((address) => printableStart(address, 120)));
-  return [`${addresses} ${which} in activity ${quoted(id)}: no app proof speaks of ${them}.`];
+  return [`${addresses} ${which} in activity ${quoted(id)}: no app proof covers ${them}.`];
 }
 
 function openAlways(report: Report, claims: Claims): string[] {
@@ -285,30 +281,31 @@ function openAlways(report: Report, claims: Claims): string[] {
   const arePinned =
     report.verdict !== "authentic" &&
     report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
-  const labels = "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.";
-  const pinned = arePinned ? " The policy pins labels: that checks the service's answer, and nothing else." : "";
+  const labels =
+    "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by no enclave.";
+  const pinned = arePinned ? " The policy pins labels, but that checks only the service's response." : "";
   return [
     ...(isQos ? [labels + pinned] : []),
     "What source code the measured image and binary were built from, and whether that code is good: " +
-      "reproduce the build, review it.",
+      "reproduce the build, and review the code.",
     ...openLife(report, claims),
   ];
 }
 
-/** A document over a nonce of the caller's was made after the nonce was chosen. */
+/** A document with the caller's nonce was made after the nonce was chosen. */
 function openLife(report: Report, claims: Claims): string[] {
-  const unasked = claims.bootProofs.filter((_, index) => !answersNonce(report, index));
-  const times = unasked.map(({ hardware }) => printable(hardware.documentTime));
+  const withoutNonce = claims.bootProofs.filter((_, index) => !carriesNonce(report, index));
+  const times = withoutNonce.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
-  const age = passed(report, "policy.age") ? "" : " no greatest age was asked for,";
+  const age = passed(report, "policy.age") ? "" : " no maximum age was set,";
   const ends = new Set([times.sort()[0]!, times.at(-1)!]);
   const made = [...ends].join(" to ");
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }
 
-/** A check of a policy counts where the caller chose the policy: `authentic` says that the caller gave none. */
+/** Under `authentic` the caller gave no policy, so checks of a policy do not count. */
 function passed(report: Report, id: CheckId): boolean {
   if (report.verdict === "authentic" && isOfPolicy(id)) return false;
-  const answers = report.checks.filter((check) => check.id === id);
-  return answers.length > 0 && answers.every((check) => check.status === "pass");
+  const own = report.checks.filter((check) => check.id === id);
+  return own.length > 0 && own.every((check) => check.status === "pass");
 }

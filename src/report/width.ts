@@ -1,14 +1,17 @@
 /**
- * How many columns a text takes on a terminal (report/README.md, "Width"): of printable text, code point by code point.
- * What a terminal draws as one, such as an emoji with a skin tone, is counted as its parts: too wide, never too narrow.
+ * The columns of a text on a terminal (report/README.md, "Width"): printable text, code point by code point. What a
+ * terminal draws as one, such as an emoji with a skin tone, counts as its parts: too wide, never too narrow.
  */
 
 /** Drawn over the character before. */
 const MARK = /[\p{Mn}\p{Me}]/u;
-/** Makes a keycap of a digit, which is as wide as an emoji. */
+/** Makes a keycap of a digit, as wide as an emoji. */
 const KEYCAP = "\u20e3";
 
-/** East Asian Width W and F, and emoji but for the halves of flags; of marks among them MARK has told before. */
+/**
+ * East Asian Width W and F, and emoji except halves of flags. MARK is tested before, so marks in these ranges do not
+ * count.
+ */
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2329\\u232a\\u2630-\\u2637\\u268a-\\u268f\\u2e80-\\u303e\\u3041-\\u3247" +
     "\\u3250-\\ua4cf\\ua960-\\ua97c\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe6b\\uff01-\\uff60" +
@@ -17,10 +20,8 @@ const WIDE = new RegExp(
   "u",
 );
 const ASCII = /^[\x20-\x7e]*$/;
-/** A character with the marks over it. */
 const CLUSTER = /\P{M}?\p{M}*/gu;
 
-/** The columns of a printable text. */
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let columns = 0;
@@ -35,8 +36,8 @@ function columnsOf(char: string): number {
 }
 
 /**
- * The text in pieces of at most so many columns, 2 at least. A character and its marks stay together, where both fit
- * into one piece.
+ * Pieces of at most `columns` columns, 2 at least. A character and its marks stay together where they fit into one
+ * piece.
  */
 export function piecesOf(text: string, columns: number): string[] {
   if (ASCII.test(text)) return text.match(new RegExp(`.{1,${columns}}`, "g")) ?? [text];
@@ -55,7 +56,7 @@ export function piecesOf(text: string, columns: number): string[] {
   return [...pieces, piece];
 }
 
-/** Spacing marks have columns of their own: a cluster may be wider than a piece. */
+/** Spacing marks have columns of their own, so a cluster may be wider than a piece. */
 function clustersOf(text: string, columns: number): string[] {
   return [...text.matchAll(CLUSTER)].flatMap(([cluster]) =>
     displayWidth(cluster) > columns ? [...cluster] : [cluster],

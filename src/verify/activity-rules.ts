@@ -1,30 +1,28 @@
-/** Which type an activity has, which members its intent and result have, and what has to be equal among them. */
-/** A result member that says again what the request said. */
+/** Activity types: names of their members, and values that must be equal. */
 export interface Repetition {
   readonly result: string;
-  /** The member of intent and parameters; or what was asked. */
+  /** A member of intent and parameters, or the organization of the question. */
   readonly of: { readonly intent: string } | "organizationId";
 }
 
 export interface ActivityRule {
-  /** The activity type, with the version that the members below are of; null: of any. */
+  /** With its version; null: any. */
   readonly type: string | null;
-  /** The one member of the activity's intent, and of its result; null: of any name. */
+  /** The only member of intent and of result; null: any name. */
   readonly intentMember: string | null;
   readonly resultMember: string | null;
-  /** Places in the parameters that the service may fill in where they were not sent. */
+  /** Parameters that the service may fill in. */
   readonly filledIn: readonly string[];
   readonly repeats: readonly Repetition[];
-  /** The result's list that has to hold these members of the intent, as one entry. */
+  /** A list of the result that must contain these members of the intent, as one entry. */
   readonly lists?: { readonly result: string; readonly members: readonly string[] };
 }
 
-/** Of an operation with documented members. */
 type SubmitRule = ActivityRule & Readonly<Record<"type" | "intentMember" | "resultMember", string>>;
 
 const repeated = (result: string, intent = result): Repetition => ({ result, of: { intent } });
 
-/** The documented submits (client/README.md, "Operations"): the client and the lab make their operations from these. */
+/** Documented submits (client/README.md, "Operations"), for client and lab, too. */
 export const SUBMIT_RULES = {
   updateWallet: {
     type: "ACTIVITY_TYPE_UPDATE_WALLET",
@@ -78,7 +76,6 @@ export const SUBMIT_RULES = {
   },
 } as const satisfies Record<string, SubmitRule>;
 
-/** All activities with a rule: those of the documented submits, and others. */
 export const ACTIVITY_RULES = {
   ...SUBMIT_RULES,
   createWallet: {

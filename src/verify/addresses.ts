@@ -1,42 +1,32 @@
-/**
- * Which addresses of a result are backed by an app proof. Where an intent has accounts, place i of the result's
- * addresses belongs to accounts[i]: a proof backs it that names the same wallet, the same path and the same address.
- * Elsewhere (private keys have neither wallet nor accounts) a proof of the same address does. Rules:
- * verify/README.md, "Activities".
- */
+/** Addresses of the result that an app proof backs (verify/README.md, "Activities"). */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
-import { comparableAddress, isEmpty } from "./expectation.js";
+import { comparableAddress, isEmpty } from "./contradictions.js";
 
-/** One address of the result. */
 interface Place {
-  /** Where it stands, such as `addresses[1]`. */
   readonly path: string;
-  /** Null: something stands there that is no address. */
+  /** Null if the value is not an address. */
   readonly address: string | null;
-  /** The address as it is compared. */
+  /** Comparable form of the address. */
   readonly key: string | null;
-  /** The path of its account; undefined where the intent has no accounts, null where it has none for this place. */
+  /** Path of its account: undefined if the intent has no accounts, null if none belongs here. */
   readonly derivationPath?: string | null;
 }
 
 export interface Coverage {
-  /** Addresses that a proof backs. */
   readonly covered: readonly string[];
-  /** Addresses that none does; the place where what stands there is none. */
+  /** Addresses without a proof, or the path of a value that is not an address. */
   readonly uncovered: readonly string[];
-  /** Paths, inside the result, of what is covered. */
   readonly coveredPaths: readonly string[];
-  /** Proofs of addresses that fit no place, where there are places. */
+  /** Proofs that match no address of the result. */
   readonly stray: readonly AddressDerivationProof[];
 }
 
-/** What coverage is asked of. */
 interface CoverageInput {
   readonly intent: JsonValue | undefined;
   readonly result: JsonValue | undefined;
   readonly walletId: string | null;
-  /** The result may say again what the intent says: not where keys are made, whose addresses are all new. */
+  /** Addresses of the intent need no proof. False if the activity makes keys, whose addresses are all new. */
   readonly mayRepeatIntent: boolean;
   readonly proofs: readonly AddressDerivationProof[];
 }
@@ -52,7 +42,7 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
   const backed = (place: Place): boolean => index.backs(place);
   const coveredPlaces = positional.filter(backed);
   const proven = new Set(coveredPlaces.map(({ key }) => key));
-  // Beside accounts, another address is covered only by a proof that backs one of theirs.
+  // If there are accounts, another address needs a proof that backs one of theirs.
   const coveredElsewhere = elsewhere.filter(accounts === undefined ? backed : ({ key }) => proven.has(key));
   const covered = new Set<Place>([...coveredPlaces, ...coveredElsewhere]);
   const places = [...positional, ...elsewhere];
@@ -67,7 +57,6 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
   };
 }
 
-/** Proofs by address, so that a long list of each costs no more than their lengths. */
 class ProofIndex {
   readonly #paths = new Map<string | null, Set<string | null | undefined>>();
 
@@ -88,16 +77,12 @@ class ProofIndex {
 
 type ProofTest = (proof: AddressDerivationProof) => boolean;
 
-/** Where there are no accounts, a proof fits the places of its address. */
 function fitsNone(places: readonly Place[]): ProofTest {
   const keys = new Set(places.map(({ key }) => key));
   return ({ address }) => !keys.has(comparableAddress(address));
 }
 
-/**
- * Beside accounts a proof has the path of one and its address; where the lists do not match, the path of any account
- * will do, for nobody knows which address is whose.
- */
+/** A proof matches path and address of an account. If the lists differ in length, any account's path will do. */
 function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[]): ProofTest {
   const exact = new Set<string>();
   const unplaced = new Set<string | null>();
@@ -108,13 +93,12 @@ function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[])
   const paths = new Set(accounts.map((account) => memberOf(account, "path") ?? ""));
   return ({ address, derivationPath }) => {
     const key = comparableAddress(address);
-    // Null: an address is missing, or something else stands in its place.
+    // Null: an address is missing or is not one.
     const fitsSome = unplaced.has(null) || unplaced.has(key);
     return !exact.has(JSON.stringify([derivationPath, key])) && !(fitsSome && paths.has(derivationPath ?? ""));
   };
 }
 
-/** The accounts of the intent or of its `wallet`. */
 function accountsOf(intent: JsonValue | undefined): readonly JsonValue[] | undefined {
   const [own, nested] = [memberOf(intent, "accounts"), memberOf(memberOf(intent, "wallet"), "accounts")];
   const list = isEmpty(own) ? nested : own;
@@ -126,8 +110,7 @@ function memberOf(holder: JsonValue | undefined, name: string): JsonValue | unde
 }
 
 /**
- * The places of the result's address lists, each with the path of its account: without any where the lengths differ,
- * and then an account without an address is a place, too.
+ * Places of the address lists, with the accounts' paths if the lengths are equal. A missing address is a place, too.
  */
 function positionalPlaces(result: JsonValue | undefined, accounts: readonly JsonValue[]): Place[] {
   const holders = [
@@ -153,7 +136,6 @@ function positionalPlaces(result: JsonValue | undefined, accounts: readonly Json
   ]);
 }
 
-/** An address is a string, or an object with a string `address`. */
 function placeOf(path: string, entry: JsonValue): Place {
   const address = isJsonObject(entry) ? entry["address"] : entry;
   return typeof address === "string" && address !== ""
@@ -161,14 +143,12 @@ function placeOf(path: string, entry: JsonValue): Place {
     : { path, address: null, key: null };
 }
 
-/** Every `address` and every entry of `addresses`, wherever they stand. */
 function placesIn(value: JsonValue | undefined, path: string, found: Place[] = []): Place[] {
   if (Array.isArray(value)) for (const [index, item] of value.entries()) placesIn(item, `${path}[${index}]`, found);
   else if (isJsonObject(value)) placesOfMembers(value, path, null, found);
   return found;
 }
 
-/** Those of an object's members, but for the one of a name. */
 function placesOfMembers(object: JsonObject, path: string, without: string | null, found: Place[]): void {
   for (const [index, [name, member]] of Object.entries(object).entries()) {
     if (isEmpty(member) || name === without) continue;
@@ -180,13 +160,11 @@ function placesOfMembers(object: JsonObject, path: string, without: string | nul
   }
 }
 
-/** A place where an address has to stand, and those inside what stands there beside its `address`. */
 function placesAt(entry: JsonValue, path: string, found: Place[]): void {
   found.push(placeOf(path, entry));
   if (isJsonObject(entry)) placesOfMembers(entry, path, "address", found);
 }
 
-/** Every text inside a value, in its comparable form. */
 function textsOf(value: JsonValue | undefined, texts = new Set<string>()): Set<string> {
   if (typeof value === "string") texts.add(comparableAddress(value));
   else if (Array.isArray(value)) for (const item of value) textsOf(item, texts);

@@ -6,16 +6,12 @@ import type { SignatureCache } from "./signature-cache.js";
 
 interface CheckedApprovals {
   readonly faults: readonly string[];
-  /** Approvals that repeat one of the same member. */
   readonly repeated: readonly string[];
-  /** The members whose approvals are valid, each once. */
+  /** Each once. */
   readonly approvers: readonly QuorumMember[];
 }
 
-/**
- * Holds approvals of the manifest hash against the set: its members, and who of them approved. Each has to be valid, a
- * repeated one too; whether one may be repeated, and how many there have to be, is asked apart.
- */
+/** Verifies every approval of the hash, repeated ones too. The caller checks repetition and threshold. */
 export async function checkApprovals(
   approvals: readonly Approval[],
   set: MemberSet,
@@ -43,15 +39,13 @@ export async function checkApprovals(
   };
 }
 
-/** A member is alias and key; the key's hex has no room for an alias that would make two of them look alike. */
 function identityOf(member: QuorumMember): string {
   return `${toHex(member.pubKey)} ${member.alias}`;
 }
 
-/** A threshold that can be reached, and cannot be without anybody, held against the number of valid approvals. */
 export function thresholdFaults(set: MemberSet, approved: number): string[] {
   const { threshold, members } = set;
-  if (threshold < 1) return ["the threshold is 0: nobody would have to approve"];
+  if (threshold < 1) return ["the threshold is 0: no approval is required"];
   if (threshold > members.length) return [`the threshold is ${threshold}, and there are ${members.length} members`];
   return approved >= threshold ? [] : [`${approved} valid approvals, ${threshold} wanted`];
 }

@@ -1,15 +1,11 @@
-/**
- * A few manifests of boot proofs that were verified, by the bytes of manifest and envelope: what is asked of those
- * (decoding, hash, approvals) depends on nothing else, and all boot proofs of a deployment carry the same.
- */
+/** A few checked manifests, by the bytes of manifest and envelope, on which those checks alone depend. */
 import { equalBytes } from "../bytes.js";
 import type { Check } from "../checks.js";
 
 const MAX_MANIFESTS = 16;
-/** Bytes of the two: genuine ones have ten thousand. */
+/** Genuine ones have ten thousand bytes together. */
 const MAX_BYTES = 131_072;
 
-/** What was asked: the fields of the boot proof. */
 interface Fields {
   readonly manifest?: Uint8Array | undefined;
   readonly manifestEnvelope?: Uint8Array | undefined;
@@ -23,17 +19,15 @@ interface Entry<Checked> {
 }
 
 export class ApprovedManifests<Checked> {
-  /** The most recently used last. */
   #entries: Entry<Checked>[] = [];
 
-  /** What was answered of the same fields; undefined where they are not known. */
   find(fields: Fields): Omit<Entry<Checked>, "fields"> | undefined {
     const known = this.#entries.find((entry) => isSame(entry.fields, fields));
     if (known !== undefined) this.#entries = [...this.#entries.filter((entry) => entry !== known), known];
     return known;
   }
 
-  /** Only for a boot proof that was verified whole. */
+  /** Call it only for a verified boot proof. */
   keep(
     { manifest, manifestEnvelope, declaredManifestVersion }: Fields,
     checked: Checked,

@@ -1,4 +1,4 @@
-/** The attestation document: COSE_Sign1, its fields, its certificate path. The rules of QOS come after, elsewhere. */
+/** Attestation documents of any Nitro enclave (verify/README.md, "Attestation documents"). */
 import { equalBytes, toHex } from "../bytes.js";
 import { Checklist, checksOf } from "../checks.js";
 import {
@@ -18,26 +18,25 @@ import type { TrustAnchor } from "./trust-anchor.js";
 
 const ATTESTATION_CHECKS = /* @__PURE__ */ checksOf("document", "path");
 
-/** `{1: -35}`: alg ES384 (RFC 9053 section 2.1), in its only strict encoding. */
+/** `{1: -35}`: ES384 (RFC 9053 section 2.1). */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
 interface AttestationFacts {
   readonly document: AttestationDocument;
-  /** The caller's anchor that the path starts at. */
+  /** The caller's anchor at the start of the path. */
   readonly trustAnchor: TrustAnchor;
   readonly validationTime: Date;
 }
 
-/** What could be read and asked of a document. Nothing in it is verified but the facts. */
+/** Unverified, except for `facts`. */
 export interface CheckedAttestation {
   readonly document: AttestationDocumentReading["value"];
-  /** Null where it could not be read. */
   readonly validationTime: Date | null;
   /** Null unless every check passed. */
   readonly facts: AttestationFacts | null;
 }
 
-/** An attestation document whose signature and certificate path were verified. Only verification makes one. */
+/** A document whose signature and certificate path are valid. Only verification makes one. */
 export class VerifiedAttestation {
   readonly #verified = true;
   readonly document: AttestationDocument;
@@ -58,10 +57,10 @@ export class VerifiedAttestation {
   }
 }
 
-/** Stays in this module, so that no other code can make the verified type. */
+/** Private to this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
-/** Checks the bytes of a COSE_Sign1: {@link ATTESTATION_CHECKS}. */
+/** Runs {@link ATTESTATION_CHECKS}. */
 export async function checkAttestation(
   bytes: Uint8Array,
   context: VerifyContext,
@@ -83,14 +82,12 @@ export async function checkAttestation(
 export interface CheckedDocument {
   readonly checklist: Checklist;
   readonly verified: VerifiedAttestation | null;
-  /** Debug mode was found, and allowed. */
   readonly debug: boolean;
   readonly validationTime: Date | null;
-  /** The PCRs that the caller gave; where it was verified, it attests them. */
+  /** PCRs that the caller pinned. */
   readonly givenPcrs: readonly number[];
 }
 
-/** Checks a document that stands alone: the rules of every Nitro enclave, and none of QOS. */
 export async function checkBareDocument(bytes: Uint8Array, context: VerifyContext): Promise<CheckedDocument> {
   const checklist = new Checklist("boot[0]");
   const checked = await checkAttestation(bytes, context, checklist);
@@ -102,12 +99,10 @@ export async function checkBareDocument(bytes: Uint8Array, context: VerifyContex
   return { checklist, verified, debug: debug === true, validationTime, givenPcrs: givenPcrs(context) };
 }
 
-/** The verified document, where every check of {@link ATTESTATION_CHECKS} passed. */
 export function verifiedAttestation({ facts }: CheckedAttestation): VerifiedAttestation | null {
   return facts && new VerifiedAttestation(facts, TOKEN);
 }
 
-/** The result where there is no document to check. */
 export function skippedAttestation(checklist: Checklist, reason: string): CheckedAttestation {
   checklist.skipRest(ATTESTATION_CHECKS, reason);
   return { document: {}, validationTime: null, facts: null };
@@ -119,7 +114,6 @@ function checkStructure(bytes: Uint8Array, checklist: Checklist): CoseSign1 | un
   return decoded.value;
 }
 
-/** What is wrong with the headers, where exactly ES384 in the protected one is wanted and nothing in the other. */
 export function algorithmFaults(message: CoseSign1): string[] {
   const faults: string[] = [];
   if (!equalBytes(message.protectedHeader, PROTECTED_ES384)) {
@@ -148,7 +142,7 @@ function checkDocument(
   return { value, whole: wholeOf<AttestationDocument>(reading) };
 }
 
-/** The moment that certificates are held against; null where it is the document's, which could not be read. */
+/** Validation time of the certificates; null if it is the document's own and unreadable. */
 export function validationTimeOf(document: AttestationDocumentReading["value"], context: VerifyContext): Date | null {
   if (context.at === "now") return context.now;
   if (context.at !== "document") return context.at;

@@ -1,4 +1,4 @@
-/** The boot proof, whole: the sequence in which its checks are asked. */
+/** Boot proofs: the sequence of their checks. */
 import { equalBytes } from "../bytes.js";
 import { type Check, type CheckId, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
@@ -59,9 +59,7 @@ interface BootProofFacts {
   readonly checks: readonly Check[];
 }
 
-/**
- * A boot proof of which every check passed. Only verification makes one; its byte arrays and maps are to be read only.
- */
+/** A boot proof that passed every check. Only verification makes one. Do not write to its bytes and maps. */
 export class VerifiedBootProof {
   readonly #verified = true;
   readonly #signingKey: PublicKey;
@@ -69,19 +67,17 @@ export class VerifiedBootProof {
   readonly attestation: VerifiedAttestation;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
-  /** Members of the manifest set whose approvals were verified. */
   readonly approvers: readonly QuorumMember[];
-  /** Which key the enclave committed to; `legacy` where it commits to none. */
+  /** `legacy`: the enclave committed to no key. */
   readonly commitment: CommitmentKind;
-  /** The enclave committed to this manifest in PCR18 too. */
+  /** PCR18 commits to this manifest, too. */
   readonly manifestCommitted: boolean;
-  /** Debug mode was found, and allowed by the caller. */
+  /** Runs in debug mode, which the caller allowed. */
   readonly debug: boolean;
-  /** The service's word: nothing in the evidence vouches for it. */
+  /** Claims of the service that nothing signs. */
   readonly unverifiedLabels: BootProofLabels;
   /** 130 bytes: encryption point, then signing point. */
   readonly ephemeralKey: Uint8Array;
-  /** The answers it was verified by. */
   readonly checks: readonly Check[];
 
   /** @internal */
@@ -102,12 +98,11 @@ export class VerifiedBootProof {
     Object.freeze(this);
   }
 
-  /** The half of the ephemeral key that verifies signatures; imported once, however many app proofs there are. */
   signingKey(): PublicKey {
     return this.#signingKey;
   }
 
-  /** Those that depend on the evidence alone. @internal */
+  /** Checks that depend on the evidence alone. @internal */
   lastingChecks(): readonly Check[] {
     return this.#lastingChecks;
   }
@@ -117,28 +112,27 @@ export class VerifiedBootProof {
   }
 }
 
-/** Stays in this module, so that no other code can make the verified type. */
+/** Private to this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
 export interface CheckedBootProof {
   readonly checklist: Checklist;
   readonly verified: VerifiedBootProof | null;
-  /** The key that the document names, verified or not: for finding the boot proof an app proof speaks of. */
+  /** The document's key, verified or not: app proofs find their boot proof by it. */
   readonly statedKey: Uint8Array | null;
   readonly validationTime: Date | null;
-  /** The caller's anchor that the path starts at, as the caller calls it; null where the path is not good. */
+  /** The caller's anchor at the start of the path; null if the path is invalid. */
   readonly trustAnchor: TrustAnchor | null;
-  /** The PCRs that the caller gave; where it was verified, it attests them. */
+  /** PCRs that the caller pinned. */
   readonly givenPcrs: readonly number[];
 }
 
-/** A boot proof as it was taken over, with the keys that it was asked for by. */
 export interface BootProofInput {
   readonly input: InputCopy | VerifiedBootProof;
   readonly wantedKeys: readonly WantedKey[];
 }
 
-/** So many boot proofs are verified at once: what is decoded of one is many times its size, and little of it stays. */
+/** Bounds memory: a decoded boot proof is many times its size. */
 const AT_ONCE = 4;
 
 interface CheckedBootProofs {
@@ -147,12 +141,11 @@ interface CheckedBootProofs {
   readonly checklists: readonly Checklist[];
 }
 
-/** `manifests`: those that boot proofs before had. Not in the options of a caller, who is handed what was decoded. */
+/** `manifests`: of earlier boot proofs; no option of callers. */
 export interface BootProofContext extends VerifyContext {
   readonly manifests?: ApprovedManifests<CheckedManifest>;
 }
 
-/** Checks boot proofs, each on its own. */
 export async function checkBootProofs(
   inputs: readonly BootProofInput[],
   context: BootProofContext,
@@ -165,7 +158,6 @@ export async function checkBootProofs(
   };
 }
 
-/** Checks a boot proof, bare or in its wrapper, or of one that was verified before. */
 async function checkBootProof(
   { input, wantedKeys }: BootProofInput,
   context: BootProofContext,
@@ -222,7 +214,7 @@ async function checkBootProof(
   };
 }
 
-/** Checks again what depends on the caller and not on the evidence: anchor, time, image, keys and nonce, debug mode. */
+/** Runs the checks that src/checks.ts marks with `again`: those that depend on the caller. */
 function recheckBootProof(
   verified: VerifiedBootProof,
   wantedKeys: readonly WantedKey[],
@@ -258,7 +250,7 @@ function checkDecoding(
     input.faults.length > 0 ? { value: {}, faults: input.faults, missing: [] } : readBootProof(input.value);
   const { value, faults, missing } = reading;
   if (faults.length === 0 && missing.length > 0) {
-    checklist.warn("boot.decode", `not there: ${missing.join(", ")} (the service's word, which nobody signs)`);
+    checklist.warn("boot.decode", `missing: ${missing.join(", ")} (unsigned claims of the service)`);
   } else {
     checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
   }
@@ -284,17 +276,17 @@ interface ApprovedManifest extends HashedManifest {
   readonly approvers: readonly QuorumMember[];
 }
 
-/** What could be read, and hashed, of the manifest; and the facts, where it is the one that its own set approved. */
+/** `facts`: null unless its set approved the manifest. */
 export interface CheckedManifest {
   readonly manifest: Manifest | undefined;
   readonly manifestHash: Uint8Array | undefined;
   readonly facts: ApprovedManifest | null;
 }
 
-/** What {@link askManifest} answers, of manifest and envelope alone. */
+/** The checks of {@link askManifest}. */
 const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest");
 
-/** {@link askManifest}, or what it answered before: nothing of it depends on the caller. */
+/** No result depends on the caller. */
 async function checkManifest(
   proof: ReadBootProof,
   { cache, manifests }: BootProofContext,
@@ -306,7 +298,7 @@ async function checkManifest(
   return known.checked;
 }
 
-/** Only where the whole boot proof is verified: what anybody can make displaces nothing. */
+/** Only of a verified boot proof, so that forged ones displace nothing. */
 function keepManifest(
   proof: ReadBootProof,
   checked: CheckedManifest,
@@ -350,7 +342,6 @@ async function askManifest(
   return { manifest: read?.manifest, manifestHash: hash, facts: isGood ? { ...same, approvers } : null };
 }
 
-/** The SHA-256 of bytes; the known one where they are the same as those it was taken of. */
 async function hashOf(
   bytes: Uint8Array,
   known: Uint8Array | undefined,
@@ -359,7 +350,6 @@ async function hashOf(
   return known && knownHash && equalBytes(bytes, known) ? knownHash : sha256(bytes);
 }
 
-/** An envelope, and the hash of the manifest inside it. */
 interface HashedEnvelope {
   readonly envelope: ManifestEnvelope;
   readonly hash: Uint8Array;
@@ -367,22 +357,19 @@ interface HashedEnvelope {
 
 interface DecodedAs<T> {
   readonly value: T | undefined;
-  /** It is of the declared version, where one is declared. */
+  /** True if no version is declared. */
   readonly isDeclared: boolean;
 }
 
-/** A field of the boot proof that holds a manifest, and the check of its decoding. */
 interface ManifestField<T> {
   readonly id: CheckId;
-  /** Undefined where the field could not be read. */
+  /** Undefined if unreadable. */
   readonly bytes: Uint8Array | undefined;
   readonly decode: (bytes: Uint8Array) => T;
   readonly manifestOf: (value: T) => Manifest;
 }
 
-/**
- * Decodes, and holds the version against the declared one. A value of another version is still handed on, to be asked.
- */
+/** Also returns a value of another version than declared. */
 function decodeAs<T>(
   { id, bytes, decode, manifestOf }: ManifestField<T>,
   declared: string | null | undefined,
@@ -404,7 +391,7 @@ function decodeAs<T>(
   return { value: decoded.value, isDeclared };
 }
 
-/** Answers the manifest, where it is the one inside the envelope. */
+/** Returns the manifest if it is the one in the envelope. */
 function checkSameManifest(
   shown: HashedManifest | undefined,
   approved: HashedEnvelope | undefined,
@@ -426,10 +413,7 @@ function checkSameManifest(
   return isSame ? shown : null;
 }
 
-/**
- * The envelope is checked on its own: that its manifest is the one shown is `envelope.manifest`. Answers who approved;
- * null where not as the set demands.
- */
+/** Returns the approvers, or null if too few approved. */
 async function checkEnvelopeApprovals(
   approved: HashedEnvelope | undefined,
   cache: SignatureCache,
@@ -452,10 +436,7 @@ async function checkEnvelopeApprovals(
   return answers.every(Boolean) ? approvers : null;
 }
 
-/**
- * QOS records an approval for every share that is posted, and has no rule about repeats: those are told, and count
- * once.
- */
+/** QOS records one for every posted share: repeated ones count once. */
 async function checkShares(
   { manifest, shareSetApprovals }: ManifestEnvelope,
   hash: Uint8Array,

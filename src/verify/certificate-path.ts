@@ -1,6 +1,6 @@
 /**
- * Path validation (RFC 5280 section 6.1) by the rules of this one PKI: the path is not searched for, it is the one that
- * the document states, from the pinned anchor down (verify/README.md, "The certificate path").
+ * Path validation (RFC 5280 section 6.1) of the path that the document states (verify/README.md, "The certificate
+ * path").
  */
 import { equalBytes } from "../bytes.js";
 import { type Checklist, checksOf } from "../checks.js";
@@ -24,19 +24,16 @@ export const PATH_CHECKS = /* @__PURE__ */ checksOf("path");
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
 
-/**
- * nameConstraints, policyConstraints and inhibitAnyPolicy: what an authority forbids to those below it. None is
- * processed here; a CA that forgets to mark one as critical, as it must, has forbidden it all the same.
- */
+/** nameConstraints, policyConstraints, inhibitAnyPolicy: not processed, so refused, critical or not. */
 const RESTRICTIONS = ["2.5.29.30", "2.5.29.36", "2.5.29.54"];
 
 /** A Name without attributes. */
 const EMPTY_NAME = 2;
 
-/** A certificate at its place: 0 is the anchor, the last is the leaf. */
+/** 0 is the anchor, the last is the leaf. */
 class Placed {
   readonly certificate: Certificate;
-  /** How many CA certificates stand between this one and the leaf; -1 for the leaf. */
+  /** CA certificates between this one and the leaf; -1 for the leaf. */
   readonly casBelow: number;
   readonly #index: number;
 
@@ -46,22 +43,20 @@ class Placed {
     this.#index = index;
   }
 
-  /** For people: where it stands in the document, and its subject. */
   get place(): string {
     const field = this.casBelow < 0 ? "certificate" : `cabundle[${this.#index}]`;
     return `${field} (${nameText(this.certificate.subject)})`;
   }
 }
 
-/** What a path is held against. */
 interface PathDemands {
   readonly trustAnchors: readonly TrustAnchor[];
-  /** Null where it could not be read. */
+  /** Null if unreadable. */
   readonly validationTime: Date | null;
   readonly cache: SignatureCache;
 }
 
-/** Checks the five `chain.*` ids. Answers the anchor that the path starts at, where the whole path is good. */
+/** Runs all `chain.*` checks. Returns the anchor, or null unless the whole path is valid. */
 export async function checkCertificatePath(
   document: { readonly certificate: Certificate; readonly cabundle: readonly Certificate[] },
   { trustAnchors, validationTime, cache }: PathDemands,
@@ -69,7 +64,7 @@ export async function checkCertificatePath(
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
-  // Where the claimed root is not an anchor the path is lost; its other faults are told all the same.
+  // Without an anchor the path's other faults are reported all the same.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
   if (anchor === null) reportNoAnchor(claimedRoot, trustAnchors, checklist);
@@ -86,10 +81,7 @@ export async function checkCertificatePath(
   return answers.every(Boolean) ? anchor : null;
 }
 
-/**
- * Checks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or
- * another time.
- */
+/** Repeats `chain.anchor` and `chain.validity` for a verified document. */
 export function recheckCertificatePath(
   attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
   anchors: readonly TrustAnchor[],
@@ -119,7 +111,7 @@ function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], c
   checklist.fail("chain.anchor", `the document claims the root ${root}, which is not, byte for byte, one of: ${names}`);
 }
 
-/** `isBroken`: the first certificate below the anchor is not one that it issued, which `chain.signature` says too. */
+/** `isBroken`: the anchor did not issue the certificate below it. */
 function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: boolean }, checklist: Checklist): void {
   if (isBroken)
     checklist.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
@@ -127,13 +119,12 @@ function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: bo
   else
     checklist.warn(
       "chain.anchor",
-      `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's ` +
-        `word is`,
+      `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: trust it only as far as you ` +
+        `trust the owner of that root`,
     );
 }
 
 interface BrokenLink {
-  /** Index of the lower certificate of the link. */
   readonly below: number;
   readonly fault: string;
 }
@@ -150,8 +141,8 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
           ? []
           : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
         ...(signed ? [] : [fault("is not signed by the certificate above it")]),
-        // A self-signed root is its own issuer: a second copy of it would pass as a link.
-        ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is the certificate above it once more")] : []),
+        // Otherwise two copies of a self-signed root would be a link.
+        ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is a copy of the certificate above it")] : []),
       ];
     }),
   );
@@ -193,10 +184,7 @@ function reportValidity(path: readonly Placed[], time: Date | null, checklist: C
   return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 
-/**
- * Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). They are seconds: the last one ends with its last
- * millisecond, and documents count in milliseconds.
- */
+/** Both ends are inclusive (RFC 5280 section 4.1.2.5). The last second ends with its last millisecond. */
 function validityFaults(path: readonly Placed[], time: Date): string[] {
   const at = Math.floor(time.getTime() / 1000) * 1000;
   return path
@@ -214,7 +202,7 @@ function constraintFaults(entry: Placed): string[] {
   const faults = [
     ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, 3 wanted`]),
     ...extensionFaults(certificate),
-    // RFC 5280 section 4.1.2.6: whose name is empty is named as the issuer by whoever names none.
+    // RFC 5280 section 4.1.2.6: otherwise it could issue certificates that name no issuer.
     ...(isLeaf || certificate.subject.length > EMPTY_NAME ? [] : ["is a CA without a name"]),
     ...basicConstraintsFaults(certificate, isLeaf, casBelow),
     ...keyUsageFaults(certificate, isLeaf),
@@ -266,7 +254,7 @@ function keyUsageFaults(certificate: Certificate, isLeaf: boolean): string[] {
   if (!isLeaf) return keyCertSign ? [] : ["keyUsage does not allow keyCertSign"];
   return [
     ...(digitalSignature ? [] : ["keyUsage does not allow digitalSignature"]),
-    // RFC 5280 section 4.2.1.9: keyCertSign is for CAs only.
+    // RFC 5280 section 4.2.1.9.
     ...(keyCertSign ? ["keyUsage allows keyCertSign on a leaf"] : []),
   ];
 }

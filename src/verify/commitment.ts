@@ -1,7 +1,4 @@
-/**
- * What an enclave's own boot code committed to in its PCRs (verify/README.md, "Commitments"): a table of the kinds of
- * commitment. What is not listed here is no commitment, and its key signs nothing.
- */
+/** Commitments of an enclave's boot code (verify/README.md, "Commitments"). */
 import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
@@ -9,29 +6,25 @@ import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
 import { sha384 } from "./digest.js";
 
 interface CommitmentRow {
-  /** The register that the commitment stands in; null: in none. */
+  /** Null: in no register. */
   readonly register: { readonly pcr: number; readonly domain: string } | null;
-  /** Whether a key of this kind may sign app proofs. */
   readonly signsAppProofs: boolean;
-  /** Whether the enclave answers for a document over this key at any time of its life, and not only when it boots. */
+  /** The enclave may attest its key at any time, not only when it boots. */
   readonly attestsAnyTime: boolean;
 }
 
-/** The kinds of document, by what the enclave committed to before it asked for it. */
 export const COMMITMENTS = {
-  /** The key that the application serves with. */
   live: {
     register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" },
     signsAppProofs: true,
     attestsAnyTime: true,
   },
-  /** The key that shares are encrypted to, before the enclave holds its quorum key. */
   setup: {
     register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" },
     signsAppProofs: false,
     attestsAnyTime: false,
   },
-  /** Images until mid 2026 lock PCR0 to 15 only, and commit to nothing. */
+  /** Images until mid 2026 lock PCR0 to 15 only. */
   legacy: { register: null, signsAppProofs: true, attestsAnyTime: false },
 } as const satisfies Record<string, CommitmentRow>;
 
@@ -39,24 +32,22 @@ export type CommitmentKind = keyof typeof COMMITMENTS;
 
 export const COMMITMENT_KINDS = Object.keys(COMMITMENTS) as readonly CommitmentKind[];
 
-/** The kinds that stand in a register. */
 type RegisteredKind = {
   [K in CommitmentKind]: (typeof COMMITMENTS)[K]["register"] extends null ? never : K;
 }[CommitmentKind];
 
 const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
 
-/** Commits to the manifest alone, whatever the key (a change of QOS in review, 2026). */
+/** Of the manifest alone (a change of QOS in review, 2026). */
 const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
 
 const LEGACY_PCRS = 16;
 
-/** A PCR that started as zeros and was extended once with the SHA-384 of the preimage. */
+/** Zeros, extended once with the SHA-384 of the preimage. */
 async function committedPcr(preimage: string): Promise<Uint8Array> {
   return sha384(concatBytes(new Uint8Array(PCR_LENGTH), await sha384(toUtf8(preimage))));
 }
 
-/** The value of the register of a kind, for this manifest and this key. */
 export async function commitmentPcr(
   kind: RegisteredKind,
   manifestHash: Uint8Array,
@@ -68,24 +59,19 @@ export async function commitmentPcr(
   );
 }
 
-/** The value of PCR18, for this manifest. */
 export async function manifestCommitmentPcr(manifestHash: Uint8Array): Promise<Uint8Array> {
   return committedPcr(`{"domain":"${MANIFEST_COMMITMENT.domain}","manifestHash":"${toHex(manifestHash)}"}`);
 }
 
-/** What the enclave committed to. */
 export interface Commitment {
   readonly kind: CommitmentKind;
-  /** PCR18 commits to this manifest. False says nothing: released QOS leaves that register to applications. */
+  /** PCR18 commits to this manifest. */
   readonly manifestCommitted: boolean;
 }
 
 type Pcrs = AttestationDocument["pcrs"];
 
-/**
- * `bind.commitment`. Answers what the enclave committed to; null where that could not be asked, or where what is there
- * is none.
- */
+/** `bind.commitment`. Returns null if there is no valid commitment, or none could be read. */
 export async function checkCommitment(
   document: AttestationDocumentReading["value"],
   manifestHash: Uint8Array | undefined,
@@ -99,8 +85,7 @@ export async function checkCommitment(
   if ([...pcrs.keys()].every((index) => index < LEGACY_PCRS)) {
     checklist.warn(
       "bind.commitment",
-      "legacy: this enclave commits to manifest and key in no PCR, so that an application inside could have asked " +
-        "for this document itself",
+      "legacy: no PCR commits to manifest and key, so an application inside could have requested this document",
     );
     return { kind: "legacy", manifestCommitted: false };
   }
@@ -115,10 +100,7 @@ export async function checkCommitment(
   return matchCommitment(pcrs, publicKey, manifestHash, checklist);
 }
 
-/**
- * The register that matches the document's own key says which kind it is. The other one commits to the enclave's other
- * key (QOS sets both before its first document), and says nothing about this document.
- */
+/** The other register commits to the enclave's other key. */
 async function matchCommitment(
   pcrs: Pcrs,
   publicKey: Uint8Array,
@@ -155,7 +137,7 @@ async function checkManifestCommitment(
   manifestHash: Uint8Array,
   checklist: Checklist,
 ): Promise<boolean> {
-  // An enclave that commits attests all 32.
+  // `matchCommitment` checked that all 32 are attested.
   const attested = pcrs.get(MANIFEST_COMMITMENT.pcr)!;
   const matches = equalBytes(attested, await manifestCommitmentPcr(manifestHash));
   if (!matches && !isAllZero(attested)) {

@@ -1,68 +1,61 @@
 /**
- * The platform's cryptography: which of what a runtime offers is used. Node's own in Node, WebCrypto elsewhere, noble
- * where neither does it right. All that touches `node:crypto`, WebCrypto's verification or noble's is in this file.
+ * The platform's cryptography (verify/README.md, "Cryptography"). Only this file uses `node:crypto`, WebCrypto's
+ * verification and noble's.
  *
- * A runtime may offer a `node:crypto` that is an imitation, or a WebCrypto without a curve. So a name that is there
- * counts for nothing: what is used has answered questions whose answers are known, of every kind and in every form that
- * verification asks them. It is chosen once for the process, before it sees any evidence. What the chosen one refuses
- * is refused: no other is tried.
+ * A runtime may imitate `node:crypto` or lack a curve, so each candidate must pass known answers. It is chosen once for
+ * the process, before it sees evidence. If it refuses evidence, no other is tried.
  */
 import { concatBytes, equalBytes, fromHex, toBase64, toUtf8 } from "../bytes.js";
 
 export type Curve = "P-256" | "P-384";
 export type Hash = "SHA-256" | "SHA-384";
 
-/** Each curve with the hash that its signatures are made over, and the length of a scalar and of a coordinate. */
+/** `scalarLength`: in bytes, also of a coordinate. */
 export const CURVES = {
   "P-256": { hash: "SHA-256", scalarLength: 32 },
   "P-384": { hash: "SHA-384", scalarLength: 48 },
 } as const satisfies Record<Curve, { hash: Hash; scalarLength: number }>;
 
-/** DER of SubjectPublicKeyInfo up to the point: id-ecPublicKey, the named curve, a bit string (RFC 5480 section 2). */
+/** SubjectPublicKeyInfo up to the point (RFC 5480 section 2). */
 export const SPKI_PREFIX: Readonly<Record<Curve, Uint8Array>> = {
   "P-256": fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!,
   "P-384": fromHex("3076301006072a8648ce3d020106052b81040022036200")!,
 };
 
-/** A public key, ready to verify with its curve's hash. */
 export interface VerifyingKey {
-  /** Whether the signature, raw `r ‖ s`, over the message is this key's. Never throws for a bad signature. */
+  /** Signature: `r ‖ s`, over the message's hash. Never throws for a bad signature. */
   verify(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>;
 }
 
-/** What verifies evidence: SHA-2, and ECDSA over the curves. */
 interface Cryptography {
   digest(hash: Hash, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
-  /** The key of an uncompressed point (SEC1, `04 ‖ x ‖ y`, of the curve's length); null for no point of the curve. */
+  /** Point: SEC1, `04 ‖ x ‖ y`. Null if it is not on the curve. */
   importPoint(curve: Curve, point: Uint8Array): VerifyingKey | null | Promise<VerifyingKey | null>;
 }
 
-/** Whether the signature, 64 bytes, over the message is that of the key, 32 bytes (Ed25519, RFC 8032). */
+/** Key: 32 bytes. Signature: 64 bytes (RFC 8032). */
 type Ed25519 = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean | Promise<boolean>;
 
-/** What verifies evidence in this runtime, the same each time. */
 export const cryptography = /* @__PURE__ */ once(() =>
   choose(offers(nodeCryptography, webCryptography), answersRight, nobleCryptography),
 );
 
-/** What verifies Ed25519 in this runtime, the same each time. A choice of its own: fewer runtimes know it. */
+/** Chosen separately: fewer runtimes support it. */
 export const ed25519 = /* @__PURE__ */ once(() => choose(offers(nodeEd25519, webEd25519), ed25519Right, nobleEd25519));
 
-/** A hash that takes its input in pieces. */
 export interface Hasher {
   update(bytes: Uint8Array): unknown;
   digest(): Uint8Array;
 }
 
-/** Makes hashes that take their input in pieces: by noble, since WebCrypto has none. */
 export async function incrementalHash(hash: Hash): Promise<() => Hasher> {
   const { sha256, sha384 } = await import("./noble.js");
   return hash === "SHA-256" ? () => sha256.create() : () => sha384.create();
 }
 
 /**
- * Whether the signature, raw `r ‖ s`, over the message is that of the key, an uncompressed point of P-521, with
- * SHA-512; null: no such point. By noble: few runtimes know this curve, and of evidence nothing is signed with it.
+ * ECDSA with SHA-512 over P-521, for images only; few runtimes support it. `point`: uncompressed; null if it is not on
+ * the curve.
  */
 export async function verifyP521(
   point: Uint8Array,
@@ -78,10 +71,7 @@ export async function verifyP521(
   return isTrue(() => p521.verify(signature, message, point, { lowS: false, prehash: true, format: "compact" }));
 }
 
-/**
- * Makes the value when it is first wanted. The value is kept, and the promise only until it has settled: some edge
- * runtimes let no request wait for a promise that another one made.
- */
+/** Keeps the promise only until it settles: in some edge runtimes a request cannot await another request's promise. */
 function once<T>(make: () => Promise<T>): () => T | Promise<T> {
   let value: { readonly made: T } | undefined;
   let making: Promise<T> | undefined;
@@ -94,10 +84,8 @@ function once<T>(make: () => Promise<T>): () => T | Promise<T> {
   };
 }
 
-/** Looks for one thing that the runtime may have. */
 type Offer<T> = () => T | undefined;
 
-/** The first that is there and right; else the one that this package brings along. */
 async function choose<T>(
   offers: readonly Offer<T>[],
   isRight: (candidate: T) => Promise<boolean>,
@@ -108,20 +96,19 @@ async function choose<T>(
       const candidate = offer();
       if (candidate !== undefined && (await isRight(candidate))) return candidate;
     } catch {
-      // An imitation throws whatever it likes where it does not know something.
+      // An imitation may throw anything.
     }
   }
   return own();
 }
 
-/** What a runtime may offer, the better first. */
 function offers<T>(
   ofNode: (node: NodeCrypto, isGenuine: boolean) => T,
   ofWeb: (subtle: SubtleCrypto) => T,
 ): Offer<T>[] {
   const { process, crypto, navigator } = globalThis as Runtime;
-  // Node says that it is Node, but before 21, which said nothing. Anybody else's `node:crypto` is an imitation, and
-  // there are more tests of WebCrypto to hold a runtime to.
+  // Node before 21 has no userAgent. Elsewhere WebCrypto is first, since it is tested more than imitations of
+  // `node:crypto`.
   const isNode = /^Node\.js\//.test(navigator?.userAgent ?? "Node.js/");
   const node: Offer<T> = () => {
     const module = process?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
@@ -131,21 +118,20 @@ function offers<T>(
   return isNode ? [node, web] : [web, node];
 }
 
-/** The globals that are looked for, any of which may be missing. */
 interface Runtime {
-  /** No import of `node:crypto`, so that no bundler looks for one. */
+  /** Instead of an import, which bundlers would resolve. */
   readonly process?: { readonly getBuiltinModule?: (id: string) => unknown };
   readonly crypto?: { readonly subtle?: SubtleCrypto };
   readonly navigator?: { readonly userAgent?: string };
 }
 
-/** SHA-256 and SHA-384 of `abc` (FIPS 180-4's examples). */
+/** Of `abc` (FIPS 180-4). */
 const DIGESTS: Readonly<Record<Hash, string>> = {
   "SHA-256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   "SHA-384": "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7",
 };
 
-/** A key, `x ‖ y`, and its signature, `r ‖ s`, over `sample` (RFC 6979 appendices A.2.5 and A.2.6). */
+/** Key `x ‖ y` and signature `r ‖ s` over `sample` (RFC 6979 appendices A.2.5 and A.2.6). */
 const SIGNATURES: Readonly<Record<Curve, { readonly coordinates: string; readonly signature: string }>> = {
   "P-256": {
     coordinates:
@@ -180,10 +166,8 @@ async function digestsRight(candidate: Cryptography, hash: Hash): Promise<boolea
 }
 
 /**
- * The good signature is good, and one of zeros is not: a range check that implementations have forgotten
- * (CVE-2022-21449). Then two questions for P-256 alone, which would cost every process a millisecond for P-384: the
- * good signature over another message is not good, and a point beside the curve is no key. Deno's WebCrypto takes such
- * a point, and throws when it is to verify: what is wrong with evidence has to be an answer.
+ * A signature of zeros tests the range check (CVE-2022-21449). Only for P-256, since P-384 is slow: another message,
+ * and a point beside the curve, for which Deno's WebCrypto throws.
  */
 async function verifiesRight(candidate: Cryptography, curve: Curve): Promise<boolean> {
   const point = concatBytes(Uint8Array.of(0x04), fromHex(SIGNATURES[curve].coordinates)!);
@@ -200,7 +184,7 @@ async function verifiesRight(candidate: Cryptography, curve: Curve): Promise<boo
   return ofAnother === false && (await candidate.importPoint(curve, beside)) === null;
 }
 
-/** The signature of RFC 8032 section 7.1, test 2, is good, and over another message it is not. */
+/** RFC 8032 section 7.1, test 2. */
 async function ed25519Right(candidate: Ed25519): Promise<boolean> {
   const key = fromHex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")!;
   const signature = fromHex(
@@ -211,7 +195,6 @@ async function ed25519Right(candidate: Ed25519): Promise<boolean> {
   return right === true && (await candidate(key, Uint8Array.of(0x73), signature)) === false;
 }
 
-/** The part of `node:crypto` that is used, spelled out: this package compiles without the types of Node. */
 interface NodeCrypto {
   createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
   createPublicKey(input: object): NodeKey;
@@ -232,10 +215,10 @@ interface NodeKeyInput {
   readonly dsaEncoding?: "ieee-p1363";
 }
 
-/** The one spelling that everything called `node:crypto` takes. */
+/** The spelling that imitations accept, too. */
 const NODE_HASH: Readonly<Record<Hash, string>> = { "SHA-256": "sha256", "SHA-384": "sha384" };
 
-/** `isGenuine`: it is Node's own, and not what another runtime calls so. */
+/** `isGenuine`: Node's own, not an imitation. */
 function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
   const importKey = isGenuine ? rawKey : spkiKey;
   return {
@@ -246,7 +229,7 @@ function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
       const input = { key, dsaEncoding: "ieee-p1363" } as const;
       const hash = NODE_HASH[CURVES[curve].hash];
       if (curve === "P-256") return { verify: (message, signature) => node.verify(hash, message, input, signature) };
-      // P-384 is slow enough to be worth another thread: the links of a path are verified side by side.
+      // Another thread pays off for P-384 only: the links of a path are verified in parallel.
       return {
         verify: (message, signature) =>
           new Promise((resolve) => {
@@ -265,13 +248,12 @@ function nodeKey(node: NodeCrypto, input: object): NodeKey | null {
   }
 }
 
-/** By Node's WebCrypto, which reads a point where `createPublicKey` wants DER: that takes it a third of the time. */
+/** Three times as fast as `createPublicKey`. */
 async function rawKey(node: NodeCrypto, curve: Curve, point: Uint8Array): Promise<NodeKey | null> {
   const key = await webKey(node.webcrypto.subtle, { name: "ECDSA", namedCurve: curve }, point, true);
   return key && node.KeyObject.from(key);
 }
 
-/** As anything called `node:crypto` takes it. */
 function spkiKey(node: NodeCrypto, curve: Curve, point: Uint8Array): NodeKey | null {
   return nodeKey(node, { key: concatBytes(SPKI_PREFIX[curve], point), format: "der", type: "spki" });
 }
@@ -350,7 +332,6 @@ async function nobleEd25519(): Promise<Ed25519> {
     isTrue(() => noble.verify(signature, message, publicKey, { zip215: false }));
 }
 
-/** Noble throws where a signature is malformed. */
 function isTrue(verify: () => boolean): boolean {
   try {
     return verify();

@@ -1,4 +1,4 @@
-/** SHA-2, by the cryptography of the platform. */
+/** SHA-2. */
 import { type Hash, cryptography } from "./cryptography.js";
 
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {

@@ -1,27 +1,26 @@
 /**
- * ECDSA over P-256 and P-384: points and signatures in the forms they come in; `cryptography.ts` computes.
- *
- * Signatures are raw `r ‖ s`; a high `s` is accepted, since genuine documents carry one half of the time.
+ * ECDSA over P-256 and P-384: encodings of points and signatures. A high `s` is valid: genuine documents have one half
+ * of the time.
  */
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./cryptography.js";
 
 export type { Curve, VerifyingKey } from "./cryptography.js";
 
-/** The uncompressed point (SEC1, `04 ‖ x ‖ y`) inside a SubjectPublicKeyInfo of the curve; null for any other key. */
+/** The uncompressed point; null for any other key. */
 export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
   const prefix = SPKI_PREFIX[curve];
   if (spki.length !== prefix.length + 1 + 2 * CURVES[curve].scalarLength) return null;
   return prefix.every((byte, index) => spki[index] === byte) ? spki.subarray(prefix.length) : null;
 }
 
-/** The key of an uncompressed point; null where the bytes are no point of the curve. */
+/** Null if the point is not on the curve. */
 export async function importPoint(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
   if (point.length !== 1 + 2 * CURVES[curve].scalarLength || point[0] !== 0x04) return null;
   return (await cryptography()).importPoint(curve, point);
 }
 
-/** `r ‖ s` of an ECDSA-Sig-Value (RFC 3279 section 2.2.3) in strict DER; null where it is none. */
+/** `r ‖ s` of an ECDSA-Sig-Value (RFC 3279 section 2.2.3) in strict DER; null for anything else. */
 export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array | null {
   if (der[0] !== 0x30 || der[1] !== der.length - 2) return null;
   const raw = new Uint8Array(2 * scalarLength);
@@ -37,9 +36,9 @@ export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array 
   return at === der.length ? raw : null;
 }
 
-/** The content of the INTEGER at this place, not negative and in its shortest form; null where there is none. */
+/** Content of a non-negative INTEGER in its shortest form; null for anything else. */
 function derInteger(der: Uint8Array, at: number): Uint8Array | null {
-  // Where there is no length, there is no content either.
+  // Undefined fails the comparison below.
   const length = der[at + 1]!;
   if (der[at] !== 0x02 || at + 2 + length > der.length) return null;
   const integer = der.subarray(at + 2, at + 2 + length);
@@ -51,7 +50,7 @@ function derInteger(der: Uint8Array, at: number): Uint8Array | null {
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
 const P256_B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn;
 
-/** Whether 65 bytes are an uncompressed point of P-256 (SEC1 section 2.3.4), the point at infinity excluded. */
+/** SEC1 section 2.3.4, without the point at infinity. */
 export function isP256Point(point: Uint8Array): boolean {
   if (point.length !== P256_POINT_LENGTH || point[0] !== 0x04) return false;
   const view = new DataView(point.buffer, point.byteOffset, point.length);

@@ -1,6 +1,4 @@
-/**
- * Answers in the order of the items, no more than so many under way: what each takes meanwhile is held so often only.
- */
+/** Maps in order, at most `atOnce` at a time, which bounds memory. */
 export async function inTurns<Item, Answer>(
   items: readonly Item[],
   atOnce: number,

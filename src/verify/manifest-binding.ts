@@ -1,7 +1,4 @@
-/**
- * What ties manifest, envelope, measured image and ephemeral key to the document (verify/README.md, "What ties it all
- * together").
- */
+/** Bindings of manifest, image and key to the document (verify/README.md, "What ties it all together"). */
 import { equalBytes, isAllZero, toHex } from "../bytes.js";
 import type { AnswerFacts, Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
@@ -16,7 +13,7 @@ export async function manifestHash(manifest: Manifest): Promise<Uint8Array> {
   return sha256(manifestHashInput(manifest));
 }
 
-/** `bind.user-data`. Answers whether the document commits to the manifest. */
+/** `bind.user-data`: the document commits to the manifest. */
 export function checkUserData(
   userData: AttestationDocument["userData"] | undefined,
   hash: Uint8Array | undefined,
@@ -37,7 +34,7 @@ const BOUND = [0, 1, 2, 3] as const;
 type Pcrs = AttestationDocument["pcrs"];
 type WantedPcr = readonly [index: number, wanted: Uint8Array];
 
-/** `bind.pcrs`. Answers whether the measured image is the one that the manifest names. */
+/** `bind.pcrs`: the manifest names the measured image. */
 export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined, checklist: Checklist): boolean {
   if (pcrs === undefined || manifest === undefined)
     return checklist.skip("bind.pcrs", "the PCRs or the manifest could not be read");
@@ -47,15 +44,12 @@ export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined
   if (differing.length === 0) return checklist.pass("bind.pcrs", undefined, pcrLines(pcrs, BOUND));
   return checklist.fail(
     "bind.pcrs",
-    `the document attests others than the manifest names: ${pcrNames(differing)}`,
+    `the document attests other values than the manifest: ${pcrNames(differing)}`,
     facts,
   );
 }
 
-/**
- * `bind.image`: the document attests each of the PCRs that the caller gave, such as those of an image of his own; one
- * that it does not attest differs. Answers whether it does, and where nobody gave any, asks nothing.
- */
+/** `bind.image`: the document attests every PCR that the caller pinned. True without a check if there are none. */
 export function checkImage(
   pcrs: Pcrs | undefined,
   wanted: ReadonlyMap<number, Uint8Array> | null,
@@ -65,15 +59,18 @@ export function checkImage(
   if (pcrs === undefined) return checklist.skip("bind.image", "the PCRs could not be read");
   const { differing, facts } = comparePcrs(pcrs, [...wanted], "image");
   if (differing.length === 0) return checklist.pass("bind.image", undefined, pcrLines(pcrs, [...wanted.keys()]));
-  return checklist.fail("bind.image", `the document attests others than were given: ${pcrNames(differing)}`, facts);
+  return checklist.fail(
+    "bind.image",
+    `the document attests other values than the given ones: ${pcrNames(differing)}`,
+    facts,
+  );
 }
 
-/** The PCRs that {@link checkImage} asks for. */
 export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
   return [...(measurements?.keys() ?? [])];
 }
 
-/** Which of the PCRs the document attests otherwise, or not at all; and what is said of them. */
+/** Missing PCRs differ. */
 function comparePcrs(
   pcrs: Pcrs,
   wanted: readonly WantedPcr[],
@@ -104,15 +101,13 @@ function pcrNames(indexes: readonly number[]): string {
   return indexes.map((index) => `PCR${index}`).join(", ");
 }
 
-/** A key that the document has to attest, and what it is in words. */
+/** `what`: a phrase for messages. */
 export interface WantedKey {
   readonly what: string;
   readonly key: Uint8Array;
 }
 
-/**
- * `bind.key`: the document attests a QOS key, the one that was claimed and every one that was asked for. Answers it.
- */
+/** `bind.key`: the document attests a QOS key, the claimed one and the caller's. Returns it, or null. */
 export function checkKey(
   publicKey: AttestationDocument["publicKey"] | undefined,
   claimed: Uint8Array | undefined,
@@ -145,7 +140,7 @@ export function checkKey(
   return publicKey;
 }
 
-/** `bind.key` of a document that was verified before, perhaps for other keys that were asked for. */
+/** `bind.key` of a verified document. */
 export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], checklist: Checklist): boolean {
   const { reasons, facts } = otherKeys(publicKey, wanted);
   if (reasons.length > 0) return checklist.conclude("bind.key", reasons, undefined, facts);
@@ -153,10 +148,10 @@ export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], 
 }
 
 const CLAIMED = "ephemeralPublicKeyHex";
-const NO_QOS_KEY = "No enclave of QuorumOS made this document: trust nothing of it.";
+const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
 const CLAIMED_ANOTHER = "The service names another key than its own document attests: report it.";
 
-/** Which of the keys the document does not attest; the first of them is shown beside the one that it does. */
+/** Compares all, shows the first that differs. */
 function otherKeys(
   publicKey: Uint8Array,
   keys: readonly WantedKey[],
@@ -169,7 +164,7 @@ function otherKeys(
   return { reasons, facts: { expected: toHex(first.key), actual: toHex(publicKey), ...advice } };
 }
 
-/** `bind.nonce`. A nonce of no bytes is none: hardware makes both. Answers whether it is as asked. */
+/** `bind.nonce`. An empty nonce counts as none: hardware produces both. */
 export function checkNonce(
   nonce: AttestationDocument["nonce"] | undefined,
   wanted: Uint8Array | null,
@@ -178,33 +173,34 @@ export function checkNonce(
   if (nonce === undefined) return checklist.skip("bind.nonce", "the nonce could not be read");
   const found = nonce === null || nonce.length === 0 ? null : nonce;
   if (wanted === null && found === null)
-    return checklist.pass("bind.nonce", "the document carries no nonce, and none was asked for");
+    return checklist.pass("bind.nonce", "the document carries no nonce, and none is expected");
   if (wanted === null)
     return checklist.fail(
       "bind.nonce",
-      `the document carries a nonce of ${found!.length} bytes, and none was asked for`,
+      `the document carries a nonce of ${found!.length} bytes, and none is expected`,
       {
-        advice: "The document answers a question: if it is yours, give its nonce with --nonce; if not, do not use it.",
+        advice:
+          "The document was requested with a nonce: pass it with --nonce if it is yours, or do not use the document.",
       },
     );
   if (found !== null && equalBytes(found, wanted))
-    return checklist.pass("bind.nonce", "the document carries the nonce that was asked for");
+    return checklist.pass("bind.nonce", "the document carries the expected nonce");
   const detail =
     found === null
-      ? "the document carries no nonce, and one was asked for"
-      : "the document carries another nonce than was asked for";
+      ? "the document carries no nonce, and one is expected"
+      : "the document carries another nonce than expected";
   return checklist.fail("bind.nonce", detail, {
     expected: toHex(wanted),
     actual: found === null ? "absent" : toHex(found),
     ...(found === null && {
-      advice: "The document answers nobody's question: ask for one over your nonce, or leave --nonce away.",
+      advice: "The document was requested without a nonce: request one with yours, or omit --nonce.",
     }),
   });
 }
 
 /**
- * `mode.debug`: all-zero measurements mean a debug enclave. `manifest` is null for a bare document, undefined where it
- * could not be read. Answers whether debug mode was found, and allowed; null where the check did not pass.
+ * `mode.debug`: PCRs of zeros mean a debug enclave. `manifest`: null for a bare document, undefined if unreadable.
+ * Returns whether it runs in debug mode; null unless the check passed.
  */
 export function checkDebugMode(
   document: AttestationDocumentReading["value"],
@@ -228,11 +224,11 @@ export function checkDebugMode(
   }
   if (missing.length > 0) {
     const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
-    // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
+    // For boot proofs `bind.pcrs` fails instead.
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
       checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`, {
-        advice: "The hardware attests all of them: ask for the document anew, and trust nothing of it meanwhile.",
+        advice: "The hardware attests all of them: request a new document, and do not trust this one.",
       });
       return null;
     }

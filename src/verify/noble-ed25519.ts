@@ -1,2 +1,2 @@
-/** What is used of @noble for Ed25519, in a file that is loaded when it is needed, as `noble.ts` is. */
+/** See `noble.ts`. */
 export { ed25519 } from "@noble/curves/ed25519.js";

@@ -1,7 +1,6 @@
-/** What a person does about measurements that differ: each PCR says something else (verify/README.md, "PCRs"). */
+/** Advice for PCRs that differ, by their meaning (verify/README.md, "PCRs"). */
 import { listed } from "../errors.js";
 
-/** PCRs that differ for one reason: the reason, and what to do where a policy pins another. */
 interface Meaning {
   readonly indices: readonly number[];
   readonly differs: string;
@@ -11,20 +10,24 @@ interface Meaning {
 const CODE: readonly number[] = [0, 1, 2];
 const MEANINGS: readonly Meaning[] = [
   { indices: CODE, differs: "another enclave image runs", todo: "compare with the release you expect" },
-  { indices: [3], differs: "the instance has another role, or is of another AWS account,", todo: "ask who runs it" },
-  { indices: [4], differs: "it is another instance", todo: "ask whether it was replaced" },
-  { indices: [8], differs: "the image is signed with another certificate", todo: "ask who signed it" },
+  {
+    indices: [3],
+    differs: "the instance has another role, or is of another AWS account,",
+    todo: "find out who runs it",
+  },
+  { indices: [4], differs: "it is another instance", todo: "check whether it was replaced" },
+  { indices: [8], differs: "the image is signed with another certificate", todo: "find out who signed it" },
 ];
 const OTHER = { differs: "what runs inside measured something else", todo: "compare with what you expect of it" };
 
-/** What the PCRs were held against: that of a policy may be changed, that of a manifest may not. */
+/** A policy may be changed, a manifest may not. */
 const AGAINST = {
   policy: { than: "than the policy pins", same: "is as pinned", todo: null },
   image: { than: "than the one that was given", same: "is the one that was given", todo: null },
   manifest: { than: "than the manifest names", same: "is the one that it names", todo: "report it" },
 } as const;
 
-/** A sentence for each reason. `compared`: the PCRs that were held against something, those that differ among them. */
+/** `compared`: all PCRs that were compared. */
 export function adviceOnPcrs(
   differing: readonly number[],
   compared: readonly number[],

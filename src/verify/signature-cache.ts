@@ -1,7 +1,6 @@
 /**
- * A bounded cache of signatures that were found valid, and of keys that were imported. Whether a signature is valid
- * depends on key, message and signature alone, so that the cache changes nothing but the time it takes: dates, names,
- * constraints and policies are checked anew each time. Invalid signatures are not cached.
+ * A bounded cache of valid signatures and imported keys. It saves time only: dates, names, constraints and policies are
+ * checked each time. Invalid signatures are not cached.
  */
 import { concatBytes, toHex } from "../bytes.js";
 import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
@@ -11,7 +10,7 @@ import { type Curve, type VerifyingKey, importPoint } from "./ecdsa.js";
 const DEFAULT_LIMIT = 1024;
 const POINT_LENGTHS: Readonly<Record<Curve, number>> = { "P-256": P256_POINT_LENGTH, "P-384": P384_POINT_LENGTH };
 
-/** A public key by its uncompressed point; imported when a signature is verified by it, and once. */
+/** Imported at the first verification. */
 export class PublicKey implements VerifyingKey {
   readonly curve: Curve;
   readonly point: Uint8Array;
@@ -22,13 +21,13 @@ export class PublicKey implements VerifyingKey {
     this.point = new Uint8Array(point);
   }
 
-  /** Null where the bytes are no point of the curve. */
+  /** Null if the point is not on the curve. */
   imported(): Promise<VerifyingKey | null> {
     this.#imported ??= importPoint(this.curve, this.point);
     return this.#imported;
   }
 
-  /** Whether `r ‖ s` is this key's signature over the message; false where the bytes are no point of the curve. */
+  /** Signature: `r ‖ s`. False if the point is not on the curve. */
   async verify(message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     const key = await this.imported();
     return key !== null && key.verify(message, signature);
@@ -38,35 +37,31 @@ export class PublicKey implements VerifyingKey {
 export class SignatureCache {
   readonly #limit: number;
   readonly #keys = new Map<string, PublicKey>();
-  /** Of each curve apart: app proofs, of which there are more than of all else, do not displace links of paths. */
+  /** Separate, so that app proofs do not displace certificates. */
   readonly #valid: Readonly<Record<Curve, Map<string, true>>> = { "P-256": new Map(), "P-384": new Map() };
 
   /**
-   * `limit`: how many signatures of each curve, and how many keys, are kept; the least recently used go first. Throws
-   * TypeError below 1.
+   * `limit`: signatures of each curve, and keys; the least recently used are dropped first. Throws TypeError below 1.
    */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: a whole number of 1 or more wanted");
     this.#limit = limit;
   }
 
-  /** The key of an uncompressed point; null where the bytes are no point of the curve. */
+  /** Null if the point is not on the curve. */
   key(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
     return this.#publicKey(curve, point).imported();
   }
 
-  /**
-   * Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none.
-   */
+  /** ECDSA with the curve's hash; signature: `r ‖ s`. False if the point is not on the curve. */
   verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     return this.verifyBy(this.#publicKey(curve, point), message, signature);
   }
 
-  /** As {@link verify}, by a key that the caller keeps. */
   async verifyBy(key: PublicKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     if (key.point.length !== POINT_LENGTHS[key.curve]) return false;
-    // Copied, so that what is verified is what is cached, whatever the caller does to its buffers meanwhile. Curve and
-    // point are of one length each, and the signature's is named: the parts cannot be shifted against each other.
+    // Copied, so that callers cannot change it meanwhile. Lengths are fixed or named, so that the parts cannot be
+    // shifted.
     const whole = concatBytes(key.point, signature, message);
     const proof = whole.subarray(key.point.length, key.point.length + signature.length);
     const signed = whole.subarray(key.point.length + signature.length);
@@ -84,7 +79,6 @@ export class SignatureCache {
     return key;
   }
 
-  /** Makes it the most recently used entry. */
   #keep<T>(entries: Map<string, T>, name: string, value: T): void {
     entries.delete(name);
     if (entries.size >= this.#limit) entries.delete(entries.keys().next().value!);

@@ -1,10 +1,10 @@
-/** Trust anchors (RFC 5280 section 6.1): the verifier's own copies, never what a document claims. */
+/** Trust anchors (RFC 5280 section 6.1) are the verifier's own copies. */
 import { equalBytes, fromBase64, toBase64 } from "../bytes.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
 import { MalformedError, attempt } from "../errors.js";
 
 export interface TrustAnchor {
-  /** For people and reports. */
+  /** Shown in reports. */
   readonly name: string;
   readonly certificate: Certificate;
 }
@@ -39,10 +39,7 @@ export function isAwsNitroRoot(anchor: TrustAnchor): boolean {
   return equalBytes(anchor.certificate.der, AWS_NITRO_ROOT_G1.certificate.der);
 }
 
-/**
- * A trust anchor from the text of one PEM certificate (RFC 7468); text around it is ignored. Throws
- * {@link MalformedError} (`trust-anchor`).
- */
+/** Reads one PEM certificate (RFC 7468); ignores text around it. Throws {@link MalformedError} (`trust-anchor`). */
 export function parseTrustAnchor(name: string, pem: string): TrustAnchor {
   const anchor = anchorOf(name, pem);
   if (name === AWS_NITRO_ROOT_G1_NAME && !isAwsNitroRoot(anchor))
@@ -50,7 +47,6 @@ export function parseTrustAnchor(name: string, pem: string): TrustAnchor {
   return anchor;
 }
 
-/** The lines around a certificate (RFC 7468 section 5.1). */
 export const PEM_START = "-----BEGIN CERTIFICATE-----";
 const PEM_END = "-----END CERTIFICATE-----";
 const PEM_BLOCK = new RegExp(`${PEM_START}([^-]*)${PEM_END}`, "g");
@@ -65,7 +61,6 @@ function anchorOf(name: string, pem: string): TrustAnchor {
   return { name, certificate: decoded.value };
 }
 
-/** The PEM text (RFC 7468) of a certificate, as {@link parseTrustAnchor} reads it. */
 export function certificatePem(der: Uint8Array): string {
   return [PEM_START, ...toBase64(der).match(/.{1,64}/g)!, PEM_END, ""].join("\n");
 }

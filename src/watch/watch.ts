@@ -2,12 +2,10 @@
  * The watch (watch/README.md): each poll fetches the newest boot proofs, verifies them with the present as `now`, and
  * records news. Time, randomness, timers, network and log are arguments.
  */
-import { isPolicy } from "../appraise/parsed-policy.js";
-import type { PlainPolicy } from "../appraise/plain-policy.js";
-import { type Policy, parsePolicy } from "../appraise/policy.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
+import type { Policy } from "../appraise/policy.js";
 import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { ownMembers } from "../decode/input.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type Kind, ownTypedOptions } from "../client/options.js";
@@ -17,6 +15,7 @@ import { inTurns } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type LogLine, type Watched, findingOf, isApp, lineAfter, standingOf, watchedName } from "./entry.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
+import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
 import { type LogStore, isRefusal, memoryStore } from "./store.js";
@@ -128,9 +127,7 @@ function watchedBy(options: WatchOptions): Watched[] {
 }
 
 function policyOf(policy: Policy | PlainPolicy): Policy {
-  if (isPolicy(policy)) return policy;
-  const { bytes, anchors = {} } = ownMembers(policy as PlainPolicy, { bytes: true, anchors: true });
-  return parsePolicy(bytes, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
+  return ParsedPolicy.is(policy) ? policy : parsePlainPolicy(policy as PlainPolicy);
 }
 
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };

@@ -638,7 +638,7 @@ describe("appProofs", () => {
 });
 
 describe("boot proofs alone", () => {
-  const NOT_APPLIED = "only boot proofs were asked for: the policy's rules about app proofs were not applied";
+  const NOT_APPLIED = "only boot proofs were requested: the policy's rules about app proofs were not applied";
   const rules = { required: true, decision: true, coverage: true, types: ["T"], maxAge: "1s" };
   const only = (appProofs: JsonObject, more: object = {}): Promise<Report> => {
     const options = { ...optionsOf(live, { policy: { appProofs } }), bootProofsOnly: true, ...more };
@@ -670,7 +670,7 @@ describe("boot proofs alone", () => {
     const report = await judge(live, { policy: { appProofs: { coverage: true } } });
     expect([report.verdict, report.notApplied]).toEqual(["verified", ["appProofs.coverage"]]);
     expect(caveats(report)).toContain(
-      "no activity was given: what the policy demands of its addresses (appProofs.coverage) was not applied.",
+      "there was no activity: the policy's rule for its addresses (appProofs.coverage) was not applied.",
     );
   });
 
@@ -723,11 +723,11 @@ describe("a bare document", () => {
     expect((await underDeployments([nitro, all])).verdict).toBe("verified");
   });
 
-  it("of nobody is told", async () => {
+  it("without an operator is reported", async () => {
     const least = { kind: "nitro", pcrs: drop("3")(pcrs) };
     expect(checkOf(await bare([least]), "policy.scope")).toMatchObject({
       status: "warn",
-      detail: expect.stringContaining("nobody") as string,
+      detail: expect.stringContaining("no operator") as string,
     });
     expect(
       checkOf(await bare([{ ...least, publicKey: toHex(lab.ephemeralKey.publicKey) }]), "policy.scope").status,
@@ -748,7 +748,7 @@ describe("a bare document", () => {
     expect([report.verdict, report.notApplied]).toEqual(["verified", ["appProofs.required"]]);
     expect(checkOf(report, "policy.app-proof")).toMatchObject({
       status: "skip",
-      detail: "only a bare document was asked for: the policy's rules about app proofs were not applied",
+      detail: "only a bare document was requested: the policy's rules about app proofs were not applied",
     });
     const options = { ...optionsOf(live, { ...demanding, deployments: () => [nitro] }), bootProofsOnly: false };
     expect(idsOf((await verifyAttestation(live.document, options)).report, "fail")).toEqual(["policy.app-proof"]);

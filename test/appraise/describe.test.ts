@@ -16,7 +16,7 @@ describe("a deployment", () => {
     [
       { ...code, open: ["operator"] },
       { image: ["pcrs"], application: ["pivotHash"], operator: [] },
-      /leaves the operator open: anybody/,
+      /leaves the operator open: anyone/,
     ],
     [
       { pcrs: { ...image, "3": PCR }, pivotHash: HASH },
@@ -29,7 +29,7 @@ describe("a deployment", () => {
       /minNonce closes it/,
     ],
     [{ ...code, quorumKey: KEY }, { image: ["pcrs"], application: ["pivotHash"], operator: ["quorumKey"] }, /^$/],
-    [{ kind: "nitro", pcrs: image }, { image: ["pcrs"], application: ["pcrs"], operator: [] }, /names nobody/],
+    [{ kind: "nitro", pcrs: image }, { image: ["pcrs"], application: ["pcrs"], operator: [] }, /pins no operator/],
     [{ kind: "nitro", pcrs: { "8": PCR } }, { image: ["pcrs"], application: [], operator: ["pcrs"] }, /^$/],
     [
       { kind: "nitro", pcrs: image, publicKey: KEY },
@@ -73,7 +73,7 @@ describe("a policy", () => {
     const policy = labPolicy(certificatePem(lab.pki.rootCertificate), [labDeployment(lab)], { allowDebug: true });
     const { trustAnchors, warnings } = describePolicy(parsePolicy(policy));
     expect(trustAnchors).toMatchObject([{ awsNitroRoot: false, notAfter: expect.stringMatching(/^20.*Z$/) as string }]);
-    expect(warnings[0]).toMatch(/^trusts .*CN=lab\.nitro.* which is not the AWS Nitro root: whoever holds its key/);
+    expect(warnings[0]).toMatch(/^trusts .*CN=lab\.nitro.* which is not the AWS Nitro root: anyone who holds its key/);
     expect(warnings[1]).toMatch(/^allows debug mode/);
     const plain = describePolicy(
       parsePolicy({ policy: "bootproof/1", deployments: [{ ...code, open: ["operator"] }] }),

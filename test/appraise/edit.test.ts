@@ -79,6 +79,11 @@ describe("adding to a policy", () => {
     ["with CRLF", (text: string) => text.replaceAll("\n", "\r\n"), /,\r\n {4}\{\r\n {6}"name": "new",\r\n/],
     ["with tabs", (text: string) => text.replaceAll(/ {2}/g, "\t"), /,\n\t\t\{\n\t\t\t"name": "new",\n/],
     ["in one line", (text: string) => JSON.stringify(JSON.parse(text)), /, \{"name":"new",/],
+    [
+      "with a member beside its first brace",
+      (text: string) => text.replace("{\n  ", "{ "),
+      /,\n {4}\{\n {6}"name": "new",\n/,
+    ],
     ["without a line feed at its end", (text: string) => text.trimEnd(), /\n {4}\{\n {6}"name": "new"/],
   ])("keeps the layout of a file %s", (_, change, says) => {
     const before = change(WRITTEN);
@@ -164,6 +169,12 @@ describe("adding to a policy", () => {
     expect((JSON.parse(text) as PolicyFile).trustAnchors).toEqual(["aws-nitro-root-g1", anchor]);
     expect(text.indexOf('  "trustAnchors"')).toBeLessThan(text.indexOf('  "deployments"'));
     expect(notes.join()).toMatch(/CN=lab\.nitro-enclaves.* is now a trust anchor of every deployment/);
+  });
+
+  it("writes them into the line that a policy of one line is", () => {
+    const line = JSON.stringify(JSON.parse(WRITTEN));
+    const { text } = addToPolicy(line, made({}, { trustAnchors: [anchor] }));
+    expect(text).toContain(`"trustAnchors": ["aws-nitro-root-g1",${JSON.stringify(anchor)}], "deployments":`);
   });
 
   it.each([
@@ -294,6 +305,20 @@ describe("dropping a deployment", () => {
     expect(dropDeployment(nameless, "old").stillAcceptedBy[0]!.name).toBe("deployments[0]");
   });
 
+  it("names those that accept all of it first, and the others in their order", () => {
+    const [deployment] = made().policy.deployments;
+    const of = (name: string, more: object): object => ({ ...deployment, namespace: "n", name, ...more });
+    const deployments = [
+      of("dropped", {}),
+      of("a", { minNonce: 8 }),
+      of("b", { minNonce: 9 }),
+      of("all", { pivotHash: [OTHER, HASH] }),
+      of("c", { minNonce: 7 }),
+    ];
+    const { stillAcceptedBy } = dropDeployment({ ...made().policy, deployments }, "dropped");
+    expect(stillAcceptedBy.map(({ name }) => name)).toEqual(["all", "a", "b", "c"]);
+  });
+
   it("undoes what was added, byte for byte", () => {
     for (const name of ["new", "old"]) {
       const { text, added } = addToPolicy(WRITTEN, made({ name }));
@@ -310,8 +335,9 @@ describe("dropping a deployment", () => {
   it("refuses the last one, and says why", () => {
     const { text } = dropDeployment(WRITTEN, "old");
     expect(refusalOf(() => dropDeployment(text, "second")).faults).toMatch(
-      /"second" is the last one: a policy without deployments is malformed/,
+      /^deployments: "second" is the last one: a policy without deployments is malformed/,
     );
+    expect(refusalOf(() => dropDeployment(text, "second")).code).toBe("policy");
   });
 
   it("tells which deployments without a name go by another place now", () => {

@@ -123,7 +123,7 @@ describe("a rejection is stale", () => {
     expect((JSON.parse(renderJson(report)) as Report).stale).toBe(true);
     expect(() => {
       requireVerified(report);
-    }).toThrow(/^rejected, stale: the evidence is genuine, and older than the policy allows: /);
+    }).toThrow(/^rejected, stale: the evidence is genuine, but older than the policy allows: /);
   });
 
   it.each([

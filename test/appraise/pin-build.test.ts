@@ -90,7 +90,7 @@ describe("a policy of an image, a role and a binary", () => {
         },
       ],
     });
-    expect(notes.join()).toContain("only pcrs 3 names the operator");
+    expect(notes.join()).toContain("only pcrs 3 pins the operator");
     expect((await make(operator)).notes).toEqual([]);
     expect((await make(operator)).policy.deployments[0]!.name).toMatch(/^lab\/signer, image [0-9a-f]{12}$/);
     expect(makeBuildPolicy(await built()).policy).not.toHaveProperty("trustAnchors");
@@ -163,7 +163,7 @@ describe("what is left away", () => {
     expect(refusal.faults).toContain("leaves the image open: an attacker's own image shows whatever");
     const approved = makeBuildPolicy({ pivotHash }, { manifestSet: setOf(lab), trustAnchors });
     expect(approved.policy.name).toBe(`binary ${toHex(pivotHash).slice(0, 12)}`);
-    expect(approved.notes.join()).toContain("only manifestSet names the image");
+    expect(approved.notes.join()).toContain("only manifestSet pins the image");
     expect(await failing(approved, { lab })).toEqual([]);
   });
 

@@ -340,7 +340,7 @@ describe("policyFromRelease", () => {
   it.each<
     [name: string, options: Parameters<typeof policyFromRelease>[2], open: string[] | undefined, notes: string[]]
   >([
-    ["nothing else", {}, undefined, ["only pcrs 3 names the operator"]],
+    ["nothing else", {}, undefined, ["only pcrs 3 pins the operator"]],
     ["a manifest set", { manifestSet: set }, undefined, []],
     ["a quorum key", { quorumKey: key }, undefined, []],
     ["a quorum key, in the setup", { quorumKey: key, commitment: "setup" }, undefined, ["only pcrs 3"]],

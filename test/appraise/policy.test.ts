@@ -6,12 +6,15 @@ import { describe, expect, it } from "vitest";
 import { fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
-import { policyBytes } from "../../src/appraise/parsed-policy.js";
+import { ParsedPolicy } from "../../src/appraise/parsed-policy.js";
 import { policySchema } from "../../src/appraise/policy.js";
+import { readOptions, readOptionsUnder } from "../../src/inputs.js";
 import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
   type ParsePolicyOptions,
+  type Policy,
+  describePolicy,
   parsePolicy,
   verifyEvidence,
 } from "../../src/index.js";
@@ -55,6 +58,10 @@ const full: JsonObject = {
 const image: JsonObject = { "0": PCR, "1": PCR, "2": PCR, "3": PCR };
 const code: JsonObject = { pcrs: image, pivotHash: HASH };
 const least: JsonObject = { policy: "bootproof/1", deployments: [code] };
+
+function bytesOf(policy: Policy): Uint8Array | null {
+  return ParsedPolicy.is(policy) ? policy.bytes() : null;
+}
 
 type Faults = readonly (readonly [path: string, says: string])[];
 
@@ -1002,9 +1009,39 @@ describe("a policy that was parsed", () => {
     const bytes = toUtf8(text);
     const policy = parsePolicy(bytes);
     bytes.fill(0);
-    policyBytes(policy)!.fill(0);
-    for (const one of [policy, parsePolicy(text)]) expect(policyBytes(one)).toEqual(toUtf8(text));
-    expect(policyBytes(parsePolicy(least))).toBeNull();
+    bytesOf(policy)!.fill(0);
+    for (const one of [policy, parsePolicy(text)]) expect(bytesOf(one)).toEqual(toUtf8(text));
+    expect(bytesOf(parsePolicy(least))).toBeNull();
+  });
+
+  it("is made by parsePolicy only", () => {
+    const policy = parsePolicy(least);
+    expect(ParsedPolicy.is(policy)).toBe(true);
+    const Made = policy.constructor as new (...given: unknown[]) => object;
+    const source = { bytes: null, appraise: () => ({ checklists: [], deployments: [], notApplied: [] }) };
+    for (const token of [undefined, Symbol()]) expect(() => new Made({ ...policy }, source, token)).toThrow(TypeError);
+    const others = [
+      { ...policy },
+      structuredClone(policy),
+      Object.create(policy),
+      Object.create(Object.getPrototypeOf(policy) as object, Object.getOwnPropertyDescriptors(policy)),
+      new Proxy(policy, {}),
+      null,
+      "policy",
+    ] as unknown[];
+    for (const other of others) {
+      expect(ParsedPolicy.is(other)).toBe(false);
+      expect(() => describePolicy(other as Policy)).toThrow(TypeError);
+      expect(() => readOptions({ policy: other as Policy, now: new Date(0) })).toThrow(/^options\.policy: /);
+      expect(() => readOptionsUnder(other as Policy, { now: new Date(0) }, "bundle")).toThrow(/^options\.policy: /);
+    }
+  });
+
+  it("has its trust anchors as an own member, made anew each time", () => {
+    const policy = parsePolicy(least);
+    const names = ["name", "trustAnchors", "deployments", "maxAge", "appProofs", "allowDebug"];
+    expect([Object.keys(policy), Object.isFrozen(policy)]).toEqual([names, true]);
+    expect(policy.trustAnchors).not.toBe(policy.trustAnchors);
   });
 
   it("may hold comments anywhere, and they change nothing", () => {

@@ -192,7 +192,7 @@ describe("a deployment that pins", () => {
 
   it("says how an attacker would use it, and what closes it", () => {
     expect(faultsOf({ pcrs: IMAGE, pivotHash })).toEqual([
-      "deployments[0]: leaves the operator open: anybody who runs this image and application over keys of his own " +
+      "deployments[0]: leaves the operator open: anyone who runs this image and application with their own keys " +
         "passes. " +
         'Pin manifestSet, manifestHash, quorumKey (live) or pcrs 3; or say "open": ["operator"]',
     ]);
@@ -201,25 +201,25 @@ describe("a deployment that pins", () => {
   it.each<[JsonObject, string]>([
     [
       { commitment: "legacy", pcrs, pivotHash, quorumKey: KEY },
-      "under commitment legacy, pivotHash and quorumKey answer nothing",
+      "under commitment legacy, pivotHash and quorumKey decide nothing",
     ],
     [
       { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY },
-      "under commitment setup, quorumKey answers nothing",
+      "under commitment setup, quorumKey decides nothing",
     ],
-    [{ pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, "a PCR of zeros fits everybody"],
-    [{ pcrs: [pcrs, IMAGE], pivotHash }, "of several pcrs, each has to answer"],
+    [{ pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, "a PCR of zeros identifies no enclave"],
+    [{ pcrs: [pcrs, IMAGE], pivotHash }, "each of several pcrs must pin it"],
     [{ pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, "the quorum key's secret is public"],
-    [{ manifestSet: nobodys }, "the manifest set is nobody's"],
+    [{ manifestSet: nobodys }, "the manifest set identifies no owner"],
   ])("%j says what looks like an answer", (deployment, says) => {
     expect(faultsOf(deployment).join("\n")).toContain(says);
   });
 
-  const zeros = "a PCR of zeros fits everybody, and answers nothing";
-  const several = "of several pcrs, each has to answer";
-  const unheld = "under commitment setup, quorumKey answers nothing: the enclave does not hold it yet";
+  const zeros = "a PCR of zeros identifies no enclave";
+  const several = "each of several pcrs must pin it";
+  const unheld = "under commitment setup, quorumKey decides nothing: the enclave does not hold it yet";
   const asked = (pins: string): string =>
-    `under commitment legacy, ${pins} answer nothing: the application itself may have asked for the document`;
+    `under commitment legacy, ${pins} decide nothing: the application itself may have requested the document`;
   it.each<[name: string, JsonObject, notes: string[]]>([
     ["nothing", { pcrs: IMAGE, pivotHash }, []],
     ["nothing, of a live enclave with its quorum key", { pcrs: IMAGE, quorumKey: KEY }, []],
@@ -235,7 +235,7 @@ describe("a deployment that pins", () => {
       "a quorum key whose shares are public",
       { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: nobodys },
       [
-        "the share set is nobody's: keys whose secrets are public reach its threshold, so that anybody rebuilds the " +
+        "the share set identifies no owner: keys whose secrets are public reach its threshold, so anyone can rebuild the " +
           "quorum key",
       ],
     ],
@@ -321,7 +321,7 @@ describe("policy.scope", () => {
   };
 
   it.each<[name: string, deployment: JsonObject, says: string[]]>([
-    ["pcrs 3 alone", only("pcrs", "pivotHash"), ["only pcrs 3 names the operator"]],
+    ["pcrs 3 alone", only("pcrs", "pivotHash"), ["only pcrs 3 pins the operator"]],
     ["a set without a floor", only("manifestSet", "namespace"), ["minNonce closes it"]],
     [
       "an open application",
@@ -331,22 +331,18 @@ describe("policy.scope", () => {
     [
       "an open operator",
       { pcrs: image, pivotHash: all["pivotHash"]!, open: ["operator"] },
-      ["leaves the operator open: anybody who runs this image"],
+      ["leaves the operator open: anyone who runs this image"],
     ],
     [
       "both",
       { pcrs: image, open: ["operator", "application"] },
       ["leaves the application open", "leaves the operator open"],
     ],
-    [
-      "what is said to be open and is not",
-      { ...all, open: ["operator"] },
-      ["manifestSet, quorumKey, pcrs answers for it"],
-    ],
+    ["what is said to be open and is not", { ...all, open: ["operator"] }, ["manifestSet, quorumKey, pcrs decides it"]],
     [
       "what is said to be open, and one pin answers",
       { pcrs: image, ...only("pivotHash", "quorumKey"), open: ["operator"] },
-      ["says that it leaves the operator open; quorumKey answers for it"],
+      ["declares the operator open, but quorumKey decides it"],
     ],
   ])("warns of %s", async (_, deployment, says) => {
     const [status, detail] = await scopeOf([deployment]);
@@ -376,7 +372,7 @@ describe("policy.scope", () => {
       deployments: () => [only("pivotHash", "manifestSet", "quorumKey", "namespace")],
     });
     const { status, detail } = report.checks.find(({ id }) => id === "policy.scope")!;
-    expect([status, detail]).toEqual(["warn", expect.stringContaining("every debug enclave of anybody has those")]);
+    expect([status, detail]).toEqual(["warn", expect.stringContaining("like those of every debug enclave")]);
   });
 
   it.each([0, 1, 2])("takes an enclave whose PCR%i is zeros for a debug enclave", (index) => {

@@ -1,4 +1,4 @@
-/** Whole evidence in every shape that the formats allow: all of it has to be accepted. */
+/** Valid evidence in every shape that the formats allow: all of it has to be accepted. */
 import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { encodeCbor } from "../../src/lab/cbor.js";
@@ -275,7 +275,7 @@ const approvals: Accepted[] = [
   },
 ];
 
-/** The payload filled up by an unknown key to the size given. */
+/** The payload padded to the size with an unknown key. */
 function filledUp(payload: Uint8Array, size: number): Uint8Array {
   const key = encodeCbor("x");
   const room = size - payload.length - key.length - 3;
@@ -404,7 +404,7 @@ const paths: Accepted[] = [
   { name: "months later, at the document's time", judge: { now: after(200 * 86_400) } },
 ];
 
-/** Nobody signs them, and deployed services leave some out. */
+/** They are unsigned, and deployed services leave some out. */
 const unlabelled: Accepted[] = ["deploymentLabel", "enclaveApp", "owner", "createdAt"].flatMap((name): Accepted[] => [
   { name: `no ${name}`, forge: { bootProof: drop(name) }, judge: { noPolicy: true }, warns: ["boot.decode"] },
   { name: `${name} null`, forge: { bootProof: put(name, null) }, judge: { noPolicy: true }, warns: ["boot.decode"] },
@@ -510,7 +510,7 @@ const wire: Accepted[] = [
 
 const at = after(60);
 const address = (change: (proof: JsonObject) => JsonObject): Alterations => appProof({ payload: change });
-const asked: Expected = { organizationId: LAB_ADDRESS.organizationId };
+const request: Expected = { organizationId: LAB_ADDRESS.organizationId };
 const bareOutcome = (payload: JsonObject): JsonObject =>
   ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].reduce(
     (value, name) => drop(`policyOutcomeProof.${name}`)(value),
@@ -524,11 +524,11 @@ const appProofs: Accepted[] = [
   },
   {
     name: "app proofs of the organization and address that were asked for",
-    judge: { expected: { ...asked, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
+    judge: { expected: { ...request, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
   },
   {
     name: "an app proof a minute older than the request",
-    judge: { expected: { ...asked, requestedAt: new Date(at.getTime() + 60_000) } },
+    judge: { expected: { ...request, requestedAt: new Date(at.getTime() + 60_000) } },
   },
   ...["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map(
     (name): Accepted => ({

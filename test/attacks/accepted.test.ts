@@ -1,4 +1,4 @@
-/** Whole evidence is accepted, in every shape that it may come in, and warned of where the table says so. */
+/** Valid evidence is accepted in every shape, with exactly the warnings of the table. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
@@ -15,7 +15,7 @@ describe("accepted", () => {
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(report.verdict).toBe(judgement?.noPolicy === true ? "authentic" : "verified");
     expect(report.claims).not.toBeNull();
-    // Every lab root is announced as not being the AWS one.
+    // Every lab root is a warning, because it is not the AWS one.
     expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
     for (const { subject } of report.checks)
       if (subject !== "policy") expect(verified.get(subject), subject).not.toBeNull();
@@ -23,7 +23,7 @@ describe("accepted", () => {
   });
 });
 
-describe("the report of whole evidence", () => {
+describe("the report of valid evidence", () => {
   const evidence = forge();
 
   it("claims what was verified", async () => {
@@ -66,7 +66,7 @@ describe("the report of whole evidence", () => {
     });
   });
 
-  it("asks every check, in the order of the table, once for each subject", async () => {
+  it("has every check, in the order of the table, once for each subject", async () => {
     const expected = { organizationId: LAB_ADDRESS.organizationId };
     const report = await judge(evidence, {
       given: withActivity,
@@ -77,7 +77,7 @@ describe("the report of whole evidence", () => {
     expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
-    // Not pinned by this policy, or asked of the activity in its place.
+    // Not pinned by this policy, or checked for the activity instead.
     expect(idsOf(report, "skip")).toEqual([
       "app.request",
       "policy.args",
@@ -92,7 +92,7 @@ describe("the report of whole evidence", () => {
     expect(await judge(evidence)).toEqual(await judge(evidence));
   });
 
-  it("judges each app proof under the boot proof of its key", async () => {
+  it("verifies each app proof with the boot proof of its key", async () => {
     const row = ACCEPTED.find(({ name }) => name.startsWith("two boot proofs"))!;
     const report = await judge(forge(row.forge), row.judge);
     expect(report.claims?.appProofs.map((proof) => proof.bootProof)).toEqual([1, 0]);

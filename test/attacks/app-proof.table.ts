@@ -1,4 +1,4 @@
-/** Attacks on app proofs, and on the activity that they are to back. The boot proof is whole in all of these. */
+/** Attacks on app proofs, and on the activity that they have to back. The boot proof is valid in all of these. */
 import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
@@ -118,7 +118,7 @@ const signatures: [string, AppProofAlterations][] = [
   ["of another payload", { json: (json) => ({ ...json, signature: hex(qosSign(lab.ephemeralKey, toUtf8("{}"))) }) }],
 ];
 
-/** Rightly signed, by a key that is not the attested one. */
+/** Valid signatures, by a key that is not the attested one. */
 const foreignKeys: [string, Alterations, readonly CheckId[]][] = [
   ["another key", appProof({ signer: otherKey, json: put("publicKey", hex(otherKey.publicKey)) }), ["app.key"]],
   [
@@ -223,9 +223,7 @@ function payloadAttack(what: AppProofAlterations | JsonObject): Alterations {
 }
 
 const timestamp = (date: Date): Alterations => appProof({ payload: put("timestampMs", String(date.getTime())) });
-/**
- * A live enclave answers for a document at any time of its life: only one of another kind cannot have signed before it.
- */
+/** A live enclave makes documents at any time of its life, so only other kinds cannot have signed before theirs. */
 const legacy = { generation: "legacy" } as const;
 const times: [string, Alterations][] = [
   [

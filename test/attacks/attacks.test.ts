@@ -1,4 +1,4 @@
-/** Every way of breaking evidence that is known here, each rejected for its own reason and for no other. */
+/** Every known way to break evidence, each rejected for its own reason and for no other. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { APP_PROOF_ATTACKS } from "./app-proof.table.js";

@@ -1,4 +1,4 @@
-/** Attestation documents alone, without the rules of QOS: any Nitro enclave's. */
+/** Attestation documents alone, of any Nitro enclave, without the rules of QOS. */
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
 import type { Report } from "../../src/report/report.js";
@@ -28,7 +28,7 @@ import { certificatePem } from "../../src/verify/trust-anchor.js";
 const ZERO_PCR = new Uint8Array(48);
 const GIVEN = { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 };
 
-/** The report; the document is handed back as verified exactly where no check of it failed. */
+/** The report. The document is returned as verified exactly where no check of it failed. */
 async function judgeDocument(alterations: Alterations | undefined, how: Judgement): Promise<Report> {
   const answer = await judged(forge(alterations), { ...how, bare: true });
   expect(handedBack(answer)).toEqual([]);

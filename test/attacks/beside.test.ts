@@ -1,4 +1,4 @@
-/** Evidence beside evidence, at each door where content decides what a thing is: none of it is dropped silently. */
+/** Evidence beside evidence, wherever content decides what a value is: none of it is dropped silently. */
 import { describe, expect, it } from "vitest";
 import { packBundle, verifyEvidence } from "../../src/index.js";
 import { toUtf8 } from "../../src/bytes.js";
@@ -16,7 +16,7 @@ const POLICY = labPolicy(anchorPem, [labDeployment(lab)]);
 const bundle = { bundle: "bootproof-bundle/1", bootProofs: [bootProof], appProofs };
 
 type Option = "--boot-proof" | "--app-proof" | "--activity";
-/** Of what is read by each option: what is dropped beside it. */
+/** By the kind that an option reads: evidence that would be dropped beside it. */
 const DROPPED: readonly (readonly [name: string, option: Option, value: unknown])[] = [
   ["app proofs beside a boot proof", "--boot-proof", { bootProof, appProofs }],
   ["no app proofs beside a boot proof", "--boot-proof", { bootProof, appProofs: [] }],
@@ -41,7 +41,7 @@ const DROPPED: readonly (readonly [name: string, option: Option, value: unknown]
   ["a bare activity beside another", "--activity", { activity, intent, result, appProofs: activityProofs }],
 ];
 
-/** What services and loggers write beside evidence, which is none. */
+/** Values that services and loggers write beside evidence, but that are no evidence. */
 const KEPT: readonly (readonly [name: string, option: Option, value: unknown])[] = [
   ["a boot proof in its answer", "--boot-proof", { bootProof, requestId: "7", status: "OK", signature: "aa" }],
   ["a boot proof with members that are not known", "--boot-proof", { ...(bootProof as object), region: { id: 1 } }],
@@ -88,7 +88,7 @@ describe.each(DROPPED)("%s", (_, option, value) => {
     expect(packed).toBeNull();
   });
 
-  it("is no entry of an audit that is accepted", async () => {
+  it("is refused as an entry of an audit", async () => {
     const result = await judged(await auditorOf({ bootProofs: [JSON.stringify(bootProof)] }), value);
     expect(result.verdict).toMatch(/^(?:malformed|rejected)$/);
     if (!Array.isArray(value) && !JSON.stringify(value).startsWith('{"activity":')) {
@@ -104,7 +104,7 @@ describe.each(DROPPED)("%s", (_, option, value) => {
   it("is exit 2 on the command line, with what to do", async () => {
     const { code, stdout, stderr } = await bootproof(argvOf(option, fileOf(value)), { now: NOW.toISOString() });
     expect([code, stdout]).toEqual([2, ""]);
-    // What is a boot proof by its content is refused as such by the other options.
+    // Other options refuse what is a boot proof by its content.
     const isOther = option === "--activity" && Object.hasOwn(value as object, "bootProof");
     expect(stderr).toContain(isOther ? "this is a boot proof" : `would not be verified, since ${option} takes`);
     expect(stderr).toContain(isOther ? "--boot-proof takes it" : "a file of its own (bootproof verify --boot-proof");
@@ -112,7 +112,7 @@ describe.each(DROPPED)("%s", (_, option, value) => {
 });
 
 describe.each(KEPT)("%s", (_, option, value) => {
-  it("is verified as ever", async () => {
+  it("changes no verdict", async () => {
     const { code, stderr } = await bootproof(argvOf(option, fileOf(value)), { now: NOW.toISOString() });
     expect([code, stderr]).toEqual([0, ""]);
     expect(pageFaults(option, value)).toBeNull();
@@ -126,7 +126,7 @@ describe("a bundle with app proofs", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("bootproof verify FILE")]);
   });
 
-  it("is what bundle and audit refuse, too, and what pin takes its boot proofs from", async () => {
+  it("is refused by bundle and audit too; pin takes its boot proofs", async () => {
     const file = fileOf(bundle);
     const [entries, now] = [fileOf(bootProof, "entries.ndjson"), NOW.toISOString()];
     const packed = await bootproof(["bundle", "--boot-proof", file, "--no-policy"], { now });
@@ -162,13 +162,13 @@ describe("the error of a service in place of evidence", () => {
     }
   });
 
-  it("is a malformed entry, and takes no part on the page", async () => {
+  it("is a malformed entry, and is ignored on the page", async () => {
     const result = await judged(await auditorOf(), ERRORS[2]);
     expect(result).toMatchObject({ verdict: "malformed", reason: expect.stringContaining("a service returned") });
     expect(listed("error.json", ERRORS[0])).toMatchObject({ role: null, is: expect.stringContaining("a service") });
   });
 
-  it("is rejected where it is read as evidence by the library", async () => {
+  it("is rejected where the library reads it as evidence", async () => {
     expect((await judge(whole, { given: () => ({ bootProofs: [ERRORS[0]] }) })).verdict).toBe("rejected");
   });
 });

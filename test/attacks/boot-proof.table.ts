@@ -1,7 +1,4 @@
-/**
- * Attacks on the boot proof around the document: its fields, manifest, envelope, approvals, and what binds them
- * together.
- */
+/** Attacks on the boot proof around the document: its fields, manifest, envelope, approvals, and their bindings. */
 import { concatBytes, fromBase64, toBase64, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import {
@@ -48,7 +45,7 @@ import {
 } from "./support.js";
 
 const ZERO_PCR = new Uint8Array(48);
-/** What the image of this lab measures, as its builder knows it. */
+/** The measurements of this lab's image, as its builder knows them. */
 const GIVEN = { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 };
 const otherImage = sha384(toUtf8("another image"));
 const [alice, bob, carol] = lab.manifestMembers as [
@@ -305,8 +302,8 @@ const envelopes: [string, Alterations][] = [
 ];
 
 /**
- * A v0 manifest whose borsh encoding is also one of a v1 manifest. As v1 the pivot takes 5 bytes more, so that all that
- * follows is read 5 bytes later; the first PCR and the name of the commit hold what v1 needs there to come out even.
+ * A v0 manifest whose borsh encoding is also one of a v1 manifest. As v1 the pivot has 5 bytes more, so everything
+ * after it is read 5 bytes later: the first PCR and the name of the commit hold the bytes that v1 needs there.
  */
 function ambiguousManifest(): PivotManifest {
   const { namespace, pivot, enclave, ...rest } = makeManifest("v0", lab.manifestParts());
@@ -469,7 +466,7 @@ function v1Envelope(): Uint8Array {
   );
 }
 
-/** What the bytes of {@link ambiguousManifest} say as v1, in v1's JSON. */
+/** The JSON of v1 for the bytes of {@link ambiguousManifest}. */
 function envelopeOfTwin(): JsonObject {
   const { manifestSet, shareSet, enclave, patchSet, namespace, pivot } = ambiguousManifest();
   const twin: PivotManifest = {
@@ -498,10 +495,10 @@ function envelopeOfTwin(): JsonObject {
 const approvals = (change: NonNullable<ManifestAlterations["approvals"]>): Alterations => ({
   alterManifest: { approvals: change },
 });
-/** The first approval made otherwise; the second stays good. */
+/** The first approval changed; the second stays valid. */
 const firstApproval = (change: (approval: Approval, hash: Uint8Array) => Partial<Approval>): Alterations =>
   approvals(([first, ...rest], hash) => [{ ...first!, ...change(first!, hash) }, ...rest]);
-/** The manifest set made otherwise, and approved by those who were to approve. */
+/** The manifest set changed, and approved by its members. */
 const set = (
   threshold: number,
   members: Manifest["manifestSet"]["members"],
@@ -516,7 +513,7 @@ const quorumMember = ({ alias, key }: LabMember): QuorumMember => ({ alias, pubK
 const [A, B, C] = [alice, bob, carol].map(quorumMember) as [QuorumMember, QuorumMember, QuorumMember];
 const halves = (encryption: Uint8Array, signing: Uint8Array): Uint8Array =>
   concatBytes(encryption.subarray(0, 65), signing.subarray(65));
-/** Not on the curve: its last bit is turned over. */
+/** Not on the curve: its last bit is flipped. */
 const badSigningPoint = flip(C.pubKey);
 const badEncryptionPoint = flip(C.pubKey, 64);
 const compressed = concatBytes(
@@ -628,7 +625,7 @@ const shareAttacks: [string, Alterations][] = [
   ],
 ];
 
-/** Points that are no points. */
+/** Points that are invalid. */
 const notKeys: [string, Uint8Array][] = [
   ["one point", key.subarray(65)],
   ["129 bytes", key.subarray(0, 129)],
@@ -875,7 +872,7 @@ const commitments: [string, Alterations][] = [
   ["all but PCR16 and PCR17", pcrs((map) => (map.delete(16), map.delete(17)))],
 ];
 
-/** Measured zeros, which the manifest names too. */
+/** The hardware measured zeros, and the manifest names them. */
 const zeroed = (...indexes: (0 | 1 | 2)[]): Alterations => ({
   ...manifest(({ enclave }) => ({
     enclave: { ...enclave, ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) },

@@ -1,4 +1,4 @@
-/** Attacks on the certificate path. Everything that is not named in a row is rightly signed by the one above it. */
+/** Attacks on the certificate path. Whatever a row does not name has a valid signature of the certificate above. */
 import { generateKeyPairSync } from "node:crypto";
 import { concatBytes, fromHex } from "../../src/bytes.js";
 import { NAME_ATTRIBUTES } from "../../src/decode/certificate.js";
@@ -51,7 +51,7 @@ function specs(change: (specs: CertificateSpec[]) => CertificateSpec[]): Alterat
   return document({ certificates: change });
 }
 
-/** The path of another authority, but for what is taken from the lab's. */
+/** The path of another authority, except what is copied from the lab's. */
 const otherPath = (): CertificateSpec[] => otherLab.pki.chainSpecs(AT);
 
 const anchor: Attack[] = [
@@ -348,13 +348,13 @@ const unknown = (critical: boolean): CertificateSpec["extensions"][number] => ({
 
 const restriction = (id: string): CertificateSpec["extensions"][number] => ({ id, critical: false, value: derNull() });
 
-/** An enclave's own leaf used as an authority: what basicConstraints is there to prevent. */
+/** The leaf of an enclave used as an authority, which basicConstraints has to prevent. */
 const underTheLeaf = specs((list) => [
   ...list,
   { ...list[CHAIN.leaf]!, key: generateKeyPair("secp384r1"), serial: bytes("4001") },
 ]);
 
-/** Without a name, as its own subject and as the issuer of what it issued; of a root both of its own. */
+/** Without a name, as its own subject and as the issuer of what it issued; both for a root. */
 function renamed(list: CertificateSpec[], place: number): CertificateSpec[] {
   const subject = derSequence();
   return list.map((spec, index) => ({

@@ -1,6 +1,6 @@
 /**
- * The words of the checks: what people read is held against details.json, which shows in review how they change.
- * `BOOTPROOF_DETAILS=write npx vitest run test/attacks --maxWorkers=1` writes it anew.
+ * Compares the texts of checks with details.json, so that a review shows how they change. `BOOTPROOF_DETAILS=write npx
+ * vitest run test/attacks --maxWorkers=1` writes it again.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import type { Report } from "../../src/report/report.js";
 const FILE = fileURLToPath(new URL("details.json", import.meta.url));
 type Details = Readonly<Record<string, readonly string[]>>;
 
-/** Keys, hashes and serial numbers are new in each run, and so are the places in texts whose signatures are in DER. */
+/** Keys, hashes and serial numbers differ in each run, and so do positions in texts whose signatures are in DER. */
 function withoutChance(text: string): string {
   return text
     .replace(/\b(?:0x)?[0-9a-f]{16,}/gi, "<hex>")
@@ -19,13 +19,15 @@ function withoutChance(text: string): string {
     .replace(/\b\d{4} bytes after/g, "<n> bytes after");
 }
 
-/** For a file of tests that makes so many reports: holds the words of each, and that none of the known is gone. */
+/**
+ * For a test file that makes so many reports: compares the texts of each, and finds known texts that no longer occur.
+ */
 export function knownDetails(name: string, reports: number): (report: Report) => void {
   const known = (JSON.parse(readFileSync(FILE, "utf8")) as Readonly<Record<string, Details>>)[name] ?? {};
   const seen = new Map<string, Set<string>>();
   let count = 0;
   afterAll(() => {
-    // Of some of the tests, or of some run again, nothing can be said.
+    // An incomplete or repeated run proves nothing about missing texts.
     if (count !== reports) return;
     const all = [...seen].map(([check, details]) => [check, [...details].sort()] as const);
     const made = Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -21,7 +21,7 @@ import {
   pcrs,
 } from "./support.js";
 
-/** Something that CBOR has and the profile has not. */
+/** CBOR has it, but the profile does not. */
 const UNDEFINED = new RawCbor(Uint8Array.of(0xf7));
 const SIMPLE_32 = new RawCbor(Uint8Array.of(0xf8, 0x20));
 const SIGNATURE_LENGTH = 96;
@@ -30,7 +30,7 @@ const ORDER = "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf5
 const raw = (text: string): RawCbor => new RawCbor(fromHex(text)!);
 const bytes = (text: string): Uint8Array => fromHex(text)!;
 
-/** The COSE_Sign1's items exchanged by place. */
+/** One item of the COSE_Sign1 replaced. */
 function item(place: number, change: (item: Uint8Array) => CborItem): Alterations {
   return document({
     items: (items) => items.map((value, index) => (index === place ? change(value as Uint8Array) : value)),
@@ -91,7 +91,7 @@ const structure: [string, Alterations][] = [
   ["the signature in chunks", item(3, (signature) => withIndefiniteLength(signature))],
 ];
 
-/** Every one of these headers is rightly signed. */
+/** Every one of these headers has a valid signature. */
 const headers: [string, DocumentAlterations][] = [
   ["ES256", { protectedHeader: () => bytes("a10126") }],
   ["ES512", { protectedHeader: () => bytes("a1013823") }],
@@ -162,12 +162,12 @@ const headers: [string, DocumentAlterations][] = [
   ["a text key in the unprotected header", { unprotectedHeader: new Map([["x", 1]]) }],
 ];
 
-/** The leaf's key, for signatures over something else than the Sig_structure. */
+/** The leaf's key, for signatures over something other than the Sig_structure. */
 const leafKey = lab.pki.chainSpecs(AT)[CHAIN.leaf]!.key;
 const sigStructure = (header: CborItem, payload: CborItem): Uint8Array =>
   encodeCbor(["Signature1", header, new Uint8Array(), payload]);
 
-/** The signature made by the leaf's key, but over another message, or otherwise than by ES384. */
+/** Signed with the leaf's key, but over another message or with another algorithm than ES384. */
 function signedAs(sign: (header: Uint8Array, payload: Uint8Array) => Uint8Array): Alterations {
   return document({
     items: ([header, unprotected, payload]) => [
@@ -231,7 +231,7 @@ const signatures: [string, Alterations][] = [
   ],
 ];
 
-/** Fields of the wrong kind or size; all rightly signed. */
+/** Fields of the wrong kind or size, all with valid signatures. */
 const fields: [string, Alterations][] = [
   ["no module_id", field("module_id", undefined)],
   ["an empty module_id", field("module_id", "")],
@@ -346,7 +346,7 @@ function padding(length: number): { id: string; critical: boolean; value: Uint8A
   };
 }
 
-/** The document's map encoded otherwise than the profile allows; rightly signed all the same. */
+/** Encodings of the document's map that the profile forbids, with valid signatures. */
 const encodings: [string, Alterations][] = [
   ["digest twice", entries((list) => [...list, ["digest", "SHA384"]])],
   ["user_data twice, with different values", entries((list) => [...list, ["user_data", new Uint8Array(32)]])],
@@ -445,12 +445,12 @@ function entries(change: (list: [CborItem, CborItem][]) => [CborItem, CborItem][
   return document({ fields: (map) => cborEntries(change([...map])) });
 }
 
-/** A field's good value in another encoding. */
+/** A field's valid value in another encoding. */
 function rewrapped(name: string, encode: (value: CborItem) => CborItem): Alterations {
   return document({ fields: (map) => map.set(name, encode(map.get(name)!)) });
 }
 
-/** PCRs that cannot be read are missing from what is asked about them: more fails than the structure. */
+/** The checks that need these PCRs fail too: more than the structure fails. */
 const brokenPcrs: Attack[] = [
   {
     name: "a PCR of 32 bytes",
@@ -501,7 +501,7 @@ function rewrappedPcr(index: CborItem, value: CborItem): Alterations {
   return rewrapped("pcrs", (map) => new Map([...(map as Map<CborItem, CborItem>), [index, value]]));
 }
 
-/** A leaf whose key is of another kind cannot have signed by ES384. */
+/** A leaf whose key is of another kind cannot have signed with ES384. */
 const foreignLeaf = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 export const DOCUMENT_ATTACKS: readonly Attack[] = [
@@ -517,7 +517,7 @@ export const DOCUMENT_ATTACKS: readonly Attack[] = [
     forge,
     fails: ["doc.structure"],
   })),
-  // Where the certificate that fails is not the leaf, the document's signature can be asked and is good.
+  // Where a certificate other than the leaf fails, the document's signature is still checked, and valid.
   ...certificates.map(([name, forge]): Attack => ({ name: `document: ${name}`, forge, fails: ["doc.structure"] })),
   ...brokenPcrs.map((attack) => ({ ...attack, name: `document: ${attack.name}` })),
   {

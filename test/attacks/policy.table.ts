@@ -1,4 +1,4 @@
-/** Whole evidence of an enclave that is not the pinned one, or not as the policy asks for. */
+/** Valid evidence of an enclave that is not the pinned one, or does not meet the policy. */
 import type { JsonObject } from "../../src/decode/json.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS, Forge, labDeployment } from "../../src/lab/forge.js";
@@ -23,7 +23,7 @@ const others = generateMembers("mallory", "trudy", "oscar");
 const pinned = labDeployment(lab);
 const otherPcr = sha384(toUtf8("another image"));
 
-/** The deployment pinned with one thing otherwise. */
+/** The deployment pinned with one difference. */
 const pin = (name: string, path: string, value: Parameters<typeof put>[1], fails: Attack["fails"][number]): Attack => ({
   name: `pinned: ${name}`,
   judge: { deployments: (all) => [put(path, value)(all)] },
@@ -80,7 +80,7 @@ function keys(name: "manifestSet" | "shareSet"): string[] {
   return (pinned[name] as { members: string[] } & JsonObject).members;
 }
 
-/** Somebody else, who runs public images and applications over keys and approvals of his own, on the same hardware. */
+/** Another party, who runs public images and applications with their own keys and approvals, on the same hardware. */
 type ForgeParts = NonNullable<ConstructorParameters<typeof Forge>[0]>;
 const strangers: ForgeParts = {
   ...lab,
@@ -100,7 +100,7 @@ const only =
   (all: JsonObject): JsonObject[] => [Object.fromEntries(names.map((name) => [name, all[name]!]))];
 const noRole = (all: JsonObject): JsonObject => ({ ...all, pcrs: drop("3")(all["pcrs"] as JsonObject) });
 
-/** What a stranger's genuine evidence meets, and by which pin it is told apart. */
+/** Genuine evidence of another party, and the pin that finds it. */
 const byStrangers: Attack[] = [
   {
     name: "a stranger's image, which shows the pinned binary, namespace and nonce",
@@ -199,7 +199,7 @@ const byStrangers: Attack[] = [
   },
 ];
 
-/** Evidence that is whole, approved and signed, of something else than what is pinned. */
+/** Valid, approved and signed evidence of something else than what is pinned. */
 const deviations: [string, Alterations, Attack["fails"][number]][] = [
   [
     "another image",

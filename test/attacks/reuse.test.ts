@@ -1,4 +1,4 @@
-/** What a verifier keeps from one verification to the next must not vouch for anything else. */
+/** What a verifier keeps between verifications must not vouch for anything else. */
 import { describe, expect, it } from "vitest";
 import { SignatureCache, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -53,7 +53,7 @@ describe("a cache of signatures", () => {
     },
   );
 
-  it("answers the same the second time", async () => {
+  it("gives the same report the second time", async () => {
     const first = await verifyEvidence(given, { ...optionsOf(whole), cache });
     const second = await verifyEvidence(given, { ...optionsOf(whole), cache });
     expect(second.report).toEqual(first.report);
@@ -82,23 +82,23 @@ describe("a boot proof that was verified before", () => {
     expect(await again({})).toEqual([]);
   });
 
-  it("is held against the anchors of the second time", async () => {
+  it("is compared with the anchors of the second call", async () => {
     expect(await again({ anchorPem: certificatePem(otherLab.pki.rootCertificate) })).toEqual(["chain.anchor"]);
   });
 
-  it("is held against the time of the second time", async () => {
+  it("is compared with the time of the second call", async () => {
     expect(await again({ validAt: "now", now: after(4 * 3600) })).toEqual(["chain.validity"]);
   });
 
-  it("is held against the key asked for the second time", async () => {
+  it("is compared with the key of the second call", async () => {
     expect(await again({ ephemeralKey: generateQosKeyPair().publicKey })).toEqual(["bind.key"]);
   });
 
-  it("is held against the nonce asked for the second time", async () => {
+  it("is compared with the nonce of the second call", async () => {
     expect(await again({ nonce: Uint8Array.of(1) })).toEqual(["bind.nonce"]);
   });
 
-  it("is held against the image that was given the second time", async () => {
+  it("is compared with the image of the second call", async () => {
     const { pcr0 } = lab.measurements;
     const other = { measurements: { 0: new Uint8Array(48) } };
     expect(await again(other)).toEqual(["bind.image"]);
@@ -106,7 +106,7 @@ describe("a boot proof that was verified before", () => {
     expect(await again({ measurements: { 0: pcr0 } })).toEqual([]);
   });
 
-  it("was not asked about an image where none is given the second time", async () => {
+  it("has no check of an image where the second call names none", async () => {
     const measurements = { 0: lab.measurements.pcr0 };
     const first = await verifyEvidence({ bootProofs: [whole.bootProof] }, { ...optionsOf(whole), measurements });
     expect(idsOf(first.report, "pass")).toContain("bind.image");
@@ -115,19 +115,19 @@ describe("a boot proof that was verified before", () => {
     expect(report.claims!.bootProofs[0]!.image).not.toHaveProperty("givenPcrs");
   });
 
-  it("keeps its other answers", async () => {
+  it("keeps its other checks", async () => {
     const { bootProofs, report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole));
     expect((await verifyEvidence({ bootProofs }, optionsOf(whole))).report).toEqual(report);
   });
 
-  it("is held against the policy of the second time", async () => {
+  it("is compared with the policy of the second call", async () => {
     expect(await again({ deployments: (all) => [{ ...all, namespace: "x" }] }, { noPolicy: true })).toEqual([
       "policy.deployment",
       "policy.namespace",
     ]);
   });
 
-  it("is not in debug mode the second time, where only the first allowed it", async () => {
+  it("may not be in debug mode where only the first call allowed it", async () => {
     const debug = forge(manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })));
     expect(await again({}, { allowDebug: true }, debug)).toEqual(["mode.debug"]);
     expect(await again({ allowDebug: true }, { allowDebug: true }, debug)).toEqual([]);

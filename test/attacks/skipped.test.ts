@@ -1,4 +1,4 @@
-/** What cannot be asked says `skip` and why, and never `pass`. */
+/** A check that cannot run is `skip` with a reason, never `pass`. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type CheckId } from "../../src/checks.js";
 import { knownDetails } from "./details.js";
@@ -21,7 +21,7 @@ const idsFrom = (...families: string[]): CheckId[] => CHECK_IDS.filter((id) => f
 const DOCUMENT = idsFrom("cose", "doc", "chain");
 const PATH = idsFrom("chain");
 const BINDING: CheckId[] = ["bind.user-data", "bind.pcrs", "bind.key", "bind.commitment", "bind.nonce", "mode.debug"];
-/** Those that are asked of a verified boot proof only. */
+/** The checks that need a verified boot proof. */
 const POLICY = idsFrom("policy").filter((id) => id !== "policy.app-proof");
 const REJECTED: CheckId[] = ["app.key", "app.time", ...POLICY];
 
@@ -30,7 +30,7 @@ interface Skipped {
   readonly forge?: Alterations;
   readonly judge?: Judgement;
   readonly skips: readonly CheckId[];
-  /** Asked all the same, and good. */
+  /** The checks that run all the same, and pass. */
   readonly passes?: readonly CheckId[];
 }
 

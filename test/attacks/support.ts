@@ -1,4 +1,4 @@
-/** What the attack tables share: one lab, one judge, and short names for alterations of one value. */
+/** What the attack tables share: one lab, one way to verify, and short names for alterations of one value. */
 import { toHex } from "../../src/bytes.js";
 import type { CheckId, CheckSubject } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
@@ -26,12 +26,12 @@ import type { CertificateSpec } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Report } from "../../src/report/report.js";
 
-/** When the documents are made. A whole second, so that validity can end exactly then. */
+/** When the documents are made: a whole second, so that validity can end exactly then. */
 export const AT = new Date("2026-03-04T05:06:07.000Z");
-/** When they are judged: five minutes later, four after the app proofs. */
+/** When they are verified: five minutes later, four after the app proofs. */
 export const NOW = after(300);
 export const lab = new Forge();
-/** Somebody else, with keys and a root of their own under the same names. */
+/** Another party, with keys and a root of their own under the same names. */
 export const otherLab = new Forge();
 
 export function after(seconds: number): Date {
@@ -47,30 +47,30 @@ export interface Given {
 }
 
 /**
- * How evidence is judged. By default: boot proof and app proofs, no activity, under a policy that pins all of the lab.
+ * How evidence is verified. By default: boot proof and app proofs, no activity, and a policy that pins all of the lab.
  */
 export interface Judgement {
   readonly given?: (evidence: ForgedEvidence) => Given;
-  /** Takes the place of the one deployment that pins all of the lab. */
+  /** Replaces the one deployment, which pins all of the lab. */
   readonly deployments?: (all: JsonObject) => JsonObject[];
   /** Members added to the policy. */
   readonly policy?: JsonObject;
   readonly anchorPem?: string;
   readonly noPolicy?: boolean;
-  /** The attestation document alone is judged. */
+  /** Only the attestation document is verified. */
   readonly bare?: boolean;
   readonly now?: Date;
   readonly validAt?: "document" | "now" | Date;
   readonly ephemeralKey?: Uint8Array;
   readonly nonce?: Uint8Array;
-  /** PCRs of an image of the verifier's own, by index. */
+  /** PCRs of the verifier's own image, by index. */
   readonly measurements?: Readonly<Record<number, Uint8Array>>;
-  /** What was asked. */
+  /** The caller's request. */
   readonly expected?: Expected;
   readonly allowDebug?: boolean;
 }
 
-/** One row: what is altered in the making, and what the verifier has to say about it. */
+/** One row: what is altered when the evidence is made, and the results that the verifier must give. */
 export interface Attack {
   readonly name: string;
   readonly forge?: Alterations;
@@ -90,10 +90,10 @@ export interface Accepted {
   readonly skips?: readonly CheckId[];
 }
 
-/** Of every enclave here: a new one for each would take as long as the rest of the forging. */
+/** Shared by all enclaves here: a new one for each would take as long as the rest of the forging. */
 const otherKey = generateQosKeyPair();
 
-/** What was forged from the same alterations: mutation testing runs a row again and again. */
+/** By alterations: mutation testing runs a row again and again. */
 const forged = new WeakMap<Alterations, ForgedEvidence>();
 
 export function forge(alterations: Alterations = {}): ForgedEvidence {
@@ -113,7 +113,7 @@ export interface Judged {
   readonly verified: ReadonlyMap<CheckSubject, object | null>;
 }
 
-/** The checks that failed of what was handed back as verified all the same: there must be none. */
+/** Failed checks of anything that was returned as verified all the same: there must be none. */
 export function handedBack({ report, verified }: Judged): string[] {
   return report.checks
     .filter(({ id, status, subject }) => status === "fail" && !id.startsWith("policy.") && verified.get(subject))
@@ -123,8 +123,8 @@ export function handedBack({ report, verified }: Judged): string[] {
 const judgedRows = new WeakMap<object, Promise<Judged>>();
 
 /**
- * A row, judged once in a process: several files of tests hold its report against something. Mutation testing changes
- * what judges it, and so does it anew.
+ * A row, verified once per process: several test files examine its report. Mutation testing changes the verifier, and
+ * verifies again.
  */
 export function judgedRow(row: Pick<Attack, "forge" | "judge">): Promise<Judged> {
   const isMutated = process.env["MUTATION_DIRECTORY"] !== undefined;
@@ -172,7 +172,7 @@ export function idsOf(report: Report, status: string): CheckId[] {
   return [...new Set(report.checks.filter((check) => check.status === status).map((check) => check.id))].sort();
 }
 
-/** Evidence of the activity alone: it carries its app proofs itself. */
+/** The activity alone, which carries its app proofs. */
 export const withActivity = (evidence: ForgedEvidence): Given => ({
   bootProofs: [evidence.bootProof],
   activity: evidence.activity,
@@ -198,14 +198,14 @@ function changed(json: JsonObject, path: string[], change: (holder: JsonObject, 
 
 // Alterations of bytes.
 
-/** One bit of the byte at the index (from the end where negative) turned over. */
+/** One bit flipped, of the byte at the index (from the end where negative). */
 export function flip(bytes: Uint8Array, index = -1): Uint8Array {
   const copy = Uint8Array.from(bytes);
   copy[index < 0 ? copy.length + index : index]! ^= 1;
   return copy;
 }
 
-/** The first place of `wanted` in the bytes overwritten. */
+/** The first occurrence of `wanted` overwritten. */
 export function overwrite(bytes: Uint8Array, wanted: Uint8Array, other: Uint8Array): Uint8Array {
   const at = Buffer.from(bytes).indexOf(wanted);
   if (at < 0 || wanted.length !== other.length) throw new RangeError("the bytes do not stand there");

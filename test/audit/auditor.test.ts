@@ -1,4 +1,4 @@
-/** An auditor answers what verification of the same evidence answers, whatever it judged before. */
+/** An auditor returns the same results as verification, whatever it verified before. */
 import { describe, expect, it } from "vitest";
 import { Auditor } from "../../src/audit/auditor.js";
 import { resultLine } from "../../src/audit/result.js";
@@ -40,7 +40,7 @@ describe("an auditor and a verification", () => {
     const evidence = forge(alterations);
     const given = judge?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
     const text = JSON.stringify(given);
-    // Of an entry these are malformed, or ask for the setting's boot proofs.
+    // These are malformed in an entry, or need the setting's boot proofs.
     if (given.bootProofs.length === 0 || given.activity === null) return;
     const { policy, now, at, trustAnchors, allowDebug } = optionsOf(evidence, judge);
     const more = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };
@@ -55,12 +55,12 @@ describe("an auditor and a verification", () => {
     expect(await judged(auditor, text), "again").toEqual(answer);
   });
 
-  it("are held against each other by many rows, and few auditors", () => {
+  it("are compared on many rows with few auditors", () => {
     expect(ROWS.length).toBeGreaterThan(150);
     expect(auditors.size).toBeLessThan(ROWS.length / 2);
   });
 
-  it("agree on genuine evidence, the app proofs standing alone", async () => {
+  it("agree on genuine evidence with separate app proofs", async () => {
     for (const { bootProofs, appProofs, now } of bootProofVectors()) {
       const boots = bootProofs.map((file) => readVectorJson(file));
       const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(now) } as const;
@@ -85,8 +85,8 @@ const app = whole.appProofs[0]!;
 const otherKey = generateQosKeyPair();
 const other = forge({ ephemeralKey: otherKey });
 
-describe("app proofs that stand alone", () => {
-  it("are rejected where no boot proof of their key is given, and told why", async () => {
+describe("app proofs without boot proofs", () => {
+  it("are rejected with a reason without a boot proof of their key", async () => {
     const reason = expect.stringContaining("no boot proof was given with it") as string;
     for (const value of [app, { appProofs: [app] }, whole.activity])
       expect(await judged(await auditorOf(), value)).toEqual({ verdict: "rejected", failed: ["app.key"], reason });
@@ -94,7 +94,7 @@ describe("app proofs that stand alone", () => {
     expect(await judged(auditor, app)).toEqual({ verdict: "rejected", failed: ["app.key"], reason });
   });
 
-  it("are judged under the boot proof of their key alone: those of other enclaves weigh nothing", async () => {
+  it("are verified under the boot proof of their key, whatever the others are", async () => {
     const broken = JSON.stringify({ ...other.bootProof, qosManifestB64: "AAAA" });
     const auditor = await auditorOf({ bootProofs: [broken, boot] });
     expect(auditor.bootProofs.map(({ verdict }) => verdict)).toEqual(["rejected", "verified"]);
@@ -104,7 +104,7 @@ describe("app proofs that stand alone", () => {
     expect(result.failed).toEqual(expect.arrayContaining(["manifest.decode"]));
   });
 
-  it("are judged under the boot proof of a key that is accepted, wherever it stands", async () => {
+  it("are verified under an accepted boot proof of their key, in any position", async () => {
     const stale = JSON.stringify(forge({ at: after(-86_400) }).bootProof);
     const policy = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)], { maxAge: "1h" })));
     const auditor = await auditorOf({ policy, bootProofs: [JSON.stringify([JSON.parse(stale), JSON.parse(boot)])] });
@@ -115,7 +115,7 @@ describe("app proofs that stand alone", () => {
     expect((await judged(auditor, app)).verdict).toBe("verified");
   });
 
-  it("have an entry's own boot proofs alone where it has any", async () => {
+  it("use only an entry's own boot proofs if it has any", async () => {
     const auditor = await auditorOf({ bootProofs: [boot] });
     const entry = { bootProofs: [other.bootProof], appProofs: [app] };
     expect(await judged(auditor, entry)).toEqual({ verdict: "rejected", failed: ["app.key"] });
@@ -126,13 +126,13 @@ describe("rules of a policy about app proofs", () => {
   const required = { appProofs: { required: true } };
   const policy = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)], required)));
 
-  it("are not applied to boot proofs as such, and the result says so", async () => {
+  it("are not applied to boot proofs alone, and the result lists them", async () => {
     const auditor = await auditorOf({ policy });
     for (const alone of [whole.bootProof, { bootProof: whole.bootProof }, [whole.bootProof]])
       expect(await judged(auditor, alone)).toMatchObject({ verdict: "verified", notApplied: ["appProofs.required"] });
   });
 
-  it("are applied to every set of evidence, so that none is left out unseen", async () => {
+  it("are applied to every set of evidence", async () => {
     const auditor = await auditorOf({ policy });
     const own = labPolicy(whole.anchorPem, [labDeployment(lab)]);
     const { bundle } = await packBundle({ bootProofs: [whole.bootProof] }, { policy: own as never, now: NOW });
@@ -154,8 +154,8 @@ describe("a bundle", () => {
   });
 });
 
-describe("what is remembered", () => {
-  it("does not answer for another document of the same key, or other labels", async () => {
+describe("a cached result", () => {
+  it("is not used for another document of the same key, or other labels", async () => {
     const auditor = await auditorOf();
     expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
     for (const [path, id] of [
@@ -173,7 +173,7 @@ describe("what is remembered", () => {
     expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
   });
 
-  it("does not answer for a number that another text of the boot proof has in its place", async () => {
+  it("is not used for another number in the boot proof", async () => {
     const text = JSON.stringify(whole.bootProof);
     const createdAt = (value: string): string => text.replace(/"createdAt":\{[^}]*\}/, `"createdAt":${value}`);
     const values = ["null", "1e999", "-1e999", "0", "-0", '"null"'];
@@ -197,7 +197,7 @@ describe("what is remembered", () => {
     }
   });
 
-  it("is asked anew what depends on time, anchors and policy", async () => {
+  it("does not replace checks of time, anchors and policy", async () => {
     const long = after(400 * 86_400);
     const text = JSON.stringify({ bootProofs: [whole.bootProof], appProofs: [app] });
     const anchor = { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)] } as const;
@@ -216,7 +216,7 @@ describe("what is remembered", () => {
     }
   });
 
-  it("makes the second entry of a boot proof the same line as the first, in whatever company", async () => {
+  it("gives the second entry of a boot proof the same line as the first", async () => {
     const auditor = await auditorOf();
     const text = { bootProofs: [whole.bootProof], appProofs: [app] };
     const first = await line(auditor, text);
@@ -228,7 +228,7 @@ describe("what is remembered", () => {
 describe("a setting", () => {
   const { policy }: Pick<AuditOptions, "policy"> = optionsOf(whole);
 
-  it("is the same after JSON and after a clone, and its digest tells settings apart", async () => {
+  it("is the same after JSON and after a clone, and has a unique digest", async () => {
     const base: AuditOptions = { policy, now: NOW, bootProofs: [boot] };
     const setting = auditSetting(base);
     expect(JSON.parse(JSON.stringify(setting))).toEqual(setting);
@@ -260,14 +260,14 @@ describe("a setting", () => {
     expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
   });
 
-  it("of what is no boot proof is refused", async () => {
+  it("is refused with an invalid boot proof", async () => {
     await expect(auditorOf({ bootProofs: ["{"] })).rejects.toThrow(/malformed json/);
     await expect(auditorOf({ bootProofs: ["[]"] })).rejects.toThrow(/the list is empty/);
   });
 });
 
 describe("a line", () => {
-  it("has its members in one order, and no more than what depends on entry and setting", () => {
+  it("has its members in one order, and depends only on entry and setting", () => {
     const result = {
       documentTimes: ["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"],
       deployments: ["a\u001b"],
@@ -285,7 +285,7 @@ describe("a line", () => {
     expect(resultLine({ n: 1, verdict: "verified", failed: [] })).toBe('{"n":1,"verdict":"verified","failed":[]}');
   });
 
-  it("tells the documents' times beside the line", async () => {
+  it("comes with the documents' times beside it", async () => {
     const later = forge({ at: after(1) });
     const result = await (await auditorOf()).judge(3, entry([later.bootProof, whole.bootProof]));
     expect(result).toMatchObject({ n: 3, documentTimes: [AT.toISOString(), after(1).toISOString()] });

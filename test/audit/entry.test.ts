@@ -1,4 +1,4 @@
-/** What an entry is, and what is none: told by its content, with a reason, and never by an error. */
+/** Recognition of entries by content. Malformed ones have a reason and never throw. */
 import { describe, expect, it } from "vitest";
 import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/audit/entry.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
@@ -89,31 +89,31 @@ describe("an entry", () => {
     ["a page", "<!doctype html>", /HTML/],
     ["what steers a terminal", { "\u001b[2J": 1 }, /^(?!.*\u001b)/],
   ];
-  it.each(WRONG)("is none, with a reason: %s", async (_, value, reason) => {
+  it.each(WRONG)("is malformed, with a reason: %s", async (_, value, reason) => {
     const { verdict, failed, ...rest } = await judged(await auditorOf(), entry(value));
     expect({ verdict, failed }).toEqual({ verdict: "malformed", failed: [] });
     expect(rest.reason).toMatch(reason);
     expect(rest.reason!.length).toBeLessThan(400);
   });
 
-  it("is none: a published release", async () => {
+  it("is malformed: a published release", async () => {
     const reason = "no evidence: a release";
     expect(await judged(await auditorOf(), readVector("releases/r2025.9.3.yaml"))).toMatchObject({ reason });
   });
 
-  it("has a size", async () => {
+  it("has a maximal size", async () => {
     const long = new Uint8Array(MAX_ENTRY_BYTES + 1).fill(0x20);
     expect(readEntry(long)).toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
     expect(readEntry(long.subarray(1))).not.toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
   });
 
-  it("never throws, whatever the bytes", () => {
+  it("never throws for any bytes", () => {
     const kinds = ["evidence", "document", "bundle", "malformed"];
     fc.assert(fc.property(anyBytes(), (bytes) => kinds.includes(readEntry(bytes).kind)));
     fc.assert(fc.property(fc.json().map(toUtf8), (bytes) => kinds.includes(readEntry(bytes).kind)));
   });
 
-  it("is judged, whatever was changed in it", async () => {
+  it("has a result after any change", async () => {
     const auditor = await auditorOf({ bootProofs: [JSON.stringify(bootProof)] });
     const original = entry({ bootProofs: [bootProof], appProofs });
     await fc.assert(

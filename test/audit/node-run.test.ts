@@ -1,4 +1,4 @@
-/** An audit in files: results and state, gone on with from any moment, and refused where it cannot be. */
+/** An audit in files: results and state, resumed after any point or refused. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const fileOf = (content: string): string => {
 const setting: AuditSetting = { policy: null, now: "2026-01-01T00:00:00.000Z", bootProofs: [] };
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** Says of each entry what it is, and by which present. `onBatch`: before each. */
+/** Returns the content and the present of each entry. `onBatch`: called before each batch. */
 const judging =
   (onBatch: (index: number) => void = () => {}) =>
   ({ now }: AuditSetting): Judge => ({
@@ -60,8 +60,8 @@ const broken = async (options: AuditFilesOptions, batches: number): Promise<void
   await expect(audited({ ...options, judge: judging(fail) })).rejects.toThrow("killed");
 };
 
-describe("an audit that goes on", () => {
-  it("comes to the same bytes, wherever it ended, and under the first one's present", async () => {
+describe("an audit that resumes", () => {
+  it("writes the same bytes, wherever it was killed, by the first run's present", async () => {
     const wanted = await whole();
     expect(wanted.split("\n").length).toBe(1001);
     for (const batches of [0, 1, 2, 7, 15]) {
@@ -80,7 +80,7 @@ describe("an audit that goes on", () => {
     }
   });
 
-  it("comes to them with failures alone, and up to the first, and after an interruption", async () => {
+  it("does so with --only-failures, with --fail-fast and after an interruption", async () => {
     for (const extra of [{ onlyFailures: true }, { failFast: true }, { failFast: true, onlyFailures: true }]) {
       const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state"), ...extra };
       await broken(options, 3);
@@ -106,7 +106,7 @@ describe("an audit that goes on", () => {
     expect(readFileSync(options.out, "utf8")).toBe(await whole());
   });
 
-  it("is done at once where it was done", async () => {
+  it("ends at once if it was complete", async () => {
     const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state") };
     const first = await audited({ ...options, judge: judging() });
     const nobody = (): never => expect.unreachable();
@@ -204,14 +204,14 @@ describe("an audit that has ended", () => {
     return { ...end, made, again: () => audited({ judge: judging(), ...end.options, ...reading() }) };
   };
 
-  it.each(KIND_NAMES)("comes to the same again, and judges nothing, of the same input: %s", async (kind) => {
+  it.each(KIND_NAMES)("writes the same again without verifying for the same input: %s", async (kind) => {
     const { options, first, again } = await start(kind, { judge: judging() });
     const results = readFileSync(options.out);
     for (let times = 0; times < 2; times++) expect(await again()).toEqual({ ...first, slowest: null, before: 2 });
     expect(readFileSync(options.out)).toEqual(results);
   });
 
-  it.each(KIND_NAMES)("judges what was added, once: %s", async (kind) => {
+  it.each(KIND_NAMES)("verifies added entries once: %s", async (kind) => {
     const { options, made, again } = await start(kind);
     const before = readFileSync(options.out, "utf8");
     KINDS[kind]!.grow(made);
@@ -228,7 +228,7 @@ describe("an audit that has ended", () => {
   });
 
   it.each(KIND_NAMES.flatMap((kind) => Object.keys(KINDS[kind]!.changes).map((change) => [kind, change] as const)))(
-    "refuses an input that was changed, and leaves results and state as they are: %s, %s",
+    "refuses a changed input without changing results and state: %s, %s",
     async (kind, change) => {
       for (const extra of [{}, { failFast: true }]) {
         const { options, made, again } = await start(kind, extra);
@@ -247,7 +247,7 @@ describe("an audit that has ended", () => {
       return { ...(await ended({ inputs: [file], failFast: true })), file };
     };
 
-    it("has failed again, judges nothing, and reads nothing behind it", async () => {
+    it("fails again without verifying or reading further", async () => {
       const { options, first, file } = await failed();
       expect(first).toMatchObject({ end: "failed", summary: { entries: 2, accepted: 1 } });
       const results = readFileSync(options.out, "utf8");
@@ -266,7 +266,7 @@ describe("an audit that has ended", () => {
       await expect(audited({ ...options, judge: judging() })).rejects.toMatchObject({ name: "AuditInputError" });
     });
 
-    it("is refused where the line goes on that failed", async () => {
+    it("is refused if the failed line was continued", async () => {
       const file = fileOf("one\nbad");
       const { options } = await ended({ inputs: [file], failFast: true });
       writeFileSync(file, "one\nbadly\n");
@@ -276,7 +276,7 @@ describe("an audit that has ended", () => {
       expect(end).toMatchObject({ end: "failed", summary: { entries: 2, accepted: 1 } });
     });
 
-    it("judges nothing behind it where the process was killed before it could say so", async () => {
+    it("verifies nothing after it if the process was killed before it recorded the end", async () => {
       const { options, first } = await failed();
       const results = readFileSync(options.out, "utf8");
       const state = JSON.parse(readFileSync(options.state, "utf8")) as object;
@@ -311,13 +311,14 @@ describe("a state", () => {
       () => ({ setting: { ...setting, bootProofs: [] }, failFast: true, onlyFailures: true }),
       /--only-failures, --fail-fast are/,
     ],
+    ["failures alone", () => ({ onlyFailures: true }), /asked otherwise: --only-failures is not as then/],
     ["debug mode", () => ({ setting: { ...setting, allowDebug: true } }), /--allow-debug is not/],
     [
       "a present",
       () => ({ setting: { ...setting, now: "2026-01-02T00:00:00.000Z" }, isNowGiven: true }),
       /--now \(it was 2026-01-01T00:00:00\.000Z\) is/,
     ],
-  ])("is refused with another question: %s", async (_, other, message) => {
+  ])("is refused with other options: %s", async (_, other, message) => {
     const options = await half();
     const [state, out] = [readFileSync(options.state), readFileSync(options.out)];
     await expect(audited({ ...options, ...other(options) })).rejects.toMatchObject({
@@ -335,14 +336,14 @@ describe("a state", () => {
     ["{", /damaged, or no state/],
     ['{"state": "bootproof-audit-state/2"}', /no state of an audit, or one that another version/],
     ['{"state": "bootproof-audit-state/1"}', /damaged: a member is missing/],
-  ])("that is none is refused, and left: %j", async (content, message) => {
+  ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });
     await expect(audit).rejects.toMatchObject({ file: state, message: expect.stringMatching(message) as string });
     expect([readFileSync(state, "utf8"), existsSync(out)]).toEqual([content, false]);
   });
 
-  it("of which any part is damaged is refused", async () => {
+  it("with any damaged part is refused", async () => {
     const options = await half();
     const state = JSON.parse(readFileSync(options.state, "utf8")) as Record<string, Record<string, unknown>>;
     for (const [name, value] of Object.entries(state)) {
@@ -355,11 +356,23 @@ describe("a state", () => {
         await expect(audited(options)).rejects.toThrow(/damaged|is not as then/);
       }
     }
+    const counts: object[] = [
+      { failures: { "no.check": 1 } },
+      { failures: { "boot.key": -1 } },
+      { failures: 7 },
+      { deployments: { one: "1" } },
+      { deployments: null },
+      { verdicts: { verified: 1, authentic: 0, rejected: 0 } },
+    ];
+    for (const damaged of counts) {
+      writeFileSync(options.state, JSON.stringify({ ...state, summary: { ...state["summary"], ...damaged } }));
+      await expect(audited(options)).rejects.toThrow(/damaged: a member is missing, or is not what it was/);
+    }
     writeFileSync(options.state, JSON.stringify({ ...state, tool: "0.0.9" }));
     await expect(audited(options)).rejects.toThrow(/run of bootproof 0\.0\.9, and this is/);
   });
 
-  it("goes with its own results and inputs alone", async () => {
+  it("accepts only its own results and inputs", async () => {
     const options = await half();
     const results = readFileSync(options.out, "utf8");
     const message = /not the file of results that the state is of/;
@@ -379,7 +392,7 @@ describe("a state", () => {
     expect(readFileSync(options.out, "utf8")).toBe(await whole());
   });
 
-  it("is one process's at a time", async () => {
+  it("is used by one process at a time", async () => {
     const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state") };
     let second: Promise<unknown> | undefined;
     await audited({
@@ -391,7 +404,7 @@ describe("a state", () => {
 });
 
 describe("a file of results", () => {
-  it("is never written over where a state does not know of it, and never what is audited", async () => {
+  it("is never overwritten without its state, and no input is overwritten", async () => {
     const out = fileOf("something");
     await expect(audited({ inputs: [input], setting, out, state: pathOf("state"), judge: judging() })).rejects.toThrow(
       /there is something in it already/,

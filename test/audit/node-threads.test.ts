@@ -1,4 +1,4 @@
-/** Threads that judge, and die: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
+/** Threads that end: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ const batch = (index: number, first: number, entries: readonly string[]): Batch 
 });
 
 describe("threads", () => {
-  it("judge as this process does", async () => {
+  it("return the same results as this process", async () => {
     const boot = readFileSync(vector("boot-proofs/bootproof-1.json"), "utf8");
     const batches = [batch(0, 1, [boot, "", "{}"]), batch(1, 4, [boot.replace('"', "'")]), batch(2, 5, [boot])];
     const threads = threadJudge(setting, { threads: 2 });
@@ -62,7 +62,7 @@ describe("threads", () => {
     await threads.close();
   });
 
-  it.each(["exit", "memory", "error"])("find the entry that ends them (%s), and go on", async (poison) => {
+  it.each(["exit", "memory", "error"])("find the entry that ends them (%s), and continue", async (poison) => {
     const judge = threadJudge(setting, { threads: 2, module, maxHeapMiB: 32 });
     const entries = Array.from({ length: 9 }, (_, at) => (at === 5 ? poison : "good"));
     const others = [batch(1, 10, ["good", "good"]), batch(2, 12, [poison]), batch(3, 13, ["good"])];
@@ -75,14 +75,14 @@ describe("threads", () => {
     await judge.close();
   });
 
-  it("give an entry a second chance, alone", async () => {
+  it("try an entry again, alone", async () => {
     const judge = threadJudge(setting, { threads: 1, module });
     const { results } = await judge.judge(batch(0, 1, ["once"]));
     expect(results).toEqual([{ n: 1, verdict: "verified", failed: [] }]);
     await judge.close();
   });
 
-  it("make no verdict of what is no matter of an entry", async () => {
+  it("make no verdict of errors that are not about an entry", async () => {
     const judge = threadJudge(setting, { threads: 1, module });
     await expect(judge.judge(batch(0, 1, ["good", "reject"]))).rejects.toThrow("the setting is none");
     await judge.close();
@@ -91,7 +91,7 @@ describe("threads", () => {
     await none.close();
   });
 
-  it("end at once when they are closed, whatever they do", async () => {
+  it("end at once when they are closed", async () => {
     const judge = threadJudge(setting, { threads: 1, module });
     const judged = [judge.judge(batch(0, 1, ["memory"])), judge.judge(batch(1, 2, ["good"]))];
     const all = Promise.allSettled(judged);

@@ -1,4 +1,4 @@
-/** A worker in a process of its own, to be ended in every way: of `node-queue.test.ts`. */
+/** A worker process for `node-queue.test.ts`, which ends it in every way. */
 import { fromUtf8 } from "../../src/bytes.js";
 import type { Batch, Judge } from "../../src/audit/batch.js";
 import { localJudge } from "../../src/audit/judge.js";
@@ -13,7 +13,7 @@ export interface ChildOptions {
   readonly slowMs: number;
 }
 
-/** Judges, but for the entries that say what is to come of whoever judges them. */
+/** Judges entries, except those that control the worker. */
 async function fragile(setting: AuditSetting, slowMs: number): Promise<Judge> {
   const judge = await localJudge(setting);
   return {

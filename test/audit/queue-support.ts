@@ -1,4 +1,4 @@
-/** An input of everything that an audit may meet, its setting, and the bytes that one process makes of it. */
+/** An input of every kind of entry, its setting, and the results of one process. */
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { toUtf8 } from "../../src/bytes.js";
 import type { Batch, Judge } from "../../src/audit/batch.js";
@@ -16,7 +16,7 @@ export const BOOT_PROOF = JSON.stringify(evidence.bootProof);
 
 export const NOW = new Date(AT.getTime() + 60_000).toISOString();
 
-/** Judged under `POLICY`, or one of another name; app proofs that stand alone under the one boot proof. */
+/** Judged under `POLICY` or the same under another name; separate app proofs under the one boot proof. */
 export function settingOf(name = "lab"): AuditSetting {
   const policy = parsePolicy(toUtf8(JSON.stringify({ ...POLICY, name })));
   return auditSetting({ policy, now: new Date(NOW), bootProofs: [BOOT_PROOF] });

@@ -1,4 +1,4 @@
-/** Batches go to a judge that answers when it likes; results come in order, and not more is on its way than allowed. */
+/** A judge returns batches at any time; results are in order, and the number in flight is bounded. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -44,7 +44,7 @@ const resultOf = (n: number, entry: Uint8Array): AuditResult =>
         verdict: "verified",
         failed: [],
         deployments: ["one"],
-        documentTimes: [`2026-01-0${1 + (n % 9)}`, "2026-02"],
+        documentTimes: [`2026-01-0${1 + (n % 9)}`, `2026-02-0${1 + (n % 9)}`],
       };
 
 class FakeJudge implements Judge {
@@ -78,7 +78,7 @@ class FakeJudge implements Judge {
 }
 
 describe("an audit", () => {
-  it("writes results in the order of the input, whenever they come, with little on its way", async () => {
+  it("writes results in the order of the input, with few in flight", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 25 }),
@@ -114,7 +114,7 @@ describe("an audit", () => {
     );
   });
 
-  it("counts what came of everything, and goes on from what was counted before", async () => {
+  it("counts all results, and continues earlier counts", async () => {
     const entryOf = (n: number): string => (n % 3 === 0 ? "bad" : "good");
     const first = await runAudit({
       source: slowly(batches([3, 3], entryOf), () => ticks(0)),
@@ -129,7 +129,7 @@ describe("an audit", () => {
       failures: {},
       deployments: { one: 4 },
       oldest: "2026-01-02",
-      newest: "2026-02",
+      newest: "2026-02-06",
     });
     const { summary, slowest } = await runAudit({
       source: slowly(batches([1, 1, 1, 1, 1], entryOf), () => ticks(0)),
@@ -141,7 +141,7 @@ describe("an audit", () => {
     expect(slowest).toEqual({ n: 4, milliseconds: 50 });
   });
 
-  it("writes the lines of failures alone where that is wanted", async () => {
+  it("writes only the lines of failures on request", async () => {
     const lines: string[] = [];
     await runAudit({
       source: slowly(
@@ -156,7 +156,7 @@ describe("an audit", () => {
     expect(JSON.parse(lines[1]!)).toMatchObject({ n: 4, verdict: "rejected" });
   });
 
-  it("ends with the first that is not accepted in the order of the input, whatever is judged first", async () => {
+  it("ends with the first failure in the order of the input", async () => {
     for (let round = 0; round < 10; round++) {
       let written = "";
       const { end, summary } = await runAudit({
@@ -176,7 +176,7 @@ describe("an audit", () => {
     }
   });
 
-  it("hands results on while the source waits, and ends at an interruption though it waits forever", async () => {
+  it("writes results while the source waits, and can be interrupted then", async () => {
     const controller = new AbortController();
     const written: number[] = [];
     let reads = 0;
@@ -201,7 +201,7 @@ describe("an audit", () => {
     expect(before.end).toBe("aborted");
   });
 
-  it("ends with the error of source, judge and writer, and takes no results for others", async () => {
+  it("ends with an error of source, judge or writer, and refuses results for other entries", async () => {
     const run = { source: slowly(batches([1, 1]), () => ticks(0)), judge: new FakeJudge(1), write: (): void => {} };
     const failing = (message: string) => (): never => {
       throw new Error(message);
@@ -224,10 +224,11 @@ describe("an audit", () => {
 });
 
 describe("a batch in this process", () => {
-  it("judges each entry again that what judges fails at, and says so where it fails twice", async () => {
-    let failures = 0;
+  it("tries an entry again after an error, and reports a second error", async () => {
+    let [failures, attempts] = [0, 0];
     const auditor = {
       judge: (n: number, entry: Uint8Array): Promise<AuditResult> => {
+        if (text(entry) === "bad") attempts++;
         if (text(entry) === "bad" || (text(entry) === "2" && failures++ === 0)) throw new Error("no matter");
         return Promise.resolve(resultOf(n, entry));
       },
@@ -238,6 +239,17 @@ describe("a batch in this process", () => {
     expect(results.map(({ verdict }) => verdict)).toEqual(["verified", "verified", "malformed", "verified"]);
     expect(results[2]!.reason).toBe(UNJUDGED_REASON);
     expect(slowest).toEqual({ n: 1, milliseconds: 0 });
+    expect(attempts).toBe(2);
+  });
+
+  it("says how long the slowest entry took", async () => {
+    const [batch] = batches([1]);
+    let now = 1000;
+    const judge = (n: number, entry: Uint8Array): Promise<AuditResult> => {
+      now += 30;
+      return Promise.resolve(resultOf(n, entry));
+    };
+    expect((await judgeBatch({ judge }, batch!, () => now)).slowest).toEqual({ n: 1, milliseconds: 30 });
   });
 
   it("is judged by a setting", async () => {

@@ -9,7 +9,7 @@ import { NOW, forge, optionsOf } from "../attacks/support.js";
 
 export const whole = forge();
 
-/** An entry as it stands in a line. */
+/** An entry as one line. */
 export function entry(value: unknown): Uint8Array {
   return toUtf8(typeof value === "string" ? value : JSON.stringify(value));
 }
@@ -19,7 +19,7 @@ export function auditorOf(options: Partial<AuditOptions> = {}): Promise<Auditor>
   return Auditor.of(auditSetting({ policy: optionsOf(whole).policy, now: NOW, ...options }));
 }
 
-/** What stands in the line, without its number. */
+/** The line without its number. */
 export async function judged(auditor: Auditor, value: unknown): Promise<Omit<AuditResult, "n">> {
   const result = await auditor.judge(1, value instanceof Uint8Array ? value : entry(value));
   const members = Object.entries(JSON.parse(resultLine(result)) as AuditResult);

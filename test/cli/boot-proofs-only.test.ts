@@ -26,7 +26,7 @@ const KEY = (bootProof as { ephemeralPublicKeyHex: string }).ephemeralPublicKeyH
 const verify = (...args: string[]): Promise<Answer> => bootproof(["verify", ...args], { now: "2026-03-04T06:00:00Z" });
 const checkOf = (stdout: string): object =>
   (JSON.parse(stdout) as Report).checks.find(({ id }) => id === "policy.app-proof")!;
-const NOT_APPLIED = "asked for: the policy's rules about app proofs were not applied";
+const NOT_APPLIED = "requested: the policy's rules about app proofs were not applied";
 
 describe("only boot proofs are asked for", () => {
   it.each([
@@ -41,13 +41,14 @@ describe("only boot proofs are asked for", () => {
     expect(checkOf(stdout)).toMatchObject({ status: "skip", detail: expect.stringContaining(NOT_APPLIED) as string });
     const text = (await verify(...args, "--policy", DEMANDING)).stdout.replace(/\s+/g, " ");
     expect(text).toContain(
-      "BUT no app proofs were asked for: what the policy demands of them (appProofs.required) was not applied.",
+      "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required) were not " +
+        "applied.",
     );
   });
 
   it("and nothing more is said where the policy demands nothing of app proofs", async () => {
     const { code, stdout } = await verify("--boot-proof", BOOT, "--policy", policyOf({}));
-    expect([code, stdout.includes("BUT no app proofs")]).toEqual([0, false]);
+    expect([code, stdout.includes("BUT app proofs")]).toEqual([0, false]);
   });
 });
 

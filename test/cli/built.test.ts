@@ -40,7 +40,7 @@ const failing = ({ stdout }: Answer): string[] =>
   (JSON.parse(stdout) as Report).checks.filter(({ status }) => status === "fail").map(({ id }) => id);
 const pinned = async (...args: string[]): Promise<{ policy: string; stderr: string }> => {
   const { code, stdout, stderr } = await bootproof(["pin", ...args]);
-  expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned what these files measure")]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned the measurements of these files")]);
   return { policy: fileOf(stdout), stderr };
 };
 
@@ -50,9 +50,9 @@ describe("verify --image", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^AUTHENTIC: /);
     const words = stdout.replace(/\s+/g, " ");
-    expect(words).toContain("It is the image that was given (PCR0, PCR1, PCR2).");
-    expect(words).toContain("its image, which was given, and which no policy pins, says that");
-    expect(words).toContain("Whose enclave this is, which application it ought to run");
+    expect(words).toContain("It is the image that you gave (PCR0, PCR1, PCR2).");
+    expect(words).toContain("its image, which you gave, but which no policy pins, says that");
+    expect(words).toContain("Whose enclave this is, which application it should run");
     expect(stdout).toMatch(/ok +bind\.image/);
   });
 
@@ -174,9 +174,9 @@ describe("pin --image --binary", () => {
     const { policy, stderr } = await pinned("--image", image);
     expect(readJson(policy)).toMatchObject({ deployments: [{ open: ["application", "operator"] }] });
     expect(stderr).toContain("warning: policy.scope: leaves the application open");
-    expect(stderr).toContain("--binary FILE names the application");
+    expect(stderr).toContain("--binary FILE pins the application");
     const binaryAlone = await pinned("--binary", app, "--manifest-set", set, "--namespace", "lab/signer", ...anchored);
-    expect(binaryAlone.stderr).toContain("only manifestSet names the image");
+    expect(binaryAlone.stderr).toContain("only manifestSet pins the image");
     expect((await judged("--boot-proof", boot, "--policy", binaryAlone.policy)).code).toBe(0);
   });
 
@@ -189,18 +189,18 @@ describe("pin --image --binary", () => {
   });
 
   it.each([
-    [["--image", image, "--boot-proof", boot], "--boot-proof and --image do not go together"],
-    [["--image", image, "--release", "r.yaml", "--app", "x"], "--release and --image do not go together"],
-    [["--image", image, "--binary", app, "--nonce", "00"], "--nonce goes with --boot-proof only"],
-    [["--image", image, "--app", "signer"], "--app goes with --release only"],
-    [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn goes with --image or --binary only"],
-    [["--binary", app, "--quorum-key", key], "--binary alone leaves open which image runs it"],
-    [["--binary", app, "--manifest-set", set, "--role-arn", ROLE], "--role-arn goes with --image only"],
+    [["--image", image, "--boot-proof", boot], "--boot-proof and --image exclude each other"],
+    [["--image", image, "--release", "r.yaml", "--app", "x"], "--release and --image exclude each other"],
+    [["--image", image, "--binary", app, "--nonce", "00"], "--nonce requires --boot-proof"],
+    [["--image", image, "--app", "signer"], "--app requires --release"],
+    [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn requires --image or --binary"],
+    [["--binary", app, "--quorum-key", key], "--binary alone does not pin the image"],
+    [["--binary", app, "--manifest-set", set, "--role-arn", ROLE], "--role-arn requires --image"],
     [["--image", image, "--role-arn", "role"], "--role-arn: the ARN of an IAM role wanted"],
-    [["--image", "-", "--binary", "-"], "- (stdin) can be given for one file only"],
+    [["--image", "-", "--binary", "-"], "only one file can be - (stdin)"],
     [["--image", "no.eif", "--binary", "no"], "no.eif: no such file"],
     [["--image", boot, "--binary", "no"], "no: no such file"],
-    [["--image", image, "--out", image], "is read here, and would be lost"],
+    [["--image", image, "--out", image], "is an input too, and would be lost"],
   ])("%j is wrong usage", async (args, message) => {
     const { code, stdout, stderr } = await bootproof(["pin", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -104,20 +104,18 @@ describe("bundle", () => {
     const file = fileOf(stdout);
     const alone = await bootproof(["verify", file, OWN]);
     expect([alone.code, alone.stdout]).toEqual([2, ""]);
-    expect(alone.stderr).toBe(
-      `bootproof: --bundle-policy: there is no policy in ${file}. Give --policy FILE or --no-policy\n`,
-    );
+    expect(alone.stderr).toBe(`bootproof: --bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy\n`);
     expect((await bootproof(["verify", file, "--no-policy"])).stdout).toMatch(/\n\nAUTHENTIC/);
     expect((await bootproof(["verify", file, "--policy", POLICY])).code).toBe(0);
   });
 
   it.each([
-    ["no boot proof", ["--policy", POLICY], "--boot-proof FILE is wanted"],
-    ["no word of a policy", ["--boot-proof", BOOT_1], "--policy FILE or --no-policy is wanted"],
+    ["no boot proof", ["--policy", POLICY], "--boot-proof FILE is required"],
+    ["no word of a policy", ["--boot-proof", BOOT_1], "--policy FILE or --no-policy is required"],
     [
       "both",
       ["--boot-proof", BOOT_1, "--policy", POLICY, "--no-policy"],
-      "--policy and --no-policy contradict each other",
+      "--policy and --no-policy exclude each other",
     ],
     ["a missing file", ["--boot-proof", "missing.json", "--policy", POLICY], "missing.json: no such file"],
     [
@@ -131,7 +129,7 @@ describe("bundle", () => {
       "this is a boot proof; --boot-proof takes it",
     ],
     ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: an RFC 3339"],
-    ["stdin twice", ["--boot-proof", "-", "--policy", "-"], "- (stdin) can be given for one file only"],
+    ["stdin twice", ["--boot-proof", "-", "--policy", "-"], "only one file can be - (stdin)"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["bundle", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -146,7 +144,7 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC: .*, but the policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
+      /^AUTHENTIC: .*, but the only policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
@@ -248,16 +246,20 @@ describe("verify FILE", () => {
     ["a verdict of its own", () => [changed((bundle) => (bundle["verdict"] = "verified"))], /verdict: unknown member/],
     ["no JSON", () => [fileOf("{")], /not strict JSON/],
     ["no file", () => ["missing.json"], /missing\.json: no such file/],
-    ["two of them", () => [BUNDLE, BUNDLE], /what is it\?/],
-    ["other evidence beside it", () => [BUNDLE, "--app-proof", APP_1, "--boot-proof", BOOT_1], /what is it\?/],
+    ["two of them", () => [BUNDLE, BUNDLE], /a file without an option/],
+    [
+      "other evidence beside it",
+      () => [BUNDLE, "--app-proof", APP_1, "--boot-proof", BOOT_1],
+      /a file without an option/,
+    ],
     [
       "a trust anchor beside its policy",
       () => [BUNDLE, "--policy", POLICY, "--trust-anchor", BOOT_1],
-      /--trust-anchor goes with --no-policy or --bundle-policy/,
+      /--trust-anchor requires --no-policy or --bundle-policy/,
     ],
-    ["no word of a policy", () => [BUNDLE], /--policy FILE, --no-policy or --bundle-policy is wanted/],
-    ["two words of it", () => [BUNDLE, OWN, "--no-policy"], /--no-policy and --bundle-policy contradict each other/],
-    ["a bundle's policy of no bundle", () => ["--boot-proof", BOOT_1, OWN], /--bundle-policy: .* no bundle is given/],
+    ["no word of a policy", () => [BUNDLE], /--policy FILE, --no-policy or --bundle-policy is required/],
+    ["two words of it", () => [BUNDLE, OWN, "--no-policy"], /--no-policy and --bundle-policy exclude each other/],
+    ["a bundle's policy of no bundle", () => ["--boot-proof", BOOT_1, OWN], /--bundle-policy requires a bundle/],
     [
       "debug mode that the bundle allows",
       () => [changed((bundle) => (bundle["policy"].allowDebug = true)), OWN],

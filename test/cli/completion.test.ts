@@ -32,8 +32,8 @@ beforeAll(async () => {
 
 describe("completion", () => {
   it.each([
-    [["tcsh"], "tcsh: one of bash, zsh, fish wanted"],
-    [[], "SHELL is wanted: bash, zsh, fish"],
+    [["tcsh"], "tcsh: one of bash, zsh, fish expected"],
+    [[], "SHELL is required: bash, zsh, fish"],
   ])("is of three shells: not %j", async (args, said) => {
     const { code, stdout, stderr } = await bootproof(["completion", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -85,8 +85,11 @@ describe("an option that would do nothing", () => {
     [["lab", "--list-faults", "--data", "x"], "--data: --list-faults starts no lab"],
     [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the bundle has none"],
     [["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"], "nothing is fetched here"],
-    [["page", "--policy", POLICY], "--policy: goes with --verify FILE only"],
-    [["audit", "--policy", POLICY, BOOT, "--queue", "redis://localhost:9", "--workers", "2"], "--workers is for"],
+    [["page", "--policy", POLICY], "--policy: requires --verify FILE"],
+    [
+      ["audit", "--policy", POLICY, BOOT, "--queue", "redis://localhost:9", "--workers", "2"],
+      "--workers sets the threads",
+    ],
   ])("is exit code 2: %j", async (argv, message) => {
     const { code, stdout, stderr } = await bootproof(argv);
     expect([code, stdout]).toEqual([2, ""]);

@@ -80,15 +80,15 @@ describe("diff", () => {
   });
 
   it.each([
-    ["two kinds", [BOOT_1, POLICY], "a boot proof and a policy have nothing that could be compared"],
+    ["two kinds", [BOOT_1, POLICY], "a boot proof and a policy cannot be compared"],
     ["a malformed policy", [POLICY, fileOf({ ...policy, deployment: [] })], "deployment: unknown member"],
     ["broken JSON", [POLICY, fileOf("{")], "not strict JSON"],
     ["broken YAML", [RELEASE, fileOf("version: 1\na:\n  appBinaryDigest: [\n", "bad.yaml")], "not YAML"],
     ["what is nothing", [POLICY, fileOf("hello")], "not recognised"],
-    ["one file", [POLICY], "B is wanted: the file after"],
+    ["one file", [POLICY], "B is required: the file after"],
     ["three files", [POLICY, POLICY, POLICY], "too many arguments"],
-    ["stdin twice", ["-", "-"], "- (stdin) can be given for one file only"],
-    ["another format", [POLICY, POLICY, "--format", "yaml"], "--format yaml: one of text, json wanted"],
+    ["stdin twice", ["-", "-"], "only one file can be - (stdin)"],
+    ["another format", [POLICY, POLICY, "--format", "yaml"], "--format yaml: one of text, json expected"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["diff", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

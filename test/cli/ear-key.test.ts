@@ -48,9 +48,7 @@ describe("a key", () => {
     chmodSync(path, 0o644);
     const { code, stderr } = await bootproof([...VERIFY, "--ear-key", path]);
     expect(code).toBe(0);
-    expect(stderr).toBe(
-      `warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key\n`,
-    );
+    expect(stderr).toBe(`warning: ${path} has a private key that others may read: chmod 600 it, or make a new key\n`);
   });
 
   it("is tried first: nothing is read of the evidence, and nothing written", async () => {
@@ -66,19 +64,23 @@ describe("a key", () => {
     .toString();
   const legacy = pem(rsa.privateKey, "pkcs1").replace(/-\n/, "-\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n");
   it.each<[string, unknown, RegExp]>([
-    ["an encrypted PEM", encrypted, /an encrypted PEM: openssl pkey/],
+    ["an encrypted PEM", encrypted, /an encrypted PEM: decrypt it/],
     ["an older encrypted PEM", legacy, /an encrypted PEM/],
-    ["a public key", publicKey.export({ format: "pem", type: "spki" }), /no private key in it/],
+    ["a public key", publicKey.export({ format: "pem", type: "spki" }), /no supported private key in it/],
     ["a damaged PEM", pem(privateKey, "pkcs8").replace(/\n.{8}/, "\nAAAAAAAA"), /a damaged PEM/],
-    ["an OpenSSH key", `-----BEGIN OPENSSH PRIVATE KEY-----\n${SECRET}\n`, /no private key in it that is read here/],
+    ["an OpenSSH key", `-----BEGIN OPENSSH PRIVATE KEY-----\n${SECRET}\n`, /no supported private key in it/],
     ["secp256k1", pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey, "pkcs8"), /curve secp256k1/],
-    ["an RSA-PSS key", pem(generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).privateKey, "pkcs8"), /no JWK has/],
+    [
+      "an RSA-PSS key",
+      pem(generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).privateKey, "pkcs8"),
+      /a JWK cannot hold/,
+    ],
     ["a small RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey, "pkcs1"), /2048 bits/],
     ["an API key file", { publicKey: "02ab", privateKey: "cd".repeat(32) }, /an API key file, which stamps requests/],
-    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key: the private key signs/],
+    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key; the private key signs/],
     ["a set of keys", { keys: [privateKey.export({ format: "jwk" })] }, /a set of keys/],
-    ["no JSON", "secret", /no key: a private key wanted/],
-    ["a list", "[]", /no key: a private key wanted/],
+    ["no JSON", "secret", /no key: a private key expected/],
+    ["a list", "[]", /no key: a private key expected/],
     ["bytes", Uint8Array.of(0xff, 0xfe), /not UTF-8 text/],
     ["nothing", "", /empty/],
     ["too much", " ".repeat(70_000), /larger than 64 KiB/],
@@ -104,21 +106,21 @@ describe("the option", () => {
     const args = ["verify", "--boot-proof", BOOT_1, "--no-policy", "--format", format, "--ear-key", "key.pem"];
     const { code, stderr } = await bootproof(args);
     expect(code).toBe(2);
-    expect(stderr).toContain("--ear-key goes with --format ear only");
+    expect(stderr).toContain("--ear-key requires --format ear");
   });
 
   it("shares stdin with nothing else", async () => {
     const args = ["verify", "--boot-proof", "-", "--no-policy", "--format", "ear", "--ear-key", "-"];
     const { code, stderr } = await bootproof(args);
     expect(code).toBe(2);
-    expect(stderr).toContain("- (stdin) can be given for one file only");
+    expect(stderr).toContain("only one file can be - (stdin)");
   });
 
   it("may be left out: then anybody can write such a result, and that is said", async () => {
     const { code, stdout, stderr } = await bootproof(VERIFY);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.\n$/);
-    expect(stderr).toMatch(/^warning: this result is not signed \(alg "none"\): anybody can write such a one\./);
+    expect(stderr).toMatch(/^warning: this result is not signed \(alg "none"\): anyone can write one\./);
     expect(await bootproof([...VERIFY, "--quiet"])).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 });
@@ -128,6 +130,6 @@ describe("a verification summary", () => {
     const { code, stdout, stderr } = await bootproof([...VERIFY.slice(0, -1), "vsa"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ predicate: { verificationResult: "FAILED" } });
-    expect(stderr).toMatch(/^warning: the statement says FAILED: no policy was given/);
+    expect(stderr).toMatch(/^warning: the statement is FAILED: no policy was given/);
   });
 });

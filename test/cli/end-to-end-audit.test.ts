@@ -64,7 +64,7 @@ class Process {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    for (const end = Date.now() + 20_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 5)))
+    for (const end = Date.now() + 120_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 5)))
       if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
   }
 }
@@ -122,14 +122,10 @@ describe("the built command audits", () => {
   });
 
   it.each(["SIGINT", "SIGTERM"] as const)("until %s, and goes on from there", async (signal) => {
-    const { out, state, args } = newFiles();
-    const audit = new Process([...asked, ...args, "--", input]);
-    await audit.until(() => sizeOf(out) > 5000);
-    audit.child.kill(signal);
-    const { code, stderr } = await audit.ended;
+    const { out, state, args, code, stderr } = await interrupted(signal);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^interrupted: [\d,]+ entries are judged; the same command goes on from there\n[\d,]+ entries so far/,
+      /^interrupted after [\d,]+ entries; the same command resumes from there\n[\d,]+ entries so far/,
     );
     expect(existsSync(`${state}.lock`)).toBe(false);
     const { position, end } = JSON.parse(readFileSync(state, "utf8")) as { position: { entries: number }; end: null };
@@ -139,6 +135,20 @@ describe("the built command audits", () => {
     expect(readFileSync(out, "utf8")).toBe(whole.stdout);
   });
 
+  /** On a busy machine a run may end before the signal comes: then it is tried again. */
+  async function interrupted(
+    signal: "SIGINT" | "SIGTERM",
+    tries = 5,
+  ): Promise<ReturnType<typeof newFiles> & Awaited<Process["ended"]>> {
+    const files = newFiles();
+    const audit = new Process([...asked, ...files.args, "--", input]);
+    await audit.until(() => sizeOf(files.out) > 5000);
+    audit.child.kill(signal);
+    const ended = await audit.ended;
+    if (/^3,000 entries:/.test(ended.stderr) && tries > 1) return interrupted(signal, tries - 1);
+    return { ...files, ...ended };
+  }
+
   it("and an interruption of what is good so far is not good, also while stdin says nothing", async () => {
     const audit = new Process([...asked, "--", "-"]);
     audit.child.stdin!.write(`${apps[0]!}\n`);
@@ -146,7 +156,7 @@ describe("the built command audits", () => {
     audit.child.kill("SIGINT");
     const { code, stdout, stderr } = await audit.ended;
     expect([code, JSON.parse(stdout)]).toEqual([2, expect.objectContaining({ n: 1, verdict: "verified" })]);
-    expect(stderr).toMatch(/^interrupted: 1 entries are judged; without --state a run cannot go on/);
+    expect(stderr).toMatch(/^interrupted after 1 entries; without --state a run cannot be resumed/);
   });
 
   it.skipIf(process.platform === "win32")("one process a state", async () => {
@@ -170,7 +180,7 @@ describe("the built command audits", () => {
       const shell = `trap '' XFSZ; ulimit -f 60; exec "$0" "$@"`;
       const full = await new Process([...asked, ...args, "--", input], { shell }).ended;
       expect([full.code, full.stdout]).toEqual([2, ""]);
-      expect(full.stderr).toMatch(/out-\d+\.ndjson: no space left: .*\nWhen that is mended, the same command goes on/);
+      expect(full.stderr).toMatch(/out-\d+\.ndjson: no space left: .*\nAfter that is fixed, the same command resumes/);
       expect((await run(...asked, ...args, "--", input)).code).toBe(1);
       expect(readFileSync(out, "utf8")).toBe(whole.stdout);
       const device = await run(...asked, "--out", "/dev/full", "--", input);

@@ -165,7 +165,7 @@ describe("the built command", () => {
     for (const id of CHECK_IDS) expect(stdout).toContain(`  ${id} `);
     const { status, stderr } = built("explain", "bind.kye");
     expect([status, stderr]).toEqual([2, expect.stringContaining("did you mean bind.key")]);
-  }, 30_000);
+  });
 
   it.each([["bash"], ["zsh"], ["fish"]])("completes in %s as the source does", async (shell) => {
     const { status, stdout } = built("completion", shell);

@@ -153,7 +153,7 @@ describe("a large image", () => {
     const { status, stderr } = built(["verify", "--boot-proof", path, "--no-policy"]);
     expect([status, stderr]).toEqual([
       2,
-      `bootproof: ${path}: this is an enclave image: bootproof measure says which PCRs it has\n`,
+      `bootproof: ${path}: this is an enclave image: bootproof measure shows its PCRs\n`,
     ]);
   });
 });

@@ -45,7 +45,7 @@ interface Case {
   readonly code?: number;
   readonly verdict: string;
   readonly result?: "PASSED" | "FAILED";
-  /** A part of the warning that the statement says FAILED. */
+  /** A part of the warning that the statement is FAILED. */
   readonly why?: RegExp;
   readonly subjects?: readonly string[];
   readonly submods?: readonly string[];
@@ -137,12 +137,12 @@ describe.each(CASES)("%s", (_, { args, code = 0, verdict, result = "FAILED", why
     };
     expect(subject.map(({ name }) => name)).toEqual(subjects);
     expect(predicate).toMatchObject({ verificationResult: result, [OWN]: { verdict } });
-    if (why === undefined) expect(answer.stderr).not.toContain("the statement says FAILED");
+    if (why === undefined) expect(answer.stderr).not.toContain("the statement is FAILED");
     else expect(answer.stderr).toMatch(why);
   });
 });
 
-it("an EAR without a key says that anybody can write such a one", () => {
+it("an EAR without a key says that anyone can write one", () => {
   const { status, stdout, stderr } = built(["verify", ...ofBoot, "--policy", policy, ...NOW, "--format", "ear"]);
   expect(status).toBe(0);
   expect(UnsecuredJWT.decode(stdout.trimEnd()).payload["ear_status"]).toBe("affirming");
@@ -162,6 +162,6 @@ it("a key that cannot sign is told before anything else, in the built command's 
   ]);
   expect([status, stdout]).toEqual([2, ""]);
   expect(stderr).toBe(
-    `bootproof: ${other}: the key that signs: a symmetric key: whoever checks the result by it could have made it\n`,
+    `bootproof: ${other}: signing key: it is a symmetric key: anyone who can check a result with it can forge one\n`,
   );
 });

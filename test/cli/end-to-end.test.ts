@@ -66,12 +66,12 @@ describe("the built command", () => {
     const quoted = shell('"$NODE" "$COMMAND" verify --boot-proof "$BOOT_1" --policy "$UNSET"');
     expect([quoted.status, quoted.stderr]).toEqual([
       2,
-      expect.stringMatching(/^bootproof: --policy: empty: is a variable of the shell not set\?\n/),
+      expect.stringMatching(/^bootproof: --policy: empty: a shell variable may be unset\n/),
     ]);
     const bare = shell('"$NODE" "$COMMAND" verify --policy $UNSET --boot-proof "$BOOT_1"');
     expect([bare.status, bare.stderr]).toEqual([
       2,
-      expect.stringContaining("bootproof: --policy: took --boot-proof, an option, for its value: is a variable"),
+      expect.stringContaining("bootproof: --policy: took --boot-proof, an option, as its value: a shell variable"),
     ]);
   });
 

@@ -59,10 +59,10 @@ describe("explain", () => {
   it.each([
     ["policy.scop", "did you mean policy.scope?"],
     ["pcr", "did you mean bind.pcrs, policy.pcrs, pcrs?"],
-    ["xyzzy", "bootproof explain alone lists all there are"],
-    ["4", "bootproof explain alone lists all there are"],
-    ["__proto__", "bootproof explain alone lists all there are"],
-    ["", "WORD: empty: is a variable of the shell not set?"],
+    ["xyzzy", "run bootproof explain for a list"],
+    ["4", "run bootproof explain for a list"],
+    ["__proto__", "run bootproof explain for a list"],
+    ["", "WORD: empty: a shell variable may be unset"],
   ])("does not know %j: %s", async (word, said) => {
     const { code, stdout, stderr } = await bootproof(["explain", word]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -71,7 +71,7 @@ describe("explain", () => {
   });
 
   it("takes one word", async () => {
-    expect((await bootproof(["explain", "a", "b"])).stderr).toContain("explain takes WORD alone, and not b");
+    expect((await bootproof(["explain", "a", "b"])).stderr).toContain("explain takes only WORD, not b");
     expect((await bootproof(["explain", "bind.key", "--format", "xml"])).code).toBe(2);
   });
 });

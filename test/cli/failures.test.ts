@@ -33,9 +33,9 @@ const FAILURES: [what: string, argv: string[], code: number, said: string][] = [
   ["a file that is not there", ["verify", "--boot-proof", "gone.json", "--no-policy"], 2, "no such file"],
   ["a file of a hostile name", ["verify", "--boot-proof", '<&"\u001b%{](::', "--no-policy"], 2, "no such file"],
   ["an option that there is not", ["verify", "--frmat", "x"], 2, "unknown option --frmat"],
-  ["a missing policy", ["verify", "--boot-proof", BOOT_1], 2, "--policy FILE or --no-policy is wanted"],
+  ["a missing policy", ["verify", "--boot-proof", BOOT_1], 2, "--policy FILE or --no-policy is required"],
   ["a value that was swallowed", ["verify", "--policy", "--activity=x"], 2, "--policy: took --activity"],
-  ["help among other words", ["verify", "--help", "x"], 2, "--help: stands beside other arguments"],
+  ["help among other words", ["verify", "--help", "x"], 2, "--help: is used with other arguments"],
   ["no such command", ["verfy"], 2, "unknown command verfy"],
   [
     "a service that is not there",
@@ -113,7 +113,7 @@ describe("--fail-on-warning", () => {
     expect([code, verdict]).toEqual([1, "verified"]);
     expect(refusedFor.length).toBeGreaterThan(0);
     expect(stderr).toBe(
-      ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...refusedFor, ""].join("\n"),
+      ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...refusedFor, ""].join("\n"),
     );
     expect(await bootproof([...WITH_BUT, "--fail-on-warning", "--quiet"])).toEqual({ code: 1, stdout: "", stderr: "" });
     for (const format of ["text", "markdown", "html", "vsa", "ear", "github", "sarif", "junit"]) {
@@ -144,7 +144,7 @@ describe("--fail-on-warning", () => {
     expect(await shown("github", "--fail-on-warning")).toMatch(/^::error title=bootproof::REFUSED: /);
     expect(await shown("markdown", "--fail-on-warning")).toMatch(/^## REFUSED/);
     for (const detail of [[], ["--summary"], ["--verbose"]])
-      expect(await shown("text", "--fail-on-warning", ...detail)).toContain("\nREFUSED: a BUT is a failure here");
+      expect(await shown("text", "--fail-on-warning", ...detail)).toContain("\nREFUSED: with --fail-on-warning, a BUT");
     expect((await shown("text", "--fail-on-warning", "--summary")).split("\n").length).toBeLessThanOrEqual(25);
     const vsa = JSON.parse(await shown("vsa", "--fail-on-warning")) as {
       predicate: { verificationResult: string };

@@ -22,11 +22,11 @@ const FORMATS: readonly (readonly [what: string, content: string | Uint8Array, m
       [
         page,
         `${page}<title>502</title>`,
-        "an HTML or XML page, as servers answer for an error: look into it, and fetch the file anew (curl --fail)",
+        "an HTML or XML page, probably a server's error: read it, and fetch the file again (curl --fail)",
       ] as const,
   ),
-  ["nothing", "", "empty: what wrote it may have failed"],
-  ["white space", " \r\n\t\n", "empty but for white space: what wrote it may have failed"],
+  ["nothing", "", "empty: the program that wrote it may have failed"],
+  ["white space", " \r\n\t\n", "only white space: the program that wrote it may have failed"],
 ];
 
 const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Array, message: string])[] = [
@@ -35,17 +35,13 @@ const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Arra
   ["a YAML list", "- a\n- b\n", "this looks like YAML: convert it (yq -o json)"],
   ["PEM", "-----BEGIN EC PRIVATE KEY-----\nsecret\n-----END EC PRIVATE KEY-----\n", "this is PEM"],
   ["a byte order mark", `\ufeff${boot}`, "starts with a byte order mark: save it without one"],
-  ["zeros", new Uint8Array(100), "a NUL byte at character 1, which no text has: a binary file, or a damaged copy"],
-  [
-    "a zero at the end",
-    `${boot}\0`,
-    `a NUL byte at character ${boot.length + 1}, which no text has: a binary file, or a damaged copy`,
-  ],
+  ["zeros", new Uint8Array(100), "a NUL byte at character 1: a binary file, or a damaged copy"],
+  ["a zero at the end", `${boot}\0`, `a NUL byte at character ${boot.length + 1}: a binary file, or a damaged copy`],
   ["Latin-1", Buffer.from('{"name":"caf\xe9"}', "latin1"), "not UTF-8: a binary file, or text in another encoding"],
   [
     "JSON lines",
     '{"a":1}\n{"a":2}\n',
-    "text after the end of the value (line 2, column 1): several JSON documents, one after another: " +
+    "text after the end of the value (line 2, column 1): several JSON documents in one file: " +
       "put them into one array (jq -s .)",
   ],
   ["JSON, and then something else", '{"a":1}\nDone.', "text after the end of the value (line 2, column 1)"],
@@ -60,8 +56,7 @@ const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Arra
       ["[1,", "the text ends early (line 1, column 4)"],
     ] as const
   ).map(
-    ([text, fault]) =>
-      [`cut off: ${text}`, text, `${fault}: it ends in the middle, cut off: write or fetch it anew`] as const,
+    ([text, fault]) => [`cut off: ${text}`, text, `${fault}: the file is cut off: write or fetch it again`] as const,
   ),
   ["an unknown word", "hello", "a value wanted (line 1, column 1)"],
   ["a comma too many", '{"a":1,}', "a member name wanted (line 1, column 8)"],
@@ -150,7 +145,7 @@ describe("an argument that is empty, as of a variable that is not set", () => {
   ])("%s %s", async (command, option, more) => {
     const { code, stdout, stderr } = await bootproof([command, option, "", ...more]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`bootproof: ${option}: empty: is a variable of the shell not set?\n`);
+    expect(stderr).toContain(`bootproof: ${option}: empty: a shell variable may be unset\n`);
   });
 
   it("is told once for each option, and with the other faults", async () => {
@@ -163,12 +158,12 @@ describe("an argument that is empty, as of a variable that is not set", () => {
     const { code, stderr } = await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", "--format", "json"]);
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "bootproof: --policy: took --format, an option, for its value: is a variable of the shell not set?\n",
+      "bootproof: --policy: took --format, an option, as its value: a shell variable may be unset\n",
     );
   });
 
   it("is told of a bundle without an option", async () => {
     const { code, stderr } = await bootproof(["verify", "", "--no-policy"]);
-    expect([code, stderr]).toEqual([2, "bootproof: an empty file name: is a variable of the shell not set?\n"]);
+    expect([code, stderr]).toEqual([2, "bootproof: an empty file name: a shell variable may be unset\n"]);
   });
 });

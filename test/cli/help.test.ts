@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.js";
 import { fitted, helpWidth } from "../../src/cli/help.js";
 import { bootproof } from "./support.js";
 
@@ -72,14 +74,14 @@ describe("the help of the program", () => {
       "Proves, before anyone trusts a result, which code in which enclave produced it.",
       "Options:",
       "Verify and keep evidence:",
-      "Say what is expected:",
+      "Define what is expected:",
       "Explain and inspect:",
       "The service:",
       "Start here",
-      "enclaves on this machine, and prints the other two with everything filled in, to",
-      "a first VERIFIED and a first REJECTED:",
-      "Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to",
-      "be fetched.",
+      "enclaves on this machine, and prints the other two with all values filled in, up",
+      "to a first VERIFIED and a first REJECTED:",
+      "Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence",
+      "could not be fetched.",
     ]);
   });
 
@@ -106,4 +108,9 @@ describe("the help of the program", () => {
     const { code, stdout } = await bootproof(argv);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
+});
+
+it.each(COMMANDS.map(([name]) => [name]))("docs/cli.md names the command %s", (name) => {
+  const text = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
+  expect(text).toMatch(new RegExp(`\\bbootproof ${name}\\b|\`${name}\``));
 });

@@ -96,18 +96,18 @@ describe("inspect", () => {
       [fileOf("policy: bootproof/1\n")],
       "it looks like YAML, and no release: evidence and policies are JSON",
     ],
-    ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page, as servers answer for an error"],
+    ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page, probably a server's error"],
     [
       "broken YAML",
       [fileOf("version: r1\nx:\n  appBinaryDigest: 00\n  a: 1\n  a: 2\n")],
       "not YAML: Map keys must be unique",
     ],
     ["too much", [fileOf(new Uint8Array(9 * 1024 * 1024))], "larger than 8 MiB"],
-    ["a directory", [vector("boot-proofs")], "is a directory, not a file"],
+    ["a directory without a release", [vector("boot-proofs")], "no release in it"],
     ["no file", ["missing"], "missing: no such file"],
-    ["no argument", [], "FILE is wanted: what to look at"],
+    ["no argument", [], "FILE is required: what to look at"],
     ["two arguments", [APP_1, APP_1], "too many arguments"],
-    ["another format", [APP_1, "--format", "yaml"], "--format yaml: one of text, json wanted"],
+    ["another format", [APP_1, "--format", "yaml"], "--format yaml: one of text, json expected"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["inspect", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

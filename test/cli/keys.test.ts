@@ -23,7 +23,7 @@ describe("keygen", () => {
     expect(made.publicKey).toMatch(/^0[23][0-9a-f]{64}$/);
     expect(made.privateKey).toMatch(/^[0-9a-f]{64}$/);
     expect(stdout).toBe(`${made.publicKey}\n`);
-    expect(stderr).toBe(`${file} holds the private key; the public key is above\n`);
+    expect(stderr).toBe(`${file} has the private key; the public key is above\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(made).not.toEqual(key);
   });
@@ -55,8 +55,8 @@ describe("keygen", () => {
   it.each([
     [["--out", join(folder, "no", "such", "folder.json")], "cannot be written"],
     [["--out", "-"], "a private key is not printed"],
-    [["--out", ""], "--out: a file wanted"],
-    [["--out", "a", "--out", "b"], "--out is given twice"],
+    [["--out", ""], "--out: a file expected"],
+    [["--out", "a", "--out", "b"], "--out is repeated"],
     [["stray"], "too many arguments"],
   ])("refuses %j", async (args, message) => {
     const { code, stdout, stderr } = await bootproof(["keygen", ...args]);
@@ -107,18 +107,13 @@ describe("stamp", () => {
     const open = fileOf(key);
     chmodSync(open, 0o644);
     const { code, stderr } = await bootproof(["stamp", "--api-key-file", open], { stdin: BODY });
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: .* others may read it/)]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: .* others may read:/)]);
   });
 
   it.each([
     ["no body", ["--api-key-file", KEY], "", "stdin: empty"],
-    ["no key", [], "{}", "--api-key-file FILE (or BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY) is wanted"],
-    [
-      "a key on the command line",
-      ["--api-private-key", "5f".repeat(32)],
-      "{}",
-      "a key on the command line can be read",
-    ],
+    ["no key", [], "{}", "--api-key-file FILE (or BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY) is required"],
+    ["a key on the command line", ["--api-private-key", "5f".repeat(32)], "{}", "can read a key on the command line"],
     ["a file that is no key", ["--api-key-file", fileOf("{}")], "{}", "not a key file"],
     ["too much", ["--api-key-file", KEY], " ".repeat(17 * 1024 * 1024), "stdin: larger than 16 MiB"],
     ["a body's name", ["--api-key-file", KEY, "body.json"], "{}", "too many arguments"],

@@ -46,15 +46,15 @@ const TAKEN: Readonly<Record<File, readonly [is: string, option: string | null, 
   activity: ["this is an activity", "--activity", ["verify", "bundle", "fetch"]],
   document: ["this is a bare attestation document", "--attestation", ["verify"]],
   base64: ["this is a bare attestation document", "--attestation", ["verify"]],
-  manifest: ["this is a manifest: bootproof inspect shows it; a boot proof has it with what vouches", null, []],
-  envelope: ["this is a manifest envelope: bootproof inspect shows it; a boot proof has it with what", null, []],
+  manifest: ["this is a manifest: bootproof inspect shows it; to verify it, give the boot proof", null, []],
+  envelope: ["this is a manifest envelope: bootproof inspect shows it; to verify it, give the boot proof", null, []],
   certificate: ["this is a certificate", "--trust-anchor", ["verify", "pin"]],
-  bundle: ["this is a bundle: it stands for itself: bootproof verify FILE", null, []],
+  bundle: ["this is a bundle: give it alone: bootproof verify FILE", null, []],
   policy: ["this is a policy", "--policy", ["verify", "bundle"]],
-  report: ["this is a report, somebody's word: verify the evidence it names", null, []],
+  report: ["this is a report, which proves nothing: verify the evidence itself", null, []],
   release: ["this is a published release", "--release", ["pin"]],
   request: ["this is a request", "--request", ["verify"]],
-  key: ["this is an API key file", "--api-key-file", ["fetch", "verify"]],
+  key: ["this is an API key file", "--api-key-file", ["verify", "fetch"]],
 };
 
 /** Where each option stands, and the files that it takes. */
@@ -129,7 +129,7 @@ describe("a file that holds the right thing", () => {
       "a bundle with an activity, as that",
       "--activity",
       packEvidence({ bootProofs: [bootProof], activity }),
-      "bootProofs in it would not be verified, since --activity takes an activity alone: a bundle is verified as a " +
+      "bootProofs in it would not be verified, since --activity takes only an activity: a bundle is verified as a " +
         "whole",
     ],
   ])("is refused with evidence that its option does not take: %s", async (_, option, content, says) => {

@@ -59,7 +59,7 @@ describe("measure", () => {
     for (const value of [...Object.values(PCRS), HASH, extended(ROLE)]) expect(stdout).toContain(`  ${value}\n`);
     expect(stdout).toContain(`the IAM role of the parent instance: ${ROLE}`);
     expect(stdout).toContain("none: PCR8 stays zero");
-    expect(stdout).toContain("Nothing here proves that anybody runs it");
+    expect(stdout).toContain("This does not prove that an enclave runs it");
     expect(stdout).not.toMatch(/PCR8\n|PCR4|PINNED|DIFFERENT/);
   });
 
@@ -87,14 +87,14 @@ describe("measure", () => {
 
   it("notes that a certificate has ended, and refuses nothing for it", async () => {
     const { code, stdout } = await given(SIGNED);
-    expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([0, expect.stringContaining("and not now: nobody checks")]);
+    expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([0, expect.stringContaining("not now: neither this")]);
     const valid = fileOf(imageOf({ sections: signed(newSigner("P-256", new Date("2045-01-01"))) }));
     expect((await given(valid)).stdout).not.toContain("NOTE");
   });
 
   it("says of an image without an application that its PCR2 is a constant", async () => {
     const { stdout } = await given(fileOf(imageOf({ sections: [KERNEL, CMDLINE, METADATA, RAMDISK] })));
-    expect(stdout).toContain("there is no second ramdisk: a constant");
+    expect(stdout).toContain("no second ramdisk: a constant");
   });
 
   it("reads stdin, of an image or a binary", async () => {
@@ -123,19 +123,19 @@ describe("measure", () => {
 
 describe("measure is told what is wrong", () => {
   it.each([
-    [[], "nothing to measure: FILE or --binary wanted, --role-arn or --instance-id"],
-    [["-", "--binary", "-"], "- (stdin) can be given for one file only"],
+    [[], "nothing to measure: FILE, --binary, --role-arn or --instance-id is required"],
+    [["-", "--binary", "-"], "only one file can be - (stdin)"],
     [[IMAGE, "--role-arn", "Name"], "--role-arn: the ARN of an IAM role wanted"],
-    [[IMAGE, "--role-arn", ""], "--role-arn: empty: is a variable of the shell not set?\nSee"],
+    [[IMAGE, "--role-arn", ""], "--role-arn: empty: a shell variable may be unset\nSee"],
     [["--instance-id", "i-1"], "--instance-id: the id of an instance wanted"],
-    [[IMAGE, "--role-arn", ROLE, "--role-arn", ROLE], "--role-arn is given twice"],
-    [[IMAGE, "--format", "xml"], "--format xml: one of text, json wanted"],
+    [[IMAGE, "--role-arn", ROLE, "--role-arn", ROLE], "--role-arn is repeated"],
+    [[IMAGE, "--format", "xml"], "--format xml: one of text, json expected"],
     [["no such file"], "no such file: no such file"],
-    [["--binary", "/"], "/: is a directory, not a file"],
-    [[fileOf("", "empty.eif")], "empty: what wrote it may have failed"],
-    [["--binary", fileOf("", "empty")], "empty: what wrote it may have failed"],
+    [["--binary", "/"], "/: is a directory: name the files in it"],
+    [[fileOf("", "empty.eif")], "empty: the program that wrote it may have failed"],
+    [["--binary", fileOf("", "empty")], "empty: the program that wrote it may have failed"],
     [[BINARY], "not an enclave image file: one begins with .eif"],
-    [[IMAGE, "--policy", IMAGE], `${IMAGE}: this is an enclave image: bootproof measure says which PCRs it has`],
+    [[IMAGE, "--policy", IMAGE], `${IMAGE}: this is an enclave image: bootproof measure shows its PCRs`],
   ])("%j", async (argv, message) => {
     const { code, stdout, stderr } = await given(...argv);
     expect([code, stdout]).toEqual([2, ""]);
@@ -290,7 +290,7 @@ describe("an enclave image", () => {
     const { code, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin });
     expect([code, stderr]).toEqual([
       2,
-      "bootproof: stdin: this is an enclave image: bootproof measure says which PCRs it has\n",
+      "bootproof: stdin: this is an enclave image: bootproof measure shows its PCRs\n",
     ]);
   });
 });

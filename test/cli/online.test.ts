@@ -67,9 +67,7 @@ describe("fetch", () => {
     // Each option takes its own kind alone, and a bundle has more.
     expect((await offline("verify", "--boot-proof", file, "--activity", file, "--policy", policy)).code).toBe(2);
     expect((await bootproof(["verify", "-", "--policy", policy], { stdin: stdout, ...present() })).code).toBe(0);
-    expect((await offline("verify", file, "--bundle-policy")).stderr).toContain(
-      "--bundle-policy: there is no policy in",
-    );
+    expect((await offline("verify", file, "--bundle-policy")).stderr).toContain("has no policy. Give --policy FILE");
   });
 
   it("what the activity in a file lacks, as if it were fetched by its id", async () => {
@@ -89,21 +87,19 @@ describe("fetch", () => {
   it("takes an id for --activity as it did, and says how it is spelled now", async () => {
     const { code, stdout, stderr } = await online("fetch", "--activity", activityId);
     expect([code, (JSON.parse(stdout) as Loose)["activity"].id]).toEqual([0, activityId]);
-    expect(stderr).toBe(
-      "note: --activity takes a file, as in bootproof verify; an id is given with --activity-id ID\n",
-    );
+    expect(stderr).toBe("note: --activity takes a file, as in bootproof verify; use --activity-id ID for an id\n");
   });
 
   it.each<[string, (activity: Loose) => unknown, RegExp]>([
     [
       "another organization's",
       (activity) => ({ ...activity, organizationId: "x" }),
-      /is of organization x, and .* is asked/,
+      /is of organization x, but --organization-id is /,
     ],
     [
       "one that waits for votes",
       (activity) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
-      /not completed \(ACTIVITY_STATUS_CONSENSUS_NEEDED\): fetch it anew, with --activity-id/,
+      /not completed \(ACTIVITY_STATUS_CONSENSUS_NEEDED\): fetch it again, with --activity-id/,
     ],
     ["an app proof", () => readJson(APP_1), /this is an app proof; bootproof verify --app-proof takes it/],
   ])("writes nothing for a file with %s", async (_, change, message) => {
@@ -124,22 +120,22 @@ describe("fetch", () => {
   it("writes no incomplete evidence", async () => {
     const { code, stdout, stderr } = await online("fetch", "--activity-id", await withoutProofs());
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/there are no app proofs of the activity .*generateAppProofs/);
+    expect(stderr).toMatch(/the service has no app proofs of the activity .*generateAppProofs/);
   });
 
   it.each([
-    ["nothing", [], "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted"],
+    ["nothing", [], "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required"],
     [
       "two things",
       ["--app", "signer", "--activity-id", "x"],
-      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted",
+      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required",
     ],
-    ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, 260 hex digits wanted"],
+    ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, 260 hex digits expected"],
     ["no name", ["--app", ""], "--app: empty"],
     ["no id", ["--activity-id", ""], "--activity-id: empty"],
     ["no file", ["--activity", ""], "--activity: empty"],
     ["something else", ["--app", "signer", "stray"], "too many arguments"],
-    ["the same twice", ["--app", "signer", "--app", "signer"], "--app is given twice"],
+    ["the same twice", ["--app", "signer", "--app", "signer"], "--app is repeated"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await online("fetch", ...args);
     expect([code, stdout]).toEqual([2, ""]);
@@ -303,21 +299,21 @@ describe("verify, fetching", () => {
   });
 
   it.each([
-    ["nothing to verify", ["--policy", "p"], "--boot-proof FILE (or --attestation FILE) is wanted"],
+    ["nothing to verify", ["--policy", "p"], "--boot-proof FILE (or --attestation FILE) is required"],
     [
       "a key and no connection",
       ["--ephemeral-key", "04".repeat(130), "--policy", "p"],
-      "--base-url URL (or BOOTPROOF_BASE_URL) is wanted",
+      "--base-url URL (or BOOTPROOF_BASE_URL) is required",
     ],
     [
       "an activity and no policy",
       ["--activity-id", "x", "--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"],
-      "--policy FILE or --no-policy is wanted",
+      "--policy FILE or --no-policy is required",
     ],
     [
       "an activity by name and by file",
       ["--activity-id", "x", "--boot-proof", BOOT_1, "--no-policy"],
-      "--activity-id: asked of an activity, and none is given: --activity FILE is wanted",
+      "--activity-id: checked against an activity: --activity FILE is required",
     ],
     [
       "an activity without a name",
@@ -375,9 +371,9 @@ describe("verify --app", () => {
 
   it("says what of it is the service's word", async () => {
     const word =
-      "That what was asked for by its application is that application's, and booted last " +
-      '("signer"): the service\'s word.';
-    const proven = " The policy proves which of its deployments each is, and no more.";
+      "That the boot proof is of the application that you named, and of its latest boot " +
+      '("signer"): only the service\'s word.';
+    const proven = " The policy proves only which of its deployments each one is.";
     const verified = flat((await online("verify", "--app", "signer", "--policy", policy)).stdout);
     expect(verified).toContain(word + proven);
     const authentic = flat(
@@ -386,7 +382,7 @@ describe("verify --app", () => {
     expect(authentic).toContain(word);
     expect(authentic).not.toContain(proven);
     const byKey = flat((await online("verify", "--ephemeral-key", signer, "--policy", policy)).stdout);
-    expect(byKey).not.toContain("booted last");
+    expect(byKey).not.toContain("latest boot");
   });
 
   it("is rejected where a policy pins another deployment", async () => {
@@ -407,7 +403,8 @@ describe("verify --app", () => {
       const { code, stdout } = await online("verify", ...asked, "--policy", demanding);
       expect(code).toBe(0);
       expect(flat(stdout)).toContain(
-        "BUT no app proofs were asked for: what the policy demands of them (appProofs.required and appProofs.decision)",
+        "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required and " +
+          "appProofs.decision)",
       );
     }
     const asked = ["--activity-id", lab.walletActivityId, "--policy", demanding, "--format", "json"];
@@ -427,8 +424,8 @@ describe("verify --app", () => {
     );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toBe(
-      `bootproof: nobody: ${lab.baseUrl}: there is no boot proof of this application\n` +
-        `bootproof: none\\u{1b}: ${lab.baseUrl}: there is no boot proof of this application\n`,
+      `bootproof: nobody: ${lab.baseUrl}: the service has no boot proof of this application\n` +
+        `bootproof: none\\u{1b}: ${lab.baseUrl}: the service has no boot proof of this application\n`,
     );
   });
 
@@ -451,7 +448,7 @@ describe("verify --app", () => {
     const alone = await offline("verify", "--app", "signer", "--policy", policy);
     expect([alone.code, alone.stderr]).toEqual([
       2,
-      expect.stringContaining("--base-url URL (or BOOTPROOF_BASE_URL) is wanted"),
+      expect.stringContaining("--base-url URL (or BOOTPROOF_BASE_URL) is required"),
     ]);
     const file = fileOf({});
     const { code, stderr } = await online(
@@ -472,15 +469,15 @@ describe("verify --app", () => {
     );
     expect(code).toBe(2);
     for (const part of [
-      "--app fetches all that it verifies, and does not go with --boot-proof, --app-proof, --activity, " +
+      "--app fetches all that it verifies, and excludes --boot-proof, --app-proof, --activity, " +
         "--activity-id, " +
         "--ephemeral-key, --attestation, --request, --address",
-      "--app signer: given twice",
-      "--app evidence.json: a file, and the name of an application is wanted",
+      "--app signer: repeated",
+      "--app evidence.json: a file: the name of an application is required",
     ])
       expect(stderr).toContain(part);
     const bundle = await online("verify", "bundle.json", "--app", "signer", "--policy", policy);
-    expect([bundle.code, bundle.stderr]).toEqual([2, expect.stringContaining("bundle.json: what is it?")]);
+    expect([bundle.code, bundle.stderr]).toEqual([2, expect.stringContaining("bundle.json: a file without an option")]);
   });
 });
 
@@ -529,7 +526,7 @@ describe("the connection", () => {
     ["a user", `https://user:${SECRET}@example.com`, "without user and password"],
     ["a query", `https://example.com/?key=${SECRET}`, "without query and fragment"],
     ["the path", "https://example.com/public/v1/", "without /public/v1"],
-    ["nothing", "", "--base-url: empty: is a variable of the shell not set?"],
+    ["nothing", "", "--base-url: empty: a shell variable may be unset"],
   ])("is not made to %s", async (_, url, message) => {
     const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
     expect(code).toBe(2);
@@ -551,7 +548,7 @@ describe("the connection", () => {
     const { code, stderr } = await fetching("--base-url", "https://example.com", ...args);
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
+      "every process of this machine can read a key on the command line, and the shell's history keeps it: " +
         "use --api-key-file",
     );
     expect(stderr).not.toContain(SECRET);
@@ -561,19 +558,21 @@ describe("the connection", () => {
     const { code, stderr } = await bootproof(["fetch"]);
     expect(code).toBe(2);
     for (const part of [
-      "what is to be fetched?",
+      "what to fetch",
       "BOOTPROOF_BASE_URL",
       "BOOTPROOF_ORGANIZATION_ID",
       "BOOTPROOF_API_PRIVATE_KEY",
     ])
       expect(stderr).toContain(part);
     expect((await fetching("--base-url", "https://a", "--api-key-file", "k", "--timeout", "0")).stderr).toContain(
-      "--timeout 0: seconds wanted",
+      "--timeout 0: seconds expected",
     );
     const half = await bootproof(["fetch", "--app", "a"], {
       env: { BOOTPROOF_BASE_URL: "https://a", BOOTPROOF_ORGANIZATION_ID: "o", BOOTPROOF_API_PRIVATE_KEY: SECRET },
     });
-    expect(half.stderr).toContain("BOOTPROOF_API_PUBLIC_KEY is wanted beside the other half of the key");
+    expect(half.stderr).toContain(
+      "BOOTPROOF_API_PUBLIC_KEY is required too: the environment has only the other half of the key",
+    );
     expect(half.stderr).not.toContain(SECRET);
   });
 
@@ -583,7 +582,7 @@ describe("the connection", () => {
     const { code, stderr } = await bootproof(["fetch", "--app", "signer", ...args]);
     expect(code).toBe(0);
     expect(stderr).toBe(
-      `warning: ${args[5]!} holds a private key, and others may read it: chmod 600 it, or make a new key\n`,
+      `warning: ${args[5]!} has a private key that others may read: chmod 600 it, or make a new key\n`,
     );
   });
 
@@ -675,31 +674,27 @@ describe("a service that answers anything", () => {
     [
       "no JSON",
       json(200, "<html>"),
-      /not what the interface promises: a value wanted .*Is --base-url the service's own address\?/,
+      /not what the interface promises: a value wanted .*Check that --base-url is the service's own address/,
     ],
-    ["an empty object", json(200, {}), /not what the interface promises: bootProof/],
+    ["an empty object", json(200, {}), /bootProof is missing in the response/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
-    ["nothing at all", () => {}, /no answer within 300 ms\. Try again, or give it longer with --timeout SECONDS\./],
+    ["nothing at all", () => {}, /no answer within 300 ms\. Try again, or set a longer --timeout SECONDS\./],
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],
-  ])(
-    "%s is exit code 3, and what to do",
-    async (_, listener, message) => {
-      answer = listener;
-      const { code, stdout, stderr } = await bootproof([
-        "verify",
-        "--ephemeral-key",
-        signer,
-        "--policy",
-        policy,
-        ...args,
-      ]);
-      expect([code, stdout]).toEqual([3, ""]);
-      expect(stderr).toMatch(message);
-      expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
-      expect(stderr).not.toContain("unexpected");
-    },
-    20_000,
-  );
+  ])("%s is exit code 3, and what to do", async (_, listener, message) => {
+    answer = listener;
+    const { code, stdout, stderr } = await bootproof([
+      "verify",
+      "--ephemeral-key",
+      signer,
+      "--policy",
+      policy,
+      ...args,
+    ]);
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
+    expect(stderr).not.toContain("unexpected");
+  });
 
   /** Answers what the lab does, but for some operations. */
   const labBut =
@@ -765,7 +760,7 @@ describe("a service that answers anything", () => {
     if (what.startsWith("another"))
       expect([fetched.code, fetched.stderr]).toEqual([
         3,
-        expect.stringMatching(/answered another activity: (id|organizationId) is another, /),
+        expect.stringMatching(/returned another activity: (id|organizationId) is another, /),
       ]);
     else
       expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([
@@ -784,7 +779,9 @@ describe("a service that answers anything", () => {
     expect([verified.code, failed(verified.stdout)]).toEqual([1, expect.arrayContaining(["app.key"])]);
     const { code, stdout, stderr } = await bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]);
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/there is no boot proof of the key 04[0-9a-f]+, which an app proof of the activity names/);
+    expect(stderr).toMatch(
+      /the service has no boot proof of the key 04[0-9a-f]+, which an app proof of the activity names/,
+    );
   });
 
   it("with another application's boot proof has not answered what was asked for", async () => {
@@ -821,6 +818,6 @@ describe("a service that answers anything", () => {
       ...args.slice(0, -2),
     ]);
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain("does not answer the activity");
+    expect(stderr).toContain("does not return the activity");
   });
 });

@@ -49,7 +49,7 @@ describe("verify --format html", () => {
 
   it("is for reports alone", async () => {
     const { code, stderr } = await bootproof(["inspect", BOOT_1, "--format", "html"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: one of text, json wanted")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: one of text, json expected")]);
   });
 });
 
@@ -73,11 +73,11 @@ describe("page --verify", () => {
     const own = check(pageOf("verified"), ...OWN, ...ANCHOR);
     expect([own.status, flat(own.stdout)]).toEqual([
       0,
-      expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: whoever made the page /),
+      expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: the page's maker chose /),
     ]);
     expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came out of the bundle");
     expect(flat(verify("an activity").stdout)).toContain(
-      `The page's maker asked {"organizationId":"${MADE.organizationId}"}: that is not asked here.`,
+      `The page's maker expected {"organizationId":"${MADE.organizationId}"}: that is not checked here.`,
     );
   });
 
@@ -86,7 +86,7 @@ describe("page --verify", () => {
     expect([silent.status, silent.stdout, flat(silent.stderr)]).toEqual([
       2,
       "",
-      expect.stringMatching(/the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted\./),
+      expect.stringMatching(/the page has evidence: --policy FILE, --no-policy or --bundle-policy is required\./),
     ]);
     const none = check(pageOf("authentic"), ...OWN);
     expect([none.status, none.stdout, none.stderr]).toEqual([
@@ -124,7 +124,7 @@ describe("page --verify", () => {
     });
     expect(failuresOf(own.stdout)).toEqual(["mode.debug"]);
     expect(flat(check(html, ...POLICY).stdout)).toContain(
-      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and left out what a policy demands of ` +
+      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and skipped the policy's rules about ` +
         "app proofs: none of that is used. REJECTED: ",
     );
     expect(check(html, ...POLICY, "--allow-debug").status).toBe(0);
@@ -166,12 +166,12 @@ describe("page --verify", () => {
   it("says where a page differs, and what is true", () => {
     const text = check(pageOf("rejected").replaceAll("REJECTED", "VERIFIED"), ...callersWords("rejected"));
     expect(text.status).toBe(1);
-    expect(flat(text.stdout)).toMatch(/^NOT INTACT: .* believe nothing that it shows, nor what its button answers\. /);
+    expect(flat(text.stdout)).toMatch(/^NOT INTACT: .* trust nothing that it shows, nor the result of its button\. /);
     expect(flat(text.stdout)).toMatch(/The first difference is at byte \d+, in its head, .* REJECTED: /);
     const evidence = check(withOtherEvidence(pageOf("authentic")), ...callersWords("authentic"));
     expect([evidence.status, flat(evidence.stdout)]).toEqual([
       1,
-      expect.stringContaining('verdict: "authentic" in its report, "rejected" in truth'),
+      expect.stringContaining('verdict: "authentic" in its report, "rejected" by its evidence'),
     ]);
     const html = pageOf("verified");
     const script = check(html.replace(/(<script id="bootproof-script">)[^]*?(<\/script>)/, "$11;\n$2"), ...POLICY);
@@ -183,7 +183,7 @@ describe("page --verify", () => {
     const broken = check(withData(html, { ...data, files: ["?"] }), ...POLICY);
     expect([broken.status, flat(broken.stdout)]).toEqual([
       1,
-      expect.stringMatching(/^NOT INTACT: .* What it carries cannot be verified: files\[0\]: page: not base64/),
+      expect.stringMatching(/^NOT INTACT: .* Its data cannot be verified: files\[0\]: page: not base64/),
     ]);
   });
 
@@ -230,7 +230,7 @@ describe("page --verify", () => {
     const wrong = built("page", "--policy", MADE.policy, "--format", "json");
     expect([wrong.status, wrong.stderr]).toEqual([
       2,
-      expect.stringMatching(/--policy: goes with --verify FILE only[^]*--format/),
+      expect.stringMatching(/--policy: requires --verify FILE[^]*--format/),
     ]);
   });
 

@@ -128,24 +128,24 @@ describe("pin --release FOLDER", () => {
     [
       "a folder and a file",
       [folder("2026.9.0"), vector("releases/r2025.9.3.yaml"), "--app", "signer"],
-      /folders and files do not go together/,
+      /folders and files exclude each other/,
     ],
     [
       "two files",
       [vector("releases/r2025.9.3.yaml"), vector("releases/r2025.9.3.yaml"), "--app", "signer"],
-      /given twice/,
+      /give one file, or any number of folders/,
     ],
     [
       "a namespace of its own",
       [folder("2026.9.0"), "--app", "signer", "--namespace", "prod/other"],
-      /a folder's manifests say it themselves/,
+      /the manifests in a folder name it/,
     ],
     [
       "a quorum key of its own",
       [folder("2026.9.0"), "--app", "signer", "--quorum-key", "04".repeat(130)],
-      /a folder's manifests say it themselves/,
+      /the manifests in a folder name it/,
     ],
-    ["no application", [folder("2026.9.0")], /--release needs --app NAME/],
+    ["no application", [folder("2026.9.0")], /--release requires --app NAME/],
     [
       "an empty set",
       [folder("2026.9.0"), "--app", "signer", "--manifest-set", fileOf({ threshold: 1, members: [] })],
@@ -186,7 +186,9 @@ describe("a boot proof of the genuine manifest of 2026.9.0", () => {
   it("is verified under the policy of its folder, which names the release", async () => {
     const { code, stdout } = await verify(evidence());
     expect(code).toBe(0);
-    expect(stdout.split("\n").slice(0, 4).join("\n")).toContain("signer 2026.9.0");
+    expect(stdout.split("\n\n")[0]!.replaceAll(/\s+/g, " ")).toContain(
+      'deployment "signer 2026.9.0"; namespace "prod/signer"',
+    );
   });
 
   it.each<[string, ReturnType<typeof evidence>]>([
@@ -317,7 +319,7 @@ describe("published PCRs", () => {
 
   it("do not go with an image, and are taken for what they are elsewhere", async () => {
     const file = fileOf(LINES);
-    expect((await pin("--pcrs", file, "--image", file)).stderr).toMatch(/--image and --pcrs do not go together/);
+    expect((await pin("--pcrs", file, "--image", file)).stderr).toMatch(/--image and --pcrs exclude each other/);
     expect((await bootproof(["verify", "--no-policy", "--boot-proof", file])).stderr).toMatch(
       /these are the PCRs of an image; bootproof pin --pcrs takes it/,
     );

@@ -33,7 +33,7 @@ describe("from a boot proof", () => {
     expect(stderr).toContain("compare it with a source you trust");
     expect(stderr).toContain("warning: bind.commitment: legacy");
     expect(stderr).toContain("warning: policy.scope: legacy: any application of that role and image");
-    expect(stderr).toContain("warning: policy.scope: the manifest set is nobody's");
+    expect(stderr).toContain("warning: policy.scope: the manifest set identifies no owner");
     expect(stderr).toContain(
       "warning: policy.scope: manifestHash is pinned: this manifest passes, and no successor of it",
     );
@@ -91,7 +91,7 @@ describe("from a published release", () => {
   it("says what a release leaves open, and what closes it", async () => {
     const from = ["pin", "--release", RELEASE, "--app", "signer"];
     const bare = await bootproof(from);
-    expect(bare.stderr).toContain("warning: policy.scope: only pcrs 3 names the operator");
+    expect(bare.stderr).toContain("warning: policy.scope: only pcrs 3 pins the operator");
     expect(bare.stderr).toContain("--manifest-set FILE");
     const legacy = await bootproof([...from, "--commitment", "legacy"]);
     expect(JSON.parse(legacy.stdout)).toMatchObject({ deployments: [{ commitment: "legacy", open: ["application"] }] });
@@ -101,7 +101,7 @@ describe("from a published release", () => {
       const closed = await bootproof([...from, "--manifest-set", fileOf({ threshold: 2, members })]);
       expect([closed.code, closed.stderr]).toEqual([
         0,
-        "Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n",
+        "Pinned the contents of the release file, unverified: trust it only as far as you trust its source.\n",
       ]);
       expect(JSON.parse(closed.stdout)).toMatchObject({
         deployments: [{ manifestSet: { threshold: 2, members: keys.map(({ pubKey }) => pubKey) } }],
@@ -168,7 +168,7 @@ describe("from a published release", () => {
     [
       "a release of more than 64 KiB",
       ["--release", fileOf("#".repeat(65_537)), "--app", "a"],
-      "larger than 64 KiB, the most that is read",
+      "larger than 64 KiB, the limit",
     ],
     ["a list", ["--release", fileOf("- a"), "--app", "a"], "an array, an object wanted"],
     [
@@ -200,7 +200,7 @@ describe("from a published release", () => {
     [
       "a quorum key that is none",
       ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"],
-      "--quorum-key: 130 bytes of hex wanted",
+      "--quorum-key: 130 bytes of hex expected",
     ],
     [
       "a set that is none",
@@ -233,24 +233,24 @@ describe("from a published release", () => {
 
 describe("wrong usage", () => {
   it.each([
-    [[], "--boot-proof FILE, --release FILE or --image FILE is wanted"],
-    [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "do not go together"],
-    [["--release", RELEASE], "--release needs --app NAME"],
-    [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
+    [[], "--boot-proof FILE, --release FILE or --image FILE is required"],
+    [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "exclude each other"],
+    [["--release", RELEASE], "--release requires --app NAME"],
+    [["--boot-proof", BOOT_1, "--app", "signer"], "--app requires --release"],
     [
       ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
-      "--trust-anchor goes with --boot-proof, --image, --pcrs or --binary only",
+      "--trust-anchor requires --boot-proof, --image, --pcrs or --binary",
     ],
     [
       ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
-      "--quorum-key goes with --release, --image, --pcrs or --binary only",
+      "--quorum-key requires --release, --image, --pcrs or --binary",
     ],
-    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release, --image, --pcrs or --binary only"],
+    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace requires --release, --image, --pcrs or --binary"],
     [
       ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
-      "--commitment Live: one of live, setup, legacy wanted",
+      "--commitment Live: one of live, setup, legacy expected",
     ],
-    [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],
+    [["--boot-proof", "-", "--trust-anchor", "-"], "only one file can be - (stdin)"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],
     [["--boot-proof", BOOT_1, "--trust-anchor", fileOf("none")], "0 PEM certificates"],
   ])("%j", async (args, message) => {

@@ -86,7 +86,7 @@ describe("pin --out", () => {
     const own = fileOf(readJson(BOOT_1));
     expect(await bootproof(["pin", "--boot-proof", own, "--out", own])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`--out ${own}: is read here, and would be lost`) as string,
+      stderr: expect.stringContaining(`--out ${own}: is an input too, and would be lost`) as string,
     });
   });
 });
@@ -181,7 +181,7 @@ describe("pin --add-to", () => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", path]);
     expect([code, stdout, readFileSync(path)]).toEqual([0, "", before]);
     expect(statSync(path)).toMatchObject({ ino, mtimeMs });
-    expect(stderr).toContain(`Unchanged: ${path}, with no deployment added: what was to be added is there already\n`);
+    expect(stderr).toContain(`Unchanged: ${path}, with no deployment added: the policy has it already\n`);
     expect(stderr).toContain(`not added: "${FIRST}", since "${FIRST}" accepts the same\n`);
     const elsewhere = await bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", path, "--out", "-"]);
     expect([elsewhere.code, elsewhere.stdout]).toEqual([0, before.toString()]);
@@ -193,7 +193,7 @@ describe("pin --add-to", () => {
     writeFileSync(path, typed);
     const refused = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
     expect([refused.code, readFileSync(path, "utf8")]).toEqual([2, typed]);
-    expect(refused.stderr).toContain("left as it was, since with what was to be added it would be no good policy");
+    expect(refused.stderr).toContain("unchanged, since the addition would make it an invalid policy");
     expect(refused.stderr).toContain(
       "deployments[0].appProofs.types: preprod/signer nonce 20250902 has to name its own",
     );
@@ -227,7 +227,7 @@ describe("pin --add-to", () => {
     const elsewhere = await bootproof([...args, "--out", out], LAB_NOW);
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       2,
-      expect.stringContaining("trust anchors are named by file") as string,
+      expect.stringContaining("trust anchors are files beside") as string,
     ]);
     const beside = await bootproof([...args, "--out", join(path, "../new.json")], LAB_NOW);
     expect([beside.code, readJson(join(path, "../new.json"))["trustAnchors"]]).toEqual([0, [{ file: "lab.pem" }]]);
@@ -236,9 +236,9 @@ describe("pin --add-to", () => {
   it.each([
     [["--add-to", "missing.json"], "missing.json: no such"],
     [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: missing"],
-    [["--add-to", "-"], "--add-to - needs --out FILE"],
-    [["--add-to", fileOf("{}"), "--name", "x"], "--name is of a new policy"],
-    [["--app-proof-type", ""], "--app-proof-type: empty"],
+    [["--add-to", "-"], "--add-to - requires --out FILE"],
+    [["--add-to", fileOf("{}"), "--name", "x"], "--name sets the name of a new policy"],
+    [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(says) as string]);
@@ -274,7 +274,7 @@ describe("policy drop", () => {
     expect([code, names(path)]).toEqual([0, ["second"]]);
     expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", path])).code).toBe(passes ? 0 : 1);
     const says = passes
-      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: it has not stopped passing\nDrop what still`
+      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: it has not stopped passing\nTo stop accepting`
       : `note: "second" still accepts a part of what "${FIRST}" accepted: what meets its minNonce too\n`;
     expect(stderr).toContain(says);
   });
@@ -294,7 +294,7 @@ describe("policy drop", () => {
     [["policy", "drop", "-", "x"], "stdin cannot be rewritten"],
     [["policy", "drop", "missing.json", "x"], "missing.json: no such file"],
     [["policy", "drop", fileOf("{}"), "x"], "deployments: missing"],
-    [["policy", "drop", "x"], "NAME is wanted"],
+    [["policy", "drop", "x"], "NAME is required"],
     [["policy", "nothing"], "unknown command nothing"],
     [["policy", "check", "x", "--format", "yaml"], "See bootproof policy check --help."],
   ])("%j", async (args, says) => {
@@ -335,7 +335,10 @@ describe("policy check", () => {
               operator: ["manifestHash", "pcrs"],
             },
             open: [],
-            reasons: [expect.stringContaining("legacy") as string, expect.stringContaining("nobody's") as string],
+            reasons: [
+              expect.stringContaining("legacy") as string,
+              expect.stringContaining("identifies no owner") as string,
+            ],
           },
         ],
       },

@@ -95,18 +95,14 @@ describe("release check", () => {
   });
 
   it.each<[string, string[], RegExp]>([
-    ["none of the three", [RELEASES], /--manifest-set FILE, --policy FILE or --no-manifest-set is wanted/],
-    ["two of the three", [RELEASES, "--manifest-set", SET, "--no-manifest-set"], /do not go together/],
+    ["none of the three", [RELEASES], /--manifest-set FILE, --policy FILE or --no-manifest-set is required/],
+    ["two of the three", [RELEASES, "--manifest-set", SET, "--no-manifest-set"], /exclude each other/],
     [
       "an application that is not there",
       [RELEASES, "--no-manifest-set", "--app", "signr"],
       /signr: no release of this application/,
     ],
-    [
-      "a folder that is not there",
-      [join(ROOT, "nowhere"), "--no-manifest-set"],
-      /there is no such file or folder/,
-    ],
+    ["a folder that is not there", [join(ROOT, "nowhere"), "--no-manifest-set"], /there is no such file or folder/],
     ["a file", [SET, "--no-manifest-set"], /operators\.json: is no folder/],
     ["a folder without a release", [ROOT, "--no-manifest-set"], /no release in it/],
     ["an empty set", [RELEASES, "--manifest-set", fileOf({ threshold: 1, members: [] })], /threshold|members/],
@@ -116,7 +112,7 @@ describe("release check", () => {
       [RELEASES, "--manifest-set", fileOf({ policy: "bootproof/1", deployments: [] })],
       /this is a policy; --policy takes it/,
     ],
-    ["no folder", ["--no-manifest-set"], /FOLDER is wanted/],
+    ["no folder", ["--no-manifest-set"], /FOLDER is required/],
     ["stdin", ["-", "--no-manifest-set"], /folder is wanted/],
   ])("%s is exit code 2", async (_, args, message) => {
     const { code, stdout, stderr } = await check(...args);

@@ -247,7 +247,7 @@ describe("--attestation", () => {
       "--no-policy",
     ]);
     expect(code).toBe(2);
-    expect(stderr).toContain("does not go with --boot-proof, --app-proof, --activity, --ephemeral-key");
+    expect(stderr).toContain("and excludes --boot-proof, --app-proof, --activity, --ephemeral-key");
   });
 });
 
@@ -380,7 +380,7 @@ describe("how much is told", () => {
       expect(bad).toEqual({ code: 1, stdout: "", stderr: "" });
       const usage = await bootproof([...PAIR, "--quiet", ...format]);
       expect([usage.code, usage.stdout]).toEqual([2, ""]);
-      expect(usage.stderr).toContain("--policy FILE or --no-policy is wanted");
+      expect(usage.stderr).toContain("--policy FILE or --no-policy is required");
     }
     const unreadable = await bootproof(["verify", "--boot-proof", "nowhere.json", "--no-policy", "--quiet"]);
     expect([unreadable.code, unreadable.stderr.includes("nowhere.json")]).toEqual([2, true]);
@@ -406,7 +406,7 @@ describe("how much is told", () => {
   ])("is said once: %s %s", async (...levels) => {
     const { code, stdout, stderr } = await bootproof([...PAIR, "--no-policy", ...levels]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`${levels.join(" and ")} contradict each other: give one`);
+    expect(stderr).toContain(`${levels.join(" and ")} exclude each other: give one`);
   });
 });
 
@@ -443,7 +443,7 @@ describe("wrong usage", () => {
   it("without a policy says why, and how to pin", async () => {
     const stderr = await usage("--boot-proof", BOOT_1);
     expect(stderr).toContain(
-      "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted",
+      "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code",
     );
     expect(stderr).toContain("$ bootproof pin --boot-proof boot.json --out policy.json");
   });
@@ -472,22 +472,22 @@ describe("wrong usage", () => {
       "-",
     );
     for (const part of [
-      "stray.json: what is it?",
-      "--policy and --no-policy contradict",
-      "--trust-anchor goes with --no-policy or --bundle-policy",
+      "stray.json: a file without an option",
+      "--policy and --no-policy exclude",
+      "--trust-anchor requires --no-policy or --bundle-policy",
       "--at noon: document, now, or an ",
       "--now today",
       "--ephemeral-key: not hex",
-      "--format is given twice",
-      "- (stdin) can be given for one file only",
-      "--boot-proof FILE (or --attestation FILE) is wanted",
+      "--format is repeated",
+      "only one file can be - (stdin)",
+      "--boot-proof FILE (or --attestation FILE) is required",
     ])
       expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain(
-      `--format xml: one of ${REPORT_FORMATS.join(", ")} wanted`,
+      `--format xml: one of ${REPORT_FORMATS.join(", ")} expected`,
     );
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain(
-      "--ephemeral-key: 4 hex digits, 260 hex digits wanted",
+      "--ephemeral-key: 4 hex digits, 260 hex digits expected",
     );
   });
 
@@ -505,7 +505,7 @@ describe("wrong usage", () => {
   it("of a list of addresses that may have taken the bundle says so, and how it is given", async () => {
     const asked = ["--no-policy", "--organization-id", "o", "--address", "0xab"];
     expect(await usage(...asked, "bundle")).toMatch(
-      /what is there to verify\?.* if bundle is the bundle, give it before --address, or after --\./,
+      /the evidence to verify.* if bundle is the bundle, give it before --address, or after --\./,
     );
     for (const argv of [
       ["bundle.json", ...asked],
@@ -538,8 +538,8 @@ describe("files at fault", () => {
       ),
     ).toEqual([
       "bootproof: missing.json: no such file",
-      `bootproof: ${tmpdir()}: is a directory, not a file: name the files in it`,
-      expect.stringMatching(/empty\.json: empty: what wrote it may have failed$/),
+      `bootproof: ${tmpdir()}: is a directory: name the files in it`,
+      expect.stringMatching(/empty\.json: empty: the program that wrote it may have failed$/),
       `bootproof: ${broken}: not strict JSON: a value wanted (line 2, column 22)`,
       `bootproof: ${twice}: not strict JSON: member "a" appears twice (line 1, column 10)`,
     ]);
@@ -576,7 +576,7 @@ describe("files at fault", () => {
 
   it("without a name are told as such", async () => {
     expect(await faults("--boot-proof", BOOT_1, "--policy", "")).toEqual([
-      "bootproof: --policy: empty: is a variable of the shell not set?",
+      "bootproof: --policy: empty: a shell variable may be unset",
       "See bootproof verify --help.",
     ]);
   });

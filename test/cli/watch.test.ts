@@ -9,15 +9,15 @@ const lines = await linesOf(3);
 
 describe("watch", () => {
   it.each<[string, string[], RegExp]>([
-    ["nothing to watch", ["--policy", "p"], /--app NAME \(or --ephemeral-key HEX\) is wanted: what is watched\?/],
-    ["no policy", ["--app", "a"], /--policy FILE is wanted: what is expected\?/],
-    ["the same twice", ["--app", "a", "a", "--policy", "p"], /--app a: given twice/],
-    ["a key twice", ["--ephemeral-key", KEY, KEY.toUpperCase(), "--policy", "p"], /--ephemeral-key .*: given twice/],
-    ["no key", ["--ephemeral-key", "04", "--policy", "p"], /--ephemeral-key: 2 hex digits, 260 hex digits wanted/],
+    ["nothing to watch", ["--policy", "p"], /--app NAME \(or --ephemeral-key HEX\) is required: what to watch/],
+    ["no policy", ["--app", "a"], /--policy FILE is required/],
+    ["the same twice", ["--app", "a", "a", "--policy", "p"], /--app a: repeated/],
+    ["a key twice", ["--ephemeral-key", KEY, KEY.toUpperCase(), "--policy", "p"], /--ephemeral-key .*: repeated/],
+    ["no key", ["--ephemeral-key", "04", "--policy", "p"], /--ephemeral-key: 2 hex digits, 260 hex digits expected/],
     ["no interval", ["--app", "a", "--policy", "p", "--interval", "60"], /--interval 60: a duration such as 60s/],
     ["an interval of nothing", ["--app", "a", "--policy", "p", "--interval", "0s"], /--interval 0s: a duration/],
-    ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /of a day at most/],
-    ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a log is a file/],
+    ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /up to 1d/],
+    ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a file is required/],
     [
       "an address with a password",
       ["--app", "a", "--policy", "p", "--on-refusal", "https://u:p@a"],
@@ -89,7 +89,7 @@ describe("log verify", () => {
   it.each<[string, string[], string]>([
     ["no file", ["/no/such/file"], "there is no such file or folder"],
     ["a folder", ["/"], "a directory, where a file is wanted"],
-    ["no head", ["x", "--head", "5e88"], "--head: 64 hex digits wanted"],
+    ["no head", ["x", "--head", "5e88"], "--head: 64 hex digits expected"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["log", "verify", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -31,7 +31,7 @@ describe("an option whose value is missing", () => {
         expect([code, stdout]).toEqual([2, ""]);
         const [taken] = /^-+\w*/.exec(word)!;
         expect(stderr).toContain(`bootproof: ${name}: took ${taken}`);
-        expect(stderr).toContain("is a variable of the shell not set?");
+        expect(stderr).toContain("a shell variable may be unset");
       }
     },
   );
@@ -47,7 +47,7 @@ describe("an option whose value is missing", () => {
       `--activity=${forged}`,
     ]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("--organization-id: took --activity, an option, for its value");
+    expect(stderr).toContain("--organization-id: took --activity, an option, as its value");
   });
 
   it("does not repeat what the other option was given", async () => {
@@ -78,7 +78,7 @@ describe("an operand that is an empty word", () => {
   ])("is refused: %j", async (argv, name) => {
     const { code, stdout, stderr } = await bootproof(argv);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`bootproof: ${name}: empty: is a variable of the shell not set?\n`);
+    expect(stderr).toContain(`bootproof: ${name}: empty: a shell variable may be unset\n`);
   });
 });
 
@@ -95,7 +95,7 @@ describe("a word that asks for help or the version", () => {
     ]) {
       const { code, stdout, stderr } = await bootproof(argv);
       expect([code, stdout], argv.join(" ")).toEqual([2, ""]);
-      expect(stderr).toContain(`bootproof: ${word}: stands beside other arguments`);
+      expect(stderr).toContain(`bootproof: ${word}: is used with other arguments`);
     }
   });
 
@@ -162,7 +162,7 @@ describe("an option that is a file in this folder, as * leaves it there", () => 
     inFolder("allow-debug");
     expect((await bootproof(["verify", ...GOOD, "--allow-debug"])).code).toBe(0);
     const long = `--now=${"2".repeat(5000)}`;
-    expect((await bootproof(["verify", ...GOOD, long])).stderr).toContain("an RFC 3339 date and time wanted");
-    expect((await bootproof(["verify", ...GOOD, "--now=\0"])).stderr).toContain("an RFC 3339 date and time wanted");
+    expect((await bootproof(["verify", ...GOOD, long])).stderr).toContain("an RFC 3339 date and time expected");
+    expect((await bootproof(["verify", ...GOOD, "--now=\0"])).stderr).toContain("an RFC 3339 date and time expected");
   });
 });

@@ -1,7 +1,4 @@
-/**
- * A service with a software enclave behind it, which answers submits as the interface says, and lies where it is told
- * to.
- */
+/** A service with a software enclave. It follows the interface, except for the lies of a test. */
 import { randomUUID } from "node:crypto";
 import { toHex } from "../../src/bytes.js";
 import { type Client, type ClientOptions, SUBMIT_OPERATIONS, type SubmitOperation } from "../../src/client/index.js";
@@ -14,7 +11,7 @@ import { ACTIVITY_RULES } from "../../src/verify/activity-rules.js";
 import { ORGANIZATION, type Recorded, type Reply, fakeFetch, testClient } from "./support.js";
 
 export const lab = new Forge();
-/** Somebody else, with keys and a root of their own under the same names. */
+/** Another party with its own keys and root under the same names. */
 export const otherLab = new Forge();
 /** When the enclave booted. Requests begin five minutes later. */
 export const BOOTED = new Date("2026-03-04T05:06:07.000Z");
@@ -41,7 +38,7 @@ export interface Lies {
 
 export class AttestedService {
   readonly lies: Lies;
-  /** The keys that boot proofs were asked for, in order. */
+  /** The keys of the requested boot proofs, in order. */
   readonly asked: string[] = [];
   readonly requests: Recorded[];
   readonly fetch: typeof fetch;
@@ -53,7 +50,7 @@ export class AttestedService {
   clock = FIRST_REQUEST;
 
   constructor(lies: Lies = {}) {
-    // Without a prototype: it tells the lies that it is told to.
+    // Without a prototype, so that it has only the test's lies.
     this.lies = Object.assign(Object.create(null) as Lies, lies);
     this.enclave = this.boot();
     ({ fetch: this.fetch, requests: this.requests } = fakeFetch((request) => this.#answer(request)));

@@ -1,4 +1,4 @@
-/** The entry point: what runs in browsers and at the edge, and what it brings along. */
+/** The entry point for browsers and the edge, and its size. */
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 

@@ -1,6 +1,6 @@
 /**
- * A hostile service, over HTTP: every proof in its answers is genuine, and about something else than was asked. Each
- * lie is told to the library, to verified calls, to whoever verifies a past activity, and to the command.
+ * A hostile service over HTTP: each proof in its responses is genuine, but of another request. Library, verified calls,
+ * past activities and the command meet each lie.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ const derived = (service: AttestedService, facts: Partial<AddressFacts>): JsonOb
     address: OURS[0],
     ...facts,
   });
-/** What an honest enclave signs for the wallet that was asked for. */
+/** Signed by an honest enclave for the requested wallet. */
 const honest = (service: AttestedService): JsonObject[] => [
   service.allow(),
   ...PATHS.map((derivationPath, index) => derived(service, { derivationPath, address: OURS[index]! })),
@@ -84,7 +84,7 @@ const answered =
 const wallet = answered({ addresses: [...OURS] });
 
 describe("an honest service", () => {
-  it("is verified: by a call, as a past activity, by the library, and by the command", async () => {
+  it("is verified by a call, as a past activity, by the library and by the command", async () => {
     const outcome = await told({ payloads: (_, service) => honest(service), activity: wallet });
     expect(outcome).toEqual({ call: "verified", past: "verified", library: "verified", command: 0 });
   });
@@ -92,7 +92,7 @@ describe("an honest service", () => {
 
 interface Lie {
   readonly lies: Lies;
-  /** Among the checks that fail, wherever the lie is told. */
+  /** One of the checks that fail. */
   readonly fails: CheckId;
 }
 
@@ -225,7 +225,7 @@ describe("a service that does not answer get_activity", () => {
     }
   });
 
-  it("is no obstacle to who has the activity: it is given with --activity", async () => {
+  it("does not matter if the activity is given with --activity", async () => {
     const { service, baseUrl } = await served({
       payloads: (_, here) => honest(here),
       activity: wallet,
@@ -251,10 +251,7 @@ describe("a service that does not answer get_activity", () => {
   });
 });
 
-/**
- * Tells the lie in all four places. Each answers what became of it: the check that was to fail, where it is among those
- * that did.
- */
+/** Tries the lie in all four places. Returns for each the check that was expected to fail, if it did. */
 async function told(
   lies: Lies,
   fails?: CheckId,

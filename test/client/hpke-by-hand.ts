@@ -1,7 +1,6 @@
 /**
- * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM, spelled out from the RFC
- * over node:crypto, and base58check from its definition: what the client's own, which come from libraries, are held
- * against.
+ * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM, and base58check, both
+ * written from their definitions over node:crypto. They are compared with the client's, which come from libraries.
  */
 import { createCipheriv, createDecipheriv, createECDH, createHash, createHmac } from "node:crypto";
 
@@ -52,7 +51,7 @@ export function keySchedule(shared: Buffer, info: Buffer): { key: Buffer; nonce:
   };
 }
 
-/** Seals to an uncompressed point; answers encapsulated key (uncompressed) and ciphertext. */
+/** Seals to an uncompressed point. Returns the encapsulated key (uncompressed) and the ciphertext. */
 export function sealByHand(
   plaintext: Buffer,
   receiver: Buffer,

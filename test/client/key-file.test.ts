@@ -17,14 +17,14 @@ const file = (name: string, content: string | Uint8Array): string => (
 );
 
 describe("a key file", () => {
-  it("is written for its owner alone, and read again", async () => {
+  it("is readable only by its owner", async () => {
     await writeApiKeyFile(path("new.json"), apiKey);
     expect(statSync(path("new.json")).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(path("new.json"), "utf8"))).toEqual(apiKey);
     expect(await readApiKeyFile(path("new.json"))).toEqual({ key: apiKey, readableByOthers: false });
   });
 
-  it.each([0o640, 0o604, 0o644, 0o660])("that others may read (%s) is told of", async (mode) => {
+  it.each([0o640, 0o604, 0o644, 0o660])("that others may read (%s) is reported", async (mode) => {
     const open = file(`mode-${mode}.json`, JSON.stringify(apiKey));
     chmodSync(open, mode);
     expect((await readApiKeyFile(open)).readableByOthers).toBe(true);

@@ -1,4 +1,4 @@
-/** The webhook handler in real servers of node:http: the answers of the fetch form, whatever becomes of the bytes. */
+/** The webhook handler in real servers of node:http returns the responses of the fetch form. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { EventEmitter } from "node:events";
 import {
@@ -81,7 +81,7 @@ afterEach(async () => {
   }
 });
 
-/** A server on the loopback; answers its port. */
+/** A server on the loopback. Returns its port. */
 async function serve(listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   servers.push(server);
@@ -143,7 +143,7 @@ describe("a handler in a server of Node's http", () => {
     ["an event id twice, once in lower case", { ...good, headers: [...good.headers, "x-webhook-event-id", "e2"] }, 400],
     ["a header that would be the prototype", { ...good, headers: [...good.headers, "__proto__", "x"] }, 204],
   ];
-  it.each(rows)("answers as the fetch form does: %s", async (_, delivery, status) => {
+  it.each(rows)("responds like the fetch form: %s", async (_, delivery, status) => {
     const [here, there] = [told(), told()];
     const port = await serve(nodeWebhookHandler(here.options));
     expect(await post(port, delivery)).toEqual({ status, text: "" });
@@ -154,7 +154,7 @@ describe("a handler in a server of Node's http", () => {
     expect((await post(port, good)).status).toBe(status === 204 ? 200 : 204);
   });
 
-  it("takes the bytes as they come, each in a piece of its own", async () => {
+  it("accepts a body in pieces of one byte", async () => {
     const { seen, options } = told();
     const pieces: number[] = [];
     const handle = nodeWebhookHandler(options);
@@ -170,7 +170,7 @@ describe("a handler in a server of Node's http", () => {
     expect([seen, new Set(pieces), pieces.length]).toEqual([["verified e1"], new Set([1]), BODY.length]);
   });
 
-  it("does not read a body without end to its end", async () => {
+  it("does not read an endless body", async () => {
     const { seen, errors, options } = told({ maxBodyBytes: 1000 });
     const port = await serve(nodeWebhookHandler(options));
     const socket = await opened(port, ["Transfer-Encoding", "chunked", ...good.headers]);
@@ -189,7 +189,7 @@ describe("a handler in a server of Node's http", () => {
     expect((await post(port, { ...good, body: Buffer.alloc(999) })).status).toBe(401);
   });
 
-  it("that is cut off does not use up the event, and is told as what it is", async () => {
+  it("does not consume the event of a body that is cut off, and reports it", async () => {
     const { seen, errors, options } = told();
     const handle = nodeWebhookHandler(options);
     let arrived = (): void => {};
@@ -207,7 +207,7 @@ describe("a handler in a server of Node's http", () => {
   it.each([
     ["that the request was closed", {}, "the request was cut off before its end"],
     ["that there is something made of the body", { body: {} }, "the body was read before"],
-  ])("is over where a runtime says no more than %s", async (_, more, message) => {
+  ])("ends if a runtime only reports %s", async (_, more, message) => {
     const { errors, options } = told();
     const facts = { method: "POST", rawHeaders: good.headers, resume: () => {}, ...more };
     const request = Object.assign(new EventEmitter(), facts);
@@ -218,7 +218,7 @@ describe("a handler in a server of Node's http", () => {
     expect(String(errors[0])).toContain(message);
   });
 
-  it("answers 500 where onError throws, and the process goes on", async () => {
+  it("responds with 500 if onError throws, and the process continues", async () => {
     const failing = (): never => {
       throw new Error("offline");
     };
@@ -227,7 +227,7 @@ describe("a handler in a server of Node's http", () => {
     expect([(await post(port, good)).status, (await post(port, good)).status]).toEqual([500, 500]);
   });
 
-  it("leaves an answer alone that somebody else has begun", async () => {
+  it("leaves a response that other code has begun", async () => {
     const { seen, options } = told();
     const handle = nodeWebhookHandler(options);
     const port = await serve((request, response) => {

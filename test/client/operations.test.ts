@@ -1,6 +1,4 @@
-/**
- * Every operation over real HTTP: what is sent, to where, under which stamp; and what comes back, checked and whole.
- */
+/** Every operation over real HTTP: path, stamp and body of the request, and the checked response. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   ACTIVITY_STATUSES,
@@ -253,7 +251,7 @@ const QUERIES: Readonly<Record<QueryName, QueryCase>> = {
   },
 };
 
-/** The activity that a submit is answered with, flat. */
+/** The flat activity of a response. */
 function activityOf(one: SubmitCase): Record<string, unknown> {
   return {
     id: "a1",
@@ -323,7 +321,7 @@ describe("over HTTP", () => {
     expect(pathOf(operation)).toBe(one.path);
   });
 
-  it("asks for app proofs, and of another organization, where told so", async () => {
+  it("requests app proofs, or another organization, on request", async () => {
     reply = { activity: activityOf(SUBMITS["updateWallet"]!) };
     await client.updateWallet(
       { walletId: "w1", walletName: undefined },
@@ -363,11 +361,11 @@ describe("over HTTP", () => {
   });
 });
 
-describe("answers", () => {
+describe("responses", () => {
   const answered = async (body: unknown): Promise<Client> => testClient({ fetch: fakeFetch(() => ({ body })).fetch });
   const wallet = SUBMITS["updateWallet"]!;
 
-  it("are read in the form in which result.activity repeats the fields, and kept whole", async () => {
+  it("may repeat the fields in result.activity, and are kept completely", async () => {
     const { id, status, type, organizationId } = activityOf(wallet);
     const activity = {
       id,
@@ -384,7 +382,7 @@ describe("answers", () => {
   });
 
   it.each(ACTIVITY_STATUSES.filter((status) => !status.endsWith("COMPLETED")))(
-    "have no result yet where the status is %s",
+    "have no result yet with status %s",
     async (status) => {
       const activity = { ...activityOf(wallet), status, result: null, failure: { code: 3, message: "no" } };
       expect(await (await answered({ activity })).updateWallet({ walletId: "w1" })).toEqual({ activity, result: null });
@@ -453,7 +451,7 @@ describe("answers", () => {
     expect(error.faults.map((fault) => fault.path)).toContain(path);
   });
 
-  it("are strict JSON: a member that is there twice is no answer", async () => {
+  it("are strict JSON without duplicate members", async () => {
     const error = await rejectionOf<ClientError>(
       (await answered('{"nonce":"1","nonce":"2"}')).getNonces({ address: `0x${"00".repeat(20)}`, caip2: "eip155:1" }),
     );
@@ -469,10 +467,10 @@ describe("answers", () => {
   });
 });
 
-describe("answers that are made to be long", () => {
+describe("responses of excessive length", () => {
   const answered = async (body: unknown): Promise<Client> => testClient({ fetch: fakeFetch(() => ({ body })).fetch });
 
-  it("tell the first faulty items of a list", async () => {
+  it("report the first faulty items of a list", async () => {
     const error = await rejectionOf<ClientError>(
       (await answered({ appProofs: Array(1000).fill({}) })).listAppProofs({ activityId: "a" }),
     );
@@ -480,7 +478,7 @@ describe("answers that are made to be long", () => {
     expect(error.faults.at(-1)!.path).toBe("appProofs[9].signature");
   });
 
-  it("are refused at 1 MiB where they are a boot proof", async () => {
+  it("of boot proofs are limited to 1 MiB", async () => {
     const proof = { bootProof: { qosManifestB64: "x".repeat(1024 * 1024 + 2000) } };
     for (const ask of [
       (client: Client) => client.getBootProof({ ephemeralKey: "04" }),
@@ -559,7 +557,7 @@ describe("requests", () => {
     ).toEqual([member]);
   });
 
-  it("never quote what was given in their errors", async () => {
+  it("never quote their values in errors", async () => {
     const client = await testClient({ fetch: fakeFetch(() => ({ body: {} })).fetch });
     const secret = "s3cr3t-value";
     const given = {

@@ -1,4 +1,4 @@
-/** The table of operations in docs/sdk.md: every one that is documented, and no other, by its names. */
+/** The table in docs/sdk.md has exactly the documented operations. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "../../src/client/index.js";

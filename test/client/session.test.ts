@@ -1,4 +1,4 @@
-/** Sessions and on-ramp secrets: sealed and opened on one side by the client, on the other by hand. */
+/** Sessions and on-ramp secrets, sealed by the client and opened by hand, or the reverse. */
 import { createECDH, createPublicKey, webcrypto } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -171,7 +171,7 @@ describe("openSession", () => {
       return { body: { activity } };
     });
 
-  it("asks for a session for a new target, and opens its key", async () => {
+  it("requests a session for a new target, and opens its key", async () => {
     const { fetch, requests } = answerWith(({ targetPublicKey }) => ({
       createReadWriteSessionResultV2: {
         organizationId: ORGANIZATION,
@@ -202,7 +202,7 @@ describe("openSession", () => {
     expect(targets[0]).not.toBe(targets[1]);
   });
 
-  it("says so where the activity is not completed yet", async () => {
+  it("reports an activity that is not completed yet", async () => {
     const { fetch } = answerWith(() => null);
     expect(await rejectionOf(openSession(await testClient({ fetch }), {}))).toMatchObject({
       code: "answer",

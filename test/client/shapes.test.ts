@@ -1,4 +1,4 @@
-/** The shapes of what is sent and of what comes back: what each takes, and what it says of the rest. */
+/** Shapes of requests and responses: the values that each accepts, and its faults. */
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../src/decode/json.js";
 import {
@@ -45,7 +45,7 @@ describe("a value", () => {
 });
 
 describe("faults", () => {
-  it("have the path of what is wrong, and all of them are told", () => {
+  it("are all reported, with their paths", () => {
     const shape = strict({ a: list(loose({ b: text })), c: flag, d: optional(text) });
     expect(faultsOf(shape, { a: [{ b: "" }, { b: 1 }, 2], e: 1, d: null }, "parameters")).toEqual([
       'parameters: unknown: "e"',
@@ -99,7 +99,7 @@ describe("an object", () => {
   });
 });
 
-it("what is made of a value is made of a good one only", () => {
+it("a mapping applies only to valid values", () => {
   const doubled = refined(number, (value, place) => (value > 9 ? place.fault<number>("too large") : 2 * value));
   expect(readShape(doubled, 2)).toEqual({ value: 4, faults: [] });
   expect(faultsOf(doubled, 10)).toEqual([": too large"]);

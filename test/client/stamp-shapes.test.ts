@@ -1,4 +1,4 @@
-/** Stampers of both shapes: what is taken, what is refused before anything is sent, and over which bytes they sign. */
+/** Stampers of both shapes: which are accepted, which are refused before a request, and which bytes they sign. */
 import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -76,7 +76,7 @@ describe("a published stamper", () => {
     await lab.close();
   });
 
-  it("whose stamp cannot be verified here is taken by what it makes of the text", async () => {
+  it("whose stamp cannot be verified here gets text", async () => {
     const stamper: AnyStamper = {
       stamp: async (payload) => ({
         stampHeaderName: "X-Stamp",

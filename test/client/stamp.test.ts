@@ -1,4 +1,4 @@
-/** Stamps, held against what they are not made with: node:crypto, openssl, and a passkey in software. */
+/** Stamps, compared with other implementations: node:crypto, openssl, and a software passkey. */
 import { execFileSync } from "node:child_process";
 import {
   createECDH,
@@ -161,7 +161,7 @@ describe("X-Stamp-WebAuthn", () => {
   ]);
   const bufferOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
-  /** What an authenticator does (WebAuthn section 7.2 tells how it is verified). */
+  /** An authenticator (WebAuthn section 7.2). */
   async function get({ publicKey }: CredentialRequestOptions): Promise<unknown> {
     const challenge = Buffer.from(publicKey!.challenge as Uint8Array).toString("base64url");
     const clientData = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin: "https://service.test" }));
@@ -249,7 +249,7 @@ describe("X-Stamp-WebAuthn", () => {
     expect(requests).toHaveLength(0);
   });
 
-  it("can be aborted while the person is asked", async () => {
+  it("can be aborted while the user is prompted", async () => {
     const controller = new AbortController();
     const stamper = webauthnStamper({
       get: ({ signal }) =>
@@ -262,7 +262,7 @@ describe("X-Stamp-WebAuthn", () => {
   });
 });
 
-it("stamps once, however often a query is repeated", async () => {
+it("stamps a repeated query once", async () => {
   let stamps = 0;
   const inner = await apiKeyStamper(apiKey);
   const stamper: Stamper = { stamp: (body) => (stamps++, inner.stamp(body)) };

@@ -1,6 +1,4 @@
-/**
- * What the client's tests share: a service without a mind of its own, keys, and stamps verified by node:crypto alone.
- */
+/** Shared by the client's tests: a scripted service, keys, and stamps verified by node:crypto alone. */
 import { createECDH, createPublicKey, createVerify } from "node:crypto";
 import { type IncomingHttpHeaders, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -49,10 +47,10 @@ export interface Reply {
   readonly body?: unknown;
 }
 
-/** Answers a request, or throws as a network would. */
+/** Returns a response, or throws like a network. */
 export type Answer = (request: Recorded) => Reply | Promise<Reply>;
 
-/** A `fetch` that answers by a function, and records what it was asked. */
+/** A `fetch` with scripted responses that records the requests. */
 export function fakeFetch(answer: Answer): { fetch: typeof fetch; requests: Recorded[] } {
   const requests: Recorded[] = [];
   const fake = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
@@ -113,7 +111,7 @@ export async function testStamper(): Promise<Stamper> {
   return (stamper ??= await apiKeyStamper(apiKey));
 }
 
-/** A client whose clock stands still, whose dice always say one half, and which never waits. */
+/** A client with a fixed clock, randomness of one half, and no waits. */
 export async function testClient(options: Partial<ClientOptions> & { waits?: number[] } = {}): Promise<Client> {
   const { waits = [], ...rest } = options;
   return createClient({

@@ -1,4 +1,4 @@
-/** Failures: what is repeated and what is not, how long is waited, and what the errors say and do not say. */
+/** Failures: retries, waits, and the content of errors. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Client, ClientError, type ClientOptions, ServiceError } from "../../src/client/index.js";
@@ -131,17 +131,14 @@ describe("a submit", () => {
     ["401", { status: 401 }, "none"],
     ["403", { status: 403 }, "none"],
   ];
-  it.each(effects)(
-    "is sent once, and after %s it says whether something may have been done",
-    async (_, step, effect) => {
-      const { client, requests, waits } = await scripted([step, { body: ACTIVITY }]);
-      expect(await rejectionOf(client.updateWallet({ walletId: "w" }))).toMatchObject({
-        effect,
-        operation: "update_wallet",
-      });
-      expect([requests.length, waits]).toEqual([1, []]);
-    },
-  );
+  it.each(effects)("is sent once, and after %s reports whether it may have had an effect", async (_, step, effect) => {
+    const { client, requests, waits } = await scripted([step, { body: ACTIVITY }]);
+    expect(await rejectionOf(client.updateWallet({ walletId: "w" }))).toMatchObject({
+      effect,
+      operation: "update_wallet",
+    });
+    expect([requests.length, waits]).toEqual([1, []]);
+  });
 
   it(
     "is repeated by the same bytes and stamp where the caller says that the service makes one activity of " + "them",
@@ -164,7 +161,7 @@ describe("an error answer", () => {
   const errorOf = async (reply: Reply): Promise<ServiceError> =>
     rejectionOf((await scripted([reply], { maxRetries: 0 })).client.updateWallet({ walletId: "w" }));
 
-  it("is told with all that the service says", async () => {
+  it("is reported with all facts of the service", async () => {
     const details = [
       { "@type": "x" },
       { "@type": "type.test/errors", turnkeyErrorCode: "SIGNATURE_INVALID", other: [1] },
@@ -198,7 +195,7 @@ describe("an error answer", () => {
     ["broken JSON", { status: 404, body: '{"message":"a","message":"b"}' }],
     ["null details", { status: 404, body: { details: null } }],
   ];
-  it.each(odd)("in another form (%s) is told by its status", async (_, reply) => {
+  it.each(odd)("in another form (%s) is reported by its status", async (_, reply) => {
     const error = await errorOf(reply);
     expect(error).toMatchObject({ status: 404, grpcCode: null, serviceMessage: null, category: null, details: [] });
     expect(error.message).toBe(
@@ -206,7 +203,7 @@ describe("an error answer", () => {
     );
   });
 
-  it("says how long to wait where that is longer than anyone would", async () => {
+  it("reports a wait that is too long", async () => {
     expect(await errorOf({ status: 429, headers: { "retry-after": "3600" } })).toMatchObject({
       retryAfterMs: 3_600_000,
     });
@@ -239,7 +236,7 @@ describe("an error answer", () => {
   });
 });
 
-it("does not hand on what the platform says of a request, for it may quote a header", async () => {
+it("does not pass on the platform's error of a request, which may quote a header", async () => {
   const fetch = (async (_: string, init: RequestInit) => {
     const { "X-Stamp": stamp } = init.headers as Record<string, string>;
     throw Object.assign(new TypeError(`invalid header value: ${stamp}`), { cause: new Error(stamp) });
@@ -253,7 +250,7 @@ it("does not hand on what the platform says of a request, for it may quote a hea
   );
 });
 
-it("says what the platform calls the failure", async () => {
+it("reports the platform's name of a failure", async () => {
   const client = await testClient({ baseUrl: "http://127.0.0.1:1", maxRetries: 0 });
   expect((await rejectionOf(client.getUser({ userId: "u" }))).message).toMatch(
     /cannot be reached \((ECONNREFUSED|network error)\)/,
@@ -284,8 +281,8 @@ it("does not follow redirects, so that no stamp goes elsewhere", async () => {
   await Promise.all([server.close(), elsewhere.close()]);
 });
 
-describe("the size of an answer", () => {
-  it("is bounded, and what is beyond is not read", async () => {
+describe("the size of a response", () => {
+  it("is bounded, and the rest is not read", async () => {
     let pulled = 0;
     let cancelled = false;
     const endless = new ReadableStream<Uint8Array>({
@@ -315,7 +312,7 @@ describe("the size of an answer", () => {
   });
 });
 
-/** A fetch that never answers, and minds its signal or does not. */
+/** A fetch that never responds. It heeds its signal or not. */
 function silent(minds: boolean): { fetch: typeof fetch; signals: AbortSignal[] } {
   const signals: AbortSignal[] = [];
   const fake = (_: unknown, init: RequestInit): Promise<Response> => {
@@ -331,7 +328,7 @@ describe.each([
   ["that minds its signal", true],
   ["that does not", false],
 ])("with a fetch %s", (_, minds) => {
-  it("an answer that does not come is not waited for, and the query is repeated", async () => {
+  it("a missing response times out, and the query is repeated", async () => {
     const { fetch, signals } = silent(minds);
     const waits: number[] = [];
     const sleep = async (milliseconds: number): Promise<void> => void waits.push(milliseconds);
@@ -409,7 +406,7 @@ it("may be given a sleep that rejects when it is stopped", async () => {
   });
 });
 
-it("waits really, by itself, and stops at once when it is told", async () => {
+it("waits by itself, and stops at once when aborted", async () => {
   const { fetch } = silent(true);
   // What is undefined counts as not given: the client's own clock is used.
   const real = { fetch, sleep: undefined as never, maxRetries: 0 };

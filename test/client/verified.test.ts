@@ -1,4 +1,4 @@
-/** Verified calls: what is handed on, and every way in which a service may lie. */
+/** Verified calls: what they return, and every lie of a service. */
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
@@ -36,7 +36,7 @@ function edited(activity: JsonObject, change: JsonObject): JsonObject {
   return { ...activity, ...change };
 }
 
-/** The activity with one member of the one object inside its intent or result put in, or taken out where undefined. */
+/** The activity with one member of its intent or result replaced, or removed if undefined. */
 function inside(
   part: "intent" | "result",
   name: string,
@@ -68,7 +68,7 @@ function repeated(activity: JsonObject, outer: JsonObject = {}, inner: JsonObjec
 }
 
 describe("an honest service", () => {
-  it("is believed: result, activity, report, and what was verified", async () => {
+  it("is verified: result, activity, report, and evidence", async () => {
     const service = new AttestedService();
     const verified = (await service.client()).withVerification(policyOf());
     const { result, activity, report, verified: proven } = await verified.updateWallet(PARAMETERS);
@@ -114,20 +114,20 @@ describe("an honest service", () => {
     ["deleteApiKeys", (verified) => verified.deleteApiKeys({ userId: "u", apiKeyIds: ["a", "b"] })],
     ["deletePolicies", (verified) => verified.deletePolicies({ policyIds: ["p"] })],
   ];
-  it.each(calls)("is believed for %s", async (_, call) => {
+  it.each(calls)("is verified for %s", async (_, call) => {
     expect((await call((await new AttestedService().client()).withVerification(policyOf()))).report.verdict).toBe(
       "verified",
     );
   });
 
-  it("is believed for setOrganizationFeature", async () => {
+  it("is verified for setOrganizationFeature", async () => {
     const features = [{ name: "FEATURE_NAME_WEBHOOK", value: "https://hooks.test" }];
     const service = new AttestedService({ activity: inside("result", "features", features) });
     const { result } = await (await service.client()).withVerification(policyOf()).setOrganizationFeature(features[0]!);
     expect(result.features).toEqual(features);
   });
 
-  it("is believed for sessions, whose key stamps then", async () => {
+  it("is verified for sessions, whose key stamps then", async () => {
     const session = newApiKey();
     const service = new AttestedService({
       activity: (activity) => {
@@ -160,7 +160,7 @@ describe("an honest service", () => {
     expect(isStamped(value, Buffer.from("{}"), session.publicKey)).toBe(true);
   });
 
-  it("is believed for operations that are not documented, addresses and all", async () => {
+  it("is verified for undocumented operations, with addresses", async () => {
     const service = new AttestedService({
       payloads: (_, { now }) => [addressDerivationPayload(now, LAB_ADDRESS)],
       activity: (activity) =>
@@ -179,7 +179,7 @@ describe("an honest service", () => {
     expect(call.verified.coveredAddresses).toEqual([LAB_ADDRESS.address]);
   });
 
-  it("may answer an operation that is not documented with proofs of the organization that it made", async () => {
+  it("may return proofs of the organization that an undocumented operation made", async () => {
     const service = new AttestedService({
       payloads: (_, here) => [here.allow(), here.allow(here.now, child)],
       activity: (activity) =>
@@ -191,14 +191,14 @@ describe("an honest service", () => {
     expect((await call).result).toEqual({ subOrganizationId: child });
   });
 
-  it("may answer in the form that repeats the activity in its result", async () => {
+  it("may repeat the activity in its result", async () => {
     const verified = (
       await new AttestedService({ activity: (activity) => repeated(activity) }).client()
     ).withVerification(policyOf());
     expect((await verified.updateWallet(PARAMETERS)).result).toEqual({ walletId: "w1" });
   });
 
-  it("may answer with several proofs, of several enclaves", async () => {
+  it("may return several proofs of several enclaves", async () => {
     const service = new AttestedService({
       activity: (activity, here) => {
         const second = here.boot();
@@ -211,7 +211,7 @@ describe("an honest service", () => {
     expect(new Set(verified.appProofs.map(({ bootProof }) => toHex(bootProof.ephemeralKey))).size).toBe(2);
   });
 
-  it("may answer with an earlier decision beside the last one, and with ids in another order", async () => {
+  it("may return an earlier decision beside the last one, and ids in another order", async () => {
     const service = new AttestedService({
       payloads: (_, here) => [
         here.allow(),
@@ -411,7 +411,7 @@ const LIES: Record<string, Lie> = {
       activity: inside("result", "organizationId", child),
     },
     fails: ["activity.claims"],
-    says: `the activity of ${ORGANIZATION}`,
+    says: `the activity names ${ORGANIZATION}`,
   },
   "with a proof that the request was denied": {
     lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] },
@@ -606,7 +606,7 @@ describe("an activity", () => {
     expect([...new Set(error.failures.map(({ id }) => id))].sort()).toEqual([...fails].sort());
     expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
     if (says !== undefined) expect(error.message).toContain(says);
-    const word = error.report.stale ? "rejected, stale: the evidence is genuine, and older than [^:]*" : "rejected";
+    const word = error.report.stale ? "rejected, stale: the evidence is genuine, but older than [^:]*" : "rejected";
     expect(error.message).toMatch(new RegExp(`^update_wallet: ${word}: .*look into it before you submit again\\.$`));
     expect(error.report.stale).toBe(/too old|too long ago/.test(name));
     expect(Object.keys(error).sort()).toEqual([
@@ -620,7 +620,7 @@ describe("an activity", () => {
     ]);
   });
 
-  it("has every failure told, not the first", async () => {
+  it("is reported with every failure", async () => {
     const service = new AttestedService({
       ...ALTERED_MANIFEST(6),
       proof: { signer: other },
@@ -643,8 +643,8 @@ describe("an activity", () => {
     });
   });
 
-  it("of a documented operation that another was submitted for is rejected, though it is proven", async () => {
-    // The service answers one call with what another call was answered with.
+  it("of another operation than the submitted one is rejected, although it is proven", async () => {
+    // The service returns the response of another call.
     let first: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
     const verified = (await service.client()).withVerification(policyOf());
@@ -680,13 +680,13 @@ describe("an activity", () => {
         service.clock += 1000;
         const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
         expect(error.failures).toMatchObject([
-          { id: "activity.claims", detail: "one of its app proofs came with the answer to something else before" },
+          { id: "activity.claims", detail: "one of its app proofs was used for another activity before" },
         ]);
       }
     },
   );
 
-  it("is the answer to the same request twice where the service says that it is the same activity", async () => {
+  it("may be the response to the same request twice", async () => {
     let only: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (only ??= activity) });
     const verified = (await service.client()).withVerification(policyOf());
@@ -694,7 +694,7 @@ describe("an activity", () => {
     expect(one.activity.id).toBe(two.activity.id);
   });
 
-  it("may name any number of keys: no more than sixteen are asked for", async () => {
+  it("may name any number of keys, of which sixteen are requested", async () => {
     const service = new AttestedService({
       activity: (activity) => {
         const [proof] = activity["appProofs"] as [JsonObject];
@@ -713,7 +713,7 @@ describe("an activity", () => {
     expect(error.failures.filter(({ id }) => id === "app.key").length).toBeGreaterThanOrEqual(40);
   });
 
-  it("is not a result where the answer is no strict JSON", async () => {
+  it("is refused if the response is not strict JSON", async () => {
     const service = new AttestedService({
       answer: (activity) => `{"activity":${JSON.stringify(activity)},"activity":{}}`,
     });
@@ -747,7 +747,7 @@ describe("evidence that cannot be fetched", () => {
     ],
     ["the answer is no JSON", () => ({ body: "<html>" }), { code: "answer" }],
   ];
-  it.each(failures)("since %s is told as that, with the activity to come back to", async (_, bootProof, cause) => {
+  it.each(failures)("because of %s is reported as that, with the activity", async (_, bootProof, cause) => {
     const service = new AttestedService({ bootProof: bootProof! });
     const error = await rejectionOf<ClientError>(
       (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
@@ -789,7 +789,7 @@ describe("the cache of boot proofs", () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it("asks nothing again of a boot proof but what depends on time and policy: and that, every time", async () => {
+  it("repeats only checks that depend on time and policy, on every call", async () => {
     const service = new AttestedService();
     const verified = (await service.client()).withVerification(policyOf({ maxAge: "10m" }), { bootProofMaxAgeMs: 1e9 });
     await verified.updateWallet(PARAMETERS);
@@ -847,7 +847,7 @@ describe("the cache of boot proofs", () => {
     expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
   });
 
-  it("is of one policy: what one accepts, another asks for itself", async () => {
+  it("belongs to one policy: another policy verifies again", async () => {
     const service = new AttestedService();
     const client = await service.client();
     const strict = { ...labDeployment(lab), pivotHash: "00".repeat(32) };
@@ -969,12 +969,12 @@ describe("a past activity", () => {
     expect(await rejectionOf(verified.verifyActivity(service.activities[0]))).toBeInstanceOf(RejectedActivityError);
   });
 
-  it("that is no JSON is told as that", async () => {
+  it("that is not JSON is reported as that", async () => {
     const { verified } = await past();
     expect(await rejectionOf(verified.verifyActivity("{"))).toMatchObject({ name: "MalformedError", code: "json" });
   });
 
-  it("leaves out what depends on the request: an old proof, and one that was seen before, are good", async () => {
+  it("is not checked against a request: old and repeated proofs pass", async () => {
     const { activity, verified } = await past();
     await verified.verifyActivity(activity);
     await verified.verifyActivity(edited(activity, { fingerprint: "g" }));
@@ -989,7 +989,7 @@ describe("a past activity", () => {
   });
 });
 
-describe("a call that asks for what nobody can answer", () => {
+describe("a call with an impossible request", () => {
   const child2 = "22222222-2222-4222-8222-222222222222";
   it.each([
     { organizationId: "" },
@@ -1044,8 +1044,8 @@ describe("a call that asks for what nobody can answer", () => {
   );
 });
 
-describe("one answer", () => {
-  it("stands for no other request, also where a delivery or a poll of its activity came first", async () => {
+describe("a response", () => {
+  it("is not accepted for another request, also after a delivery or a poll of its activity", async () => {
     let first: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
     const verified = (await service.client()).withVerification(policyOf());
@@ -1058,7 +1058,7 @@ describe("one answer", () => {
     expect((await verified.verifyActivity(first!)).report.verdict).toBe("verified");
   });
 
-  it("to a vote stands for the next vote on the same activity, too", async () => {
+  it("to a vote is accepted for the next vote on the same activity", async () => {
     const voted = { fingerprint: "sha256:ab" };
     let first: JsonObject | undefined;
     const service = new AttestedService({
@@ -1074,7 +1074,7 @@ describe("one answer", () => {
     const vote = async () =>
       verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { report } = await vote();
-    // Only the fingerprint was compared, which nobody signs.
+    // Only the fingerprint was compared, which is not signed.
     expect(report.claims?.activity?.asked).toEqual(["organizationId"]);
     service.clock += 1000;
     expect((await vote()).report.verdict).toBe("verified");

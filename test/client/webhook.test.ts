@@ -1,7 +1,4 @@
-/**
- * Webhook deliveries: signed here by node:crypto, accepted once, and refused for everything that is not as it was
- * signed.
- */
+/** Webhook deliveries are accepted once, and refused after any change of what was signed. */
 import { describe, expect, it } from "vitest";
 import {
   type Delivery,
@@ -15,75 +12,11 @@ import {
   verifyWebhook,
   webhookHandler,
 } from "../../src/client/index.js";
-import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
+import { ed25519Point } from "../../src/lab/keys.js";
 import { AttestedService, type Lies, policyOf } from "./attested.js";
+import { ACTIVITY, JWKS, type Parts, delivered, jwk, key, other } from "./deliveries.js";
 import { AT, ORGANIZATION, rejectionOf } from "./support.js";
-
-const key = generateKeyPair("ed25519");
-const other = generateKeyPair("ed25519");
-
-function jwk(pair: typeof key, kid: string, rest: object = {}): object {
-  return {
-    kty: "OKP",
-    crv: "Ed25519",
-    x: ed25519Point(pair),
-    kid,
-    alg: "EdDSA",
-    use: "sig",
-    ...rest,
-  };
-}
-
-const JWKS = { keys: [jwk(other, "old"), jwk(key, "k1"), { kty: "RSA", kid: "rsa", n: "AQAB", e: "AQAB" }] };
-
-const ACTIVITY = {
-  id: "a1",
-  organizationId: ORGANIZATION,
-  status: "ACTIVITY_STATUS_PENDING",
-  type: "ACTIVITY_TYPE_UPDATE_WALLET",
-  intent: { updateWalletIntent: { walletId: "Ærø ✓" } },
-  newer: { kept: [1] },
-};
-
-interface Parts {
-  version?: string;
-  algorithm?: string;
-  keyId?: string;
-  timestamp?: string;
-  eventId?: string;
-  body?: string | Uint8Array;
-  pair?: typeof key;
-  prefix?: string;
-}
-
-/** A delivery as the service makes it. What is signed is what its parts say. */
-function delivered(parts: Parts = {}): { headers: Record<string, string>; rawBody: Uint8Array } {
-  const {
-    version = "v1",
-    algorithm = "ed25519",
-    keyId = "k1",
-    timestamp = String(AT.getTime()),
-    eventId = "e1",
-    pair = key,
-    prefix = "X-Webhook-",
-  } = parts;
-  const rawBody = Buffer.from((parts.body ?? JSON.stringify(ACTIVITY)) as string);
-  const signed = Buffer.concat([Buffer.from(`${version}.${algorithm}.${keyId}.${timestamp}.${eventId}.`), rawBody]);
-  const headers = {
-    "Event-Id": eventId,
-    Timestamp: timestamp,
-    "Signature-Key-Id": keyId,
-    "Signature-Algorithm": algorithm,
-    "Signature-Version": version,
-    Signature: toHex(signDer(pair, null, signed)),
-  };
-  return {
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value])),
-    rawBody: new Uint8Array(rawBody),
-  };
-}
 
 /** Verifies with a store of its own. */
 async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
@@ -91,7 +24,7 @@ async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
 }
 
 describe("the body", () => {
-  it("that is read is the one that was verified, whatever becomes of the caller's buffer", async () => {
+  it("is copied before verification, so that the caller's buffer may change", async () => {
     const { headers, rawBody } = delivered();
     const lie = Buffer.from(
       JSON.stringify({ ...ACTIVITY, organizationId: "00000000-0000-0000-0000-000000000000" }),
@@ -250,11 +183,11 @@ describe("a delivery", () => {
     const error = await rejectionOf<WebhookError>(verify({ ...input, store }));
     expect(error).toBeInstanceOf(WebhookError);
     expect(error).toMatchObject({ name: "WebhookError", code: "webhook", fault });
-    // Nobody who cannot sign can use up an event.
+    // Only a signer can use up an event.
     expect((await verify({ store })).eventId).toBe("e1");
   });
 
-  it("is not judged by a clock that is none", async () => {
+  it("throws TypeError for an invalid clock", async () => {
     await expect(verify({ now: new Date(NaN) })).rejects.toThrow(TypeError);
   });
 });
@@ -275,7 +208,7 @@ describe("an event", () => {
     expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it("is remembered by the process where no store is given", async () => {
+  it("is remembered by the process without a store", async () => {
     const input = { ...delivered({ eventId: "process-wide" }), jwks: JWKS, now: AT };
     await verifyWebhook(input);
     expect(await rejectionOf(verifyWebhook(input))).toMatchObject({ fault: "replayed" });
@@ -299,7 +232,7 @@ describe("an event", () => {
     expect(claims.at(-1)).toBe(600_000);
   });
 
-  it("is refused where the store is full of events that may not be forgotten", async () => {
+  it("is refused if the store is full of recent events", async () => {
     const store = new MemoryEventStore(2);
     await again(store, AT, { eventId: "e1" });
     await again(store, AT, { eventId: "e2" });
@@ -358,14 +291,14 @@ describe("a handler", () => {
     return { service, activity, seen, errors, post };
   }
 
-  it("hands on an activity that is proven, once", async () => {
+  it("passes on a proven activity once", async () => {
     const { seen, errors, post } = await setting();
     expect([await post(), await post()]).toEqual([204, 200]);
     expect(seen).toEqual(['verified e1 verified {"walletId":"w1"}']);
     expect(errors).toEqual([]);
   });
 
-  it("hands on an activity that is not proven as that", async () => {
+  it("passes on an unproven activity as rejected", async () => {
     const { activity, seen, post } = await setting();
     const pending = { ...activity, id: "unknown", status: "ACTIVITY_STATUS_PENDING", appProofs: null };
     expect([await post({ body: JSON.stringify(pending) }), await post({ body: JSON.stringify(pending) })]).toEqual([
@@ -397,7 +330,7 @@ describe("a handler", () => {
     expect(await post()).toBe(204);
   });
 
-  it("takes POST alone", async () => {
+  it("accepts only POST", async () => {
     const handle = webhookHandler({
       verified: {} as never,
       organizationIds: [],
@@ -409,7 +342,7 @@ describe("a handler", () => {
     expect((await handle(new Request("https://hooks.test/", { method: "POST" }))).status).toBe(400);
   });
 
-  it("takes the activities of children where they are named", async () => {
+  it("accepts activities of named child organizations", async () => {
     const service = new AttestedService();
     const client = await service.client();
     await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true, organizationId: child });
@@ -421,7 +354,7 @@ describe("a handler", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("asks for a delivery again where the evidence cannot be fetched, and accepts it then", async () => {
+  it("requests a redelivery if the evidence cannot be fetched, and accepts it then", async () => {
     const statuses = [403, 200];
     const { seen, errors, post } = await setting(
       {},
@@ -432,7 +365,7 @@ describe("a handler", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("asks for a delivery again where the receiver could not deal with it", async () => {
+  it("requests a redelivery if the receiver fails", async () => {
     let broken = true;
     const { errors, post } = await setting({
       onVerified: () => {
@@ -445,7 +378,7 @@ describe("a handler", () => {
     expect(errors).toMatchObject([{ message: "no room" }]);
   });
 
-  it("asks for a delivery again while the same event is being dealt with", async () => {
+  it("requests a redelivery while it handles the same event", async () => {
     const atWork: (() => void)[] = [];
     const { seen, post } = await setting({
       onVerified: () => new Promise<void>((resolve) => void atWork.push(resolve)),
@@ -457,7 +390,7 @@ describe("a handler", () => {
     expect([await first, await post(), seen]).toEqual([204, 200, []]);
   });
 
-  it("asks for the keys of a delivery, and for the delivery again where it gets none", async () => {
+  it("fetches the keys of a delivery, and requests a redelivery without them", async () => {
     const asked: string[] = [];
     const jwks = async (keyId: string): Promise<unknown> => {
       if (asked.push(keyId) === 1) throw new Error("offline");
@@ -504,7 +437,7 @@ describe("a handler", () => {
     expect(await offline.post()).toBe(500);
   });
 
-  it("hands on what was rejected as an error with every failed check", async () => {
+  it("passes on a rejection as an error with every failed check", async () => {
     let rejected: unknown;
     const { post } = await setting(
       { onRejected: (_, error) => void (rejected = error) },
@@ -525,7 +458,7 @@ it.each([
   { tolerance: 1 },
   { rawBody: 7 },
   { rawBody: [] },
-])("a call with %j is a TypeError: nothing of it is another thing than was meant", async (wrong) => {
+])("a call with %j is a TypeError", async (wrong) => {
   await expect(verify(wrong as never)).rejects.toThrow(TypeError);
 });
 

@@ -85,7 +85,7 @@ describe("decodeActivity", () => {
     expect(refusal.paths).toEqual(["result.activity.intent", "result.activity.appProofs"]);
   });
 
-  it("tells every fault at once, and keeps the good fields beside them", () => {
+  it("reports every fault, and keeps the good fields", () => {
     const reading = readActivity({ ...activity, id: 1, intent: 1 });
     expect(reading.faults.map(({ path }) => path)).toEqual(["id", "intent"]);
     expect(reading.value).toMatchObject({ organizationId: "o-1", appProofs: [{ scheme: "s" }] });

@@ -71,7 +71,7 @@ describe("decodeAppProof", () => {
     });
   });
 
-  it("tells every fault at once, and keeps the good fields beside them", () => {
+  it("reports every fault, and keeps the good fields", () => {
     const reading = readAppProof({ ...proof, scheme: "x", signature: "x" });
     expect(reading.faults.map(({ path }) => path)).toEqual(["scheme", "signature"]);
     expect(reading.value.publicKey).toEqual(fromHex(proof.publicKey));
@@ -121,7 +121,7 @@ const outcome: Json = {
 const payload = (value: Json): ReturnType<typeof decodeAppProofPayload> => decodeAppProofPayload(JSON.stringify(value));
 
 describe("the type of a payload", () => {
-  it("tells the compiler which of its members are there", () => {
+  it("narrows the members for the compiler", () => {
     const told = (decoded: AppProofPayload): string => {
       switch (decoded.type) {
         case "APP_PROOF_TYPE_ADDRESS_DERIVATION":
@@ -143,13 +143,13 @@ describe("the type of a payload", () => {
     expectTypeOf<AppProofPayload["type"]>().toExtend<string>();
   });
 
-  it("leaves the compiler in doubt where it is not compared, or with another only", () => {
+  it("does not narrow without a comparison, or after another one", () => {
     const own = payload({ type: "MY_TYPE", timestampMs: "1" });
     // @ts-expect-error: of any type.
     expect(() => own.addressDerivationProof.address).toThrow(TypeError);
     // @ts-expect-error: not of that type, and so perhaps of one that is not known.
     expect(() => own.type !== "APP_PROOF_TYPE_POLICY_OUTCOME" && own.addressDerivationProof.address).toThrow(TypeError);
-    // @ts-expect-error: the same, told by the member.
+    // @ts-expect-error: the same, by the member.
     expect(() => own.policyOutcomeProof === undefined && own.addressDerivationProof.address).toThrow(TypeError);
   });
 });
@@ -199,7 +199,7 @@ describe("decodeAppProofPayload", () => {
     });
   });
 
-  it("hands on a payload whose type it does not know, as it is", () => {
+  it("returns a payload of an unknown type unchanged", () => {
     const other = {
       type: "APP_PROOF_TYPE_OF_TOMORROW",
       timestampMs: "0",
@@ -295,7 +295,7 @@ describe("decodeAppProofPayload", () => {
       [],
       "policyOutcomeProof.parentOrganizationDataDigest: an array, a string wanted",
     ],
-  ])("refuses of $type: %s %j", (good, path, member, fault) => {
+  ])("refuses in $type: %s %j", (good, path, member, fault) => {
     expect(isRefused(() => payload(good))).toBe(false);
     expect(refusalOf(() => payload(withMember(good, path, member)))).toMatchObject({
       code: "app-proof-payload",
@@ -344,7 +344,7 @@ describe("decodeAppProofPayload", () => {
       expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
   });
 
-  it("reads the text where a reading of its good fields is wanted, and tells why it is no JSON", () => {
+  it("returns a reading of invalid text, with the fault of its JSON", () => {
     expect(readAppProofPayloadText(JSON.stringify(derivation))).toMatchObject({
       faults: [],
       value: { type: derivation.type, timestampMs: 1758058763571 },
@@ -420,7 +420,7 @@ describe("a payload's numbers", () => {
       `1.${"0".repeat(1000)}`,
       "1e0000000000000000000000000000000000000001",
     ),
-  )("%s is handed on", (_, literal) => {
+  )("%s is returned", (_, literal) => {
     const { json } = decodeAppProofPayload(withNumber(literal));
     expect(json).toEqual({ type: "T", timestampMs: "1", amount: [{ n: Number(literal) }] });
   });
@@ -455,7 +455,7 @@ describe("a payload's numbers", () => {
     expect(refusal.faults.length).toBeLessThan(200);
   });
 
-  it("that are refused stay as their text in what is handed on beside the fault", () => {
+  it("that are refused stay as text beside the fault", () => {
     const text =
       '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME","timestampMs":"1",' +
       '"policyOutcomeProof":{"organizationId":"o","outcome":"OUTCOME_ALLOW","userRequestApprovals":[1e999,2]}}';
@@ -476,7 +476,7 @@ describe("a payload's numbers", () => {
     ).toEqual(["__proto__.n"]);
   });
 
-  it("of every double are handed on as JavaScript prints them", () => {
+  it("of every double are returned as JavaScript prints them", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         expect(decodeAppProofPayload(withNumber(JSON.stringify(number))).json).toMatchObject({

@@ -19,7 +19,7 @@ const genuineLeaf = genuineFields().get("certificate") as Uint8Array;
 const genuineBundle = genuineFields().get("cabundle") as Uint8Array[];
 
 describe("the fields of an attestation document", () => {
-  it("are whole in the payload that these tests change", () => {
+  it("are valid in the payload that these tests change", () => {
     expect(faults(payloadWith({}))).toBe("");
     expect(payloadWith({})).toEqual(decodeCoseSign1(genuineDocuments()[0]!.bytes).payload);
   });
@@ -149,7 +149,7 @@ describe("the fields of an attestation document", () => {
     expect(faults(payloadWith(changes))).toContain(fault);
   });
 
-  it("are all looked at: every fault is in one answer, and the good fields are kept", () => {
+  it("are all checked: every fault is reported, and the good fields are kept", () => {
     const reading = readAttestationDocument(payloadWith({ module_id: "", digest: "MD5", timestamp: 0, nonce: 1 }));
     expect(reading.faults.map(({ path }) => path)).toEqual(["module_id", "digest", "timestamp", "nonce"]);
     expect(reading.value.pcrs?.size).toBe(16);
@@ -164,7 +164,7 @@ describe("the fields of an attestation document", () => {
     }
   });
 
-  it("of a name that is not known are reported, and not refused", () => {
+  it("of an unknown name are reported, but not refused", () => {
     const reading = readAttestationDocument(payloadWith({ extra: 1, toString: null, Nonce: bytes(4) }));
     expect(reading.faults).toEqual([]);
     expect(reading.unknownKeys).toEqual(["extra", "toString", "Nonce"]);
@@ -275,7 +275,7 @@ describe("decodeAttestationDocument", () => {
     expect(document.timestamp).toBe(Number(constants["MOCK_ATTESTATION_DOC_TIMESTAMP"]!.replaceAll("_", "")));
   });
 
-  it("throws every fault at once, for a document that is none", () => {
+  it("throws every fault of an invalid document", () => {
     const tpm = documentVectors().find(({ expect: { says } }) => says === "NitroTPM")!;
     const refusal = refusalOf(() => decodeAttestationDocument(readVector(tpm.file)));
     expect(refusal.code).toBe("attestation-document");
@@ -283,7 +283,7 @@ describe("decodeAttestationDocument", () => {
     expect(refusal.faults).toContain("NitroTPM");
   });
 
-  it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
+  it("refuses arbitrary and mutated bytes only with its own error", () => {
     const documents = genuineDocuments().map((document) => document.bytes);
     fc.assert(
       fc.property(fc.oneof(anyBytes(), fc.constantFrom(...documents).chain(mutated)), (document) => {

@@ -28,7 +28,7 @@ describe("decodeBootProof", () => {
     });
   });
 
-  it("reads the value, its text, its bytes, and each of them in the wrapper of the answer", () => {
+  it("reads the value, its text, its bytes, and each of them in its wrapper", () => {
     const expected = decodeBootProof(proof);
     for (const value of [proof, { bootProof: proof }]) {
       const text = JSON.stringify(value);
@@ -42,7 +42,7 @@ describe("decodeBootProof", () => {
     expect(decodeBootProof({ ...proof, awsAttestationDocB64: null })).toEqual(decodeBootProof(proof));
   });
 
-  it("takes both spellings where they agree, and refuses them where they do not", () => {
+  it("accepts both spellings if they agree", () => {
     expect(decodeBootProof({ ...proof, awsAttestationDocB64 })).toEqual(decodeBootProof(proof));
     const other = readVectorJson<Json>(bootProofVectors()[1]!.bootProofs[0]!).awsAttestationDocB64;
     expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: other }))).toContain(
@@ -134,7 +134,7 @@ describe("decodeBootProof", () => {
           [name, null],
         ] as const,
     ),
-  )("reads %s %j as not said", (name, absent) => {
+  )("reads %s %j as absent", (name, absent) => {
     const { missing, faults, value } = readBootProof(withMember(proof, name, absent));
     expect([missing, faults]).toEqual([[name], []]);
     const said = decodeBootProof(proof);
@@ -144,7 +144,7 @@ describe("decodeBootProof", () => {
     expect(value).toMatchObject({ labels, createdAt });
   });
 
-  it("names all that the deployed six members lack, and nothing of a whole one", () => {
+  it("lists all that the deployed six members lack, and nothing for a complete one", () => {
     const six = readVectorJson<Json>("boot-proofs/six-members.json");
     expect(readBootProof(six)).toMatchObject({ missing: ["owner", "createdAt"], faults: [] });
     expect(decodeBootProof(six).labels).toEqual({ deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: null });
@@ -153,7 +153,7 @@ describe("decodeBootProof", () => {
     expect(readBootProof(null).missing).toEqual([]);
   });
 
-  it("tells every fault at once, and keeps the good fields beside them", () => {
+  it("reports every fault, and keeps the good fields", () => {
     const bad = { ...proof, ephemeralPublicKeyHex: "x", qosManifestB64: "x", owner: 1 };
     const reading = readBootProof(bad);
     expect(reading.faults.map(({ path }) => path)).toEqual(["ephemeralPublicKeyHex", "qosManifestB64", "owner"]);

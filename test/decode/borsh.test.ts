@@ -53,7 +53,7 @@ describe("BorshReader reads", () => {
   });
 });
 
-it("hands on an error that is none of the bytes'", () => {
+it("passes on an error that is not a fault of the bytes", () => {
   expect(() =>
     readBorsh(new Uint8Array(), () => {
       throw new RangeError("a bug");
@@ -112,7 +112,7 @@ describe("BorshReader refuses", () => {
     expect(reading(9999, 2)).toContain("v1: more than 10000 items in all");
   });
 
-  it("a long vector before it makes room for it", () => {
+  it("a long vector before it allocates memory", () => {
     const bytes = hex("00ffff7f" + "00".repeat(100));
     expect(faultOf(bytes, (input) => input.vector("a", () => 0))).toContain("more than the input holds");
   });

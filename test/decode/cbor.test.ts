@@ -256,7 +256,7 @@ describe("another module of the process", () => {
     setSizeLimits({ maxArraySize: 112_810_000, maxMapSize: 16_710_000, maxObjectSize: 16_710_000 });
   });
 
-  it("cannot take over the tag", () => {
+  it("cannot replace the reader of the tag", () => {
     expect(new Decoder({}).decode(hex("d2 81 01"))).toEqual(["hijacked"]);
     expect(decodeCbor(hex("d2 81 01"), TAGGED)).toEqual([1]);
     expect(hijacked).toBe(1);

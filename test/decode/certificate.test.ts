@@ -37,7 +37,7 @@ const GENUINE: readonly Certificate[] = [
 /** A leaf, with basicConstraints and keyUsage. */
 const LEAF = DOCUMENTS[0]!.certificate;
 
-// Where things stand in a certificate of version 3, as paths of child indexes.
+// Places in a certificate of version 3, as paths of child indexes.
 const TBS = [0],
   OUTER_ALGORITHM = [1],
   SIGNATURE = [2];

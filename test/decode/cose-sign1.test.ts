@@ -91,7 +91,7 @@ describe("decodeCoseSign1", () => {
     expect(refusalOf(() => decodeCoseSign1(bytes)).code).toBe("cbor");
   });
 
-  it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
+  it("refuses arbitrary and mutated bytes only with its own error", () => {
     const documents = genuineDocuments().map(({ bytes }) => bytes);
     expect(documents.every((bytes) => !isRefused(() => decodeCoseSign1(bytes)))).toBe(true);
     fc.assert(
@@ -127,7 +127,7 @@ describe("signatureInput", () => {
   });
 });
 
-it("looks into nothing that is longer than a message can be", () => {
+it("does not parse input above the maximal size", () => {
   for (const [length, says] of [
     [20_481, "20481 bytes, at most 20480 wanted"],
     [1 << 20, "at most 20480 wanted"],

@@ -6,7 +6,7 @@ import { MalformedError } from "../../src/errors.js";
 const echo = (value: unknown) => ({ value: { value }, faults: [] });
 
 describe("copyInput", () => {
-  it("makes a fault of what is not JSON, and hands the reader's own errors on", () => {
+  it("reports invalid JSON as a fault, and passes on the reader's errors", () => {
     for (const input of [
       "{",
       toUtf8("[1"),

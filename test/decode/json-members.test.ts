@@ -80,7 +80,7 @@ describe("MemberReader", () => {
     expect(faults[1]!.message).toBe("unknown member");
   });
 
-  it("takes nothing but an object", () => {
+  it("accepts only objects", () => {
     for (const value of [undefined, null, 1, "a", true, [], new JsonNumber("1")]) {
       const faults: Fault[] = [];
       expect(MemberReader.of(value, "p", faults)).toBeUndefined();

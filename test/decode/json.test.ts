@@ -140,7 +140,7 @@ describe("parseJson", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  it("hands numbers on as they were written, where that is wanted", () => {
+  it("returns number literals on request", () => {
     const literals = ["1", "1.0", "1e0", "-0", "12345678901234567890"];
     const value = parseJson(`[${literals.join(",")}]`, { numbers: "literal" }) as JsonNumber[];
     expect(value.map((number) => number.text)).toEqual(literals);
@@ -200,7 +200,7 @@ describe("parseJson", () => {
     );
   });
 
-  it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
+  it("refuses arbitrary and mutated bytes only with its own error", () => {
     const genuine = readVector(bootProofVectors()[0]!.appProofs[0]!);
     fc.assert(
       fc.property(fc.oneof(anyBytes(), mutated(genuine)), (bytes) => {
@@ -231,7 +231,7 @@ describe("the values of a text", () => {
     expect(faultsOf(() => parseJson("[[],{}]", { maxValues: 2 }))).toContain("more than 2 values");
   });
 
-  it("are counted where they come parsed, holes too", () => {
+  it("are counted in parsed values, including holes", () => {
     expect(copyJson(Array(249_999).fill(0))).toHaveLength(249_999);
     expect(faultsOf(() => copyJson(Array(250_000).fill(0)))).toContain("more than 250000 values");
     expect(faultsOf(() => copyJson([Array(130_000).fill(0), Array(130_000).fill(0)]))).toContain(
@@ -296,7 +296,7 @@ describe("names in paths", () => {
     );
   });
 
-  it("tell the places of a value apart, whatever they are, and stay short", () => {
+  it("are unique and short for any name", () => {
     const name = fc.oneof(
       fc.constantFrom("", "a", "#0", "…#1", "a.b"),
       fc.string({ minLength: 60, maxLength: 70 }),
@@ -339,14 +339,14 @@ describe("numbers that no double holds", () => {
     expect(parseJson("1e999", { numbers: "literal" })).toEqual(new JsonNumber("1e999"));
   });
 
-  it.each([Infinity, -Infinity, NaN])("are refused where they come parsed: %s", (value) => {
+  it.each([Infinity, -Infinity, NaN])("are refused in parsed values: %s", (value) => {
     expect(isRefused(() => copyJson({ a: [value] }))).toBe(true);
   });
 });
 
 describe("a lone surrogate", () => {
   it.each([["\ud800"], [["a\udc00"]], [{ a: "\udc00\ud800" }], [{ "\ud800": 1 }]])(
-    "is refused where it comes parsed: %j",
+    "is refused in parsed values: %j",
     (value) => {
       expect(faultsOf(() => copyJson(value))).toContain("a lone surrogate in a string");
       expect(isRefused(() => parseJson(JSON.stringify(value)))).toBe(true);
@@ -359,7 +359,7 @@ describe("a lone surrogate", () => {
 });
 
 describe("the key of a value", () => {
-  it("is the same whatever the order of members, and another for every other value", () => {
+  it("does not depend on member order, and is unique to the value", () => {
     expect(jsonKey(parseJson('{"b":[1,{}],"a":{"d":null,"c":"x"}}'))).toBe(
       jsonKey(parseJson('{"a":{"c":"x","d":null},"b":[1.0,{}]}')),
     );

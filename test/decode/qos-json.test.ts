@@ -84,7 +84,7 @@ describe("properties", () => {
     ),
   }));
 
-  it("what is canonical stays as it is", () => {
+  it("canonical text is unchanged", () => {
     fc.assert(
       fc.property(json, (value) => {
         const text = canonicalQosJson(value);

@@ -1,4 +1,4 @@
-/** Every row of the table of changes: what finds it, and how bad it is. */
+/** Every row of the table of changes: an example and its severity. */
 import { describe, expect, it } from "vitest";
 import type { Manifest, MemberSet, PivotManifest, WorkloadManifest } from "../../src/decode/manifest/index.js";
 import type { JsonObject } from "../../src/decode/json.js";

@@ -8,7 +8,7 @@ import { MANIFEST_VERSIONS, manifestEncodings } from "../../src/decode/manifest/
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { MalformedError } from "../../src/errors.js";
 import { diffUnverified as exported } from "../../src/index.js";
-import { Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { fc } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
@@ -48,7 +48,7 @@ const GENUINE: readonly (readonly [name: string, bytes: Uint8Array])[] = [
   ["a release", file({ version: "1", signer: application, other: application })],
 ];
 
-/** Where a leaf stands. */
+/** The place of a leaf. */
 type Path = readonly (string | number)[];
 
 function leavesOf(value: Loose, path: Path = []): Path[] {
@@ -104,7 +104,7 @@ function names(places: readonly string[], path: Path): boolean {
   return places.some((place) => place.startsWith(String(first)));
 }
 
-describe("one leaf that is another", () => {
+describe("a single changed leaf", () => {
   it.each(GENUINE)("of %s: different, and the place is named", async (_, bytes) => {
     const value = parsed(bytes);
     let different = 0;
@@ -173,6 +173,15 @@ describe("one leaf that is another", () => {
       ["unknown", cose(new Map(fields).set("unknown", 1n))],
       ["(COSE).signature", cose(fields, flipped(signature))],
       ["(COSE).unprotected", encodeCbor([protectedHeader, new Map([[1, 2]]), encodeCbor(fields as never), signature])],
+      [
+        "(COSE).unprotected.0708",
+        encodeCbor([
+          protectedHeader,
+          new Map([[Uint8Array.of(7, 8), 1]]) as never,
+          encodeCbor(fields as never),
+          signature,
+        ]),
+      ],
       ...(fields.get("cabundle") as Uint8Array[]).map((_, index): [string, Uint8Array] => [
         "cabundle",
         cose(
@@ -230,7 +239,7 @@ describe("any two inputs", () => {
   });
 });
 
-describe("the same, written otherwise", () => {
+describe("inputs that are written differently", () => {
   const spaced = (bytes: Uint8Array): Uint8Array => toUtf8(`\n${JSON.stringify(parsed(bytes), undefined, 3)}\n`);
   const reversed = (value: Loose): Loose => {
     if (Array.isArray(value)) return value.map(reversed);
@@ -262,7 +271,13 @@ describe("the same, written otherwise", () => {
     expect((await diffUnverified(file({ version: "1", signer: application }), release)).same).toBe(true);
   });
 
-  it("but not where hex is text of the application's own", async () => {
+  it("in the case of hex, inside a wrapper", async () => {
+    const { ephemeralPublicKeyHex: key, ...rest } = forged.bootProof as Loose;
+    const wrapped = { bootProof: { ...rest, ephemeralPublicKeyHex: (key as string).toUpperCase() } };
+    expect((await diffUnverified(file({ bootProof: forged.bootProof }), file(wrapped))).same).toBe(true);
+  });
+
+  it("but not for hex in the application's own text", async () => {
     const args = (text: string): Uint8Array =>
       bootProof({ alterManifest: { manifest: (one) => ({ ...one, pivot: { ...one.pivot, args: [text] } }) } });
     expect(await toldOf(args("abcd"), args("ABCD"))).toContain("arguments notable");
@@ -302,7 +317,7 @@ function aliased(): object {
   return { ...rest, awsAttestationDocB64: cloudAttestationDocB64 };
 }
 
-/** An unknown number that no double tells from its neighbour. */
+/** An unknown number that no double distinguishes from its neighbour. */
 function numbered(literal: string): Uint8Array {
   return toUtf8(JSON.stringify({ ...forged.bootProof, unknown: 0 }).replace('"unknown":0', `"unknown":${literal}`));
 }
@@ -325,7 +340,7 @@ describe("two of a kind", () => {
     expect(Object.keys(difference).slice(0, 3)).toEqual(["format", "NOT VERIFIED", "same"]);
   });
 
-  it("say once what changed in manifest, envelope and document alike", async () => {
+  it("report a change of manifest, envelope and document once", async () => {
     const other = bootProof({
       alterManifest: { parts: (one) => ({ enclave: { ...one.enclave, pcr3: new Uint8Array(48).fill(3) } }) },
     });
@@ -337,7 +352,19 @@ describe("two of a kind", () => {
     ]);
   });
 
-  it("are told worst first", async () => {
+  it("of borsh: an entry that leaves a list changes nothing else", async () => {
+    const parts: ManifestAlterations["parts"] = ({ manifestSet }) => ({
+      manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) },
+    });
+    const [all, fewer] = [{}, { parts }].map((alterManifest) => {
+      return decodeBootProof(forgeEvidence({ lab, at: AT, version: "v1", encoding: "borsh", alterManifest }).bootProof);
+    });
+    expect(await toldOf(all!.manifest, fewer!.manifest)).toEqual(["manifest-set.member notable"]);
+    // The approvals are those of another manifest.
+    expect(await toldOf(all!.manifestEnvelope, fewer!.manifestEnvelope)).not.toContain("other minor");
+  });
+
+  it("are listed worst first", async () => {
     const { changes } = await diffUnverified(
       read("boot-proofs/tvc-provisioning-20260422.json"),
       read("boot-proofs/tvc-provisioning-20260630.json"),
@@ -385,6 +412,13 @@ describe("two kinds", () => {
     expect(told(difference)).toEqual(["manifest.nonce critical"]);
   });
 
+  it("a boot proof and another document: user data has no manifest to follow", async () => {
+    const other = forgeEvidence({ lab: new Forge({ ...lab, namespace: { name: "lab/signer", nonce: 6 } }), at: AT });
+    const proof = file(forged.bootProof);
+    expect(await toldOf(proof, other.document)).toContain("document.user-data notable");
+    expect(await toldOf(other.document, proof)).toContain("document.user-data notable");
+  });
+
   it("a manifest and an envelope, whose manifest is compared", async () => {
     expect(await diffUnverified(boot.manifest, boot.manifestEnvelope)).toMatchObject({
       same: true,
@@ -401,10 +435,10 @@ describe("two kinds", () => {
       "a document and a manifest",
       forged.document,
       boot.manifest,
-      "an attestation document and a manifest have nothing",
+      "an attestation document and a manifest cannot be compared",
     ],
-    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy have nothing"],
-    ["a bundle and a policy", bundle, policy(), "a bundle and a policy have nothing"],
+    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy cannot be compared"],
+    ["a bundle and a policy", bundle, policy(), "a bundle and a policy cannot be compared"],
   ])("refuses %s", async (_, a, b, message) => {
     await expect(diffUnverified(a, b)).rejects.toThrow(message);
     await expect(diffUnverified(a, b)).rejects.toThrow(MalformedError);
@@ -425,7 +459,7 @@ describe("refuses", () => {
     ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
     ["broken JSON", toUtf8("{"), "a member name wanted"],
-    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "nothing that reads YAML is given"],
+    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "without a YAML reader"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
   ])("%s", async (_, bytes, message) => {
@@ -433,9 +467,16 @@ describe("refuses", () => {
   });
 });
 
-it("wants bytes, and says so", async () => {
+it("refuses a release in YAML that is no mapping", async () => {
+  const yaml = { file: read("releases/r2025.9.3.yaml"), readYaml: () => Promise.resolve(["a list"]) };
+  await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: an object wanted");
+});
+
+it("throws TypeError for inputs that are not bytes", async () => {
   for (const input of [undefined, null, "{}", {}, { file: "{}" }])
-    await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(TypeError);
+    await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(
+      new TypeError("diffUnverified: the bytes of two files wanted"),
+    );
 });
 
 describe("policies", () => {
@@ -472,7 +513,7 @@ describe("policies", () => {
     expect(await toldOf(of({ signer: digest }), of({ signer: digest, more: other }))).toEqual(["policy.pin critical"]);
   });
 
-  it("are matched by name, wherever they stand, and then by what they pin", async () => {
+  it("are matched by name in any order, and then by their pins", async () => {
     const [one, two] = [
       { ...pins, name: "one" },
       { ...pins, name: "two", minNonce: 9 },
@@ -494,6 +535,11 @@ describe("policies", () => {
     ]);
   });
 
+  it("one that is matched by its name is no partner of another with its pins", async () => {
+    const [a, b, c] = ["a", "b", "c"].map((name) => ({ ...pins, name }));
+    expect(await toldOf(policyOf([a, b]), policyOf([c, a]))).not.toContain("policy.deployment critical");
+  });
+
   it("name the places of everything", async () => {
     expect(await places(policy(), policy({}, { minNonce: 6, comment: "x" }))).toEqual([
       'deployments."lab.1".minNonce',
@@ -501,7 +547,7 @@ describe("policies", () => {
     ]);
   });
 
-  it("reads trust anchors that are files, and tells a file's name from what is in it", async () => {
+  it("reads trust anchor files, and distinguishes a file's name from its content", async () => {
     const anchor = (parsed(policy()) as Loose).trustAnchors[0].pem as string;
     const other = new Forge();
     const strangers = forgeEvidence({ lab: other, at: AT }).anchorPem;
@@ -519,15 +565,39 @@ describe("policies", () => {
   });
 });
 
-describe("what is hostile", () => {
-  it("is counted, and the first thousand are told", async () => {
+describe("bundles", () => {
+  const [proof] = forged.appProofs as Loose[];
+  const withProofs = (...appProofs: Loose[]): Uint8Array => file({ ...parsed(bundle), appProofs });
+
+  it("match app proofs that are the same, however often, before others", async () => {
+    const [one, other] = ["1", "2"].map((scheme) => ({ ...proof, scheme }));
+    const { changes } = await diffUnverified(withProofs(proof, proof, one), withProofs(proof, other, proof));
+    expect(changes.map(({ what, place }) => [what, place])).toEqual([["app-proof", "appProofs[2].scheme"]]);
+  });
+
+  it("name the member of a payload that changed", async () => {
+    const payload = JSON.parse(proof.proofPayload as string) as Loose;
+    const other = { ...proof, proofPayload: JSON.stringify({ ...payload, timestampMs: "1" }) };
+    const { changes } = await diffUnverified(withProofs(proof), withProofs(other));
+    expect(changes.map(({ place }) => place)).toEqual(["appProofs[0].proofPayload.timestampMs"]);
+  });
+});
+
+describe("hostile input", () => {
+  it("lists a thousand changes and counts the others", async () => {
     const many = (offset: number): Uint8Array =>
       file({ ...forged.bootProof, x: Array.from({ length: 50_000 }, (_, index) => index + offset) });
     const { changes, counts, leftOut } = await diffUnverified(many(0), many(1));
     expect([changes.length, counts.minor, leftOut]).toEqual([1000, 50_000, 49_000]);
   });
 
-  it("has no place that grows with the depth of long names", async () => {
+  it("has a thousand places at most, also where all changed alike", async () => {
+    const alike = (value: number): Uint8Array => file({ ...forged.bootProof, x: new Array(1500).fill(value) });
+    const { changes, leftOut } = await diffUnverified(alike(0), alike(1));
+    expect([changes.length, changes[0]!.also.length, leftOut]).toEqual([1, 999, 500]);
+  });
+
+  it("has places of bounded length for deep long names", async () => {
     const deep = (leaf: number): Loose => {
       let value: Loose = Array.from({ length: 500 }, () => leaf);
       for (let depth = 0; depth < 50; depth++) value = { ["n".repeat(1000)]: value };
@@ -540,7 +610,7 @@ describe("what is hostile", () => {
     expect(Math.max(...changes.map(({ place }) => place.length))).toBeLessThan(10_000);
   });
 
-  it("tells members apart that only look like one place", async () => {
+  it("distinguishes members whose places look alike", async () => {
     const [a, b] = [
       { x: { y: 1 }, "x.y": 2 },
       { x: { y: 2 }, "x.y": 1 },
@@ -549,7 +619,7 @@ describe("what is hostile", () => {
     expect(changes.map(({ place }) => place).sort()).toEqual(['"x.y"', "x.y"]);
   });
 
-  it("keeps members that have one key apart", async () => {
+  it("distinguishes members with the same key", async () => {
     const twice = (alias: string): Uint8Array =>
       bootProof({
         alterManifest: {

@@ -1,4 +1,4 @@
-/** Inputs to compare: of a lab, and the same with something changed. */
+/** Inputs to compare: evidence of a lab, and altered copies. */
 import { toUtf8 } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";

@@ -17,21 +17,21 @@ const captured = await diffUnverified(
 );
 
 describe("a difference as text", () => {
-  it("says first how much differs, then that nothing was verified", () => {
+  it("begins with the number of changes, then the warning that nothing was verified", () => {
     const { critical, notable, minor } = captured.counts;
     const [first, second] = renderDiff(captured).split("\n");
     expect(first).toBe(`different: ${critical} critical, ${notable} notable, ${minor} minor`);
     expect(second).toMatch(/^NOT VERIFIED: Neither input was checked\./);
   });
 
-  it("says same, and leaves out what there is none of", async () => {
+  it("writes `same` and omits empty parts", async () => {
     expect(renderDiff(await diffUnverified(before, before))).toMatch(
       /^same\nNOT VERIFIED: [^]*\nBoth: boot proof\.\n$/,
     );
     expect(renderDiff(await diffUnverified(policy(), policy({ name: "b" })))).toMatch(/^different: 1 minor\n/);
   });
 
-  it("has a paragraph for each change: what it is, what it means, both values, the places", () => {
+  it("has a paragraph for each change: title, meaning, both values, places", () => {
     expect(renderDiff(difference, { width: 120 })).toContain(
       [
         "CRITICAL  manifest: nonce",
@@ -43,7 +43,7 @@ describe("a difference as text", () => {
     );
   });
 
-  it("marks the bytes that differ, and says none that is not there", async () => {
+  it("marks different bytes and absent values", async () => {
     const pcr = (last: string): Uint8Array =>
       file({ version: "1", a: { appBinaryDigest: "00", PCR3: "01".repeat(47) + last } });
     const text = renderDiff(await diffUnverified(pcr("02"), pcr("03")));
@@ -54,7 +54,17 @@ describe("a difference as text", () => {
     expect(renderDiff(added)).toContain("before  (not there)\n          after   (empty)\n");
   });
 
-  it("says which parts of two kinds were compared", async () => {
+  it("lists six places of a change, and counts the others", () => {
+    const [change] = difference.changes;
+    const text = (count: number): string => {
+      const also = Array.from({ length: count - 1 }, (_, index) => `p${index}`);
+      return renderDiff({ ...difference, changes: [{ ...change!, place: "first", also }] }, { width: 120 });
+    };
+    expect(text(6)).toContain("at      first, p0, p1, p2, p3, p4\n");
+    expect(text(8)).toContain("at      first, p0, p1, p2, p3, p4 and 2 more\n");
+  });
+
+  it("names the compared parts of two kinds", async () => {
     const { manifest } = decodeBootProof(after);
     const text = renderDiff(await diffUnverified(before, manifest));
     expect(text).toContain("\nboot proof and manifest: only what both have was compared (manifest).\n");
@@ -67,12 +77,12 @@ describe("a difference as text", () => {
     }
   });
 
-  it("has colours where they are wanted", () => {
+  it("has colours on request", () => {
     expect(renderDiff(difference, { color: true })).toContain("\u001b[1;31mCRITICAL\u001b[0m  ");
     expect(renderDiff(difference)).not.toContain("\u001b");
   });
 
-  it("prints nothing that steers a terminal, and nothing that passes for a line of ours", async () => {
+  it("prints no terminal controls and no imitated lines", async () => {
     const evil = "\u001b[2J\u202e\nsame\r";
     const hostile = await diffUnverified(file({ ...JSON.parse(textOf(before)), [evil]: evil, owner: evil }), before);
     const named = await diffUnverified(policy(), policy({}, { name: evil }));
@@ -82,7 +92,7 @@ describe("a difference as text", () => {
     }
   });
 
-  it("counts what is left out", async () => {
+  it("counts omitted changes", async () => {
     const many = (offset: number): Uint8Array =>
       file({ ...JSON.parse(textOf(before)), x: Array.from({ length: 1500 }, (_, index) => index + offset) });
     expect(renderDiff(await diffUnverified(many(0), many(1)))).toMatch(
@@ -98,7 +108,7 @@ describe("a difference as text", () => {
     expect(renderDiff(await diffUnverified(edited!, file(whole)))).toBe(shown);
   });
 
-  it("wants a whole one", () => {
+  it("throws TypeError for any other object", () => {
     expect(() => renderDiff(diffUnverified(before, after) as unknown as Difference)).toThrow(TypeError);
     expect(() => renderDiff({ ...difference, changes: [7] } as unknown as Difference)).toThrow(TypeError);
   });

@@ -15,13 +15,12 @@ import { createServer as createTlsServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Lab, generateApiKey, startLab } from "../../src/lab/index.js";
 import { NitroPki } from "../../src/lab/pki.js";
 import { POLICY, entriesOf } from "../audit/queue-support.js";
 import { type FaultyServer, type Ways, answer, faultyServer, listening, stampIn } from "./servers.js";
 
-vi.setConfig({ testTimeout: 60_000 });
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const IS_SOAK = process.env["BOOTPROOF_SOAK"] === "full";
 const IS_ROOT = process.getuid?.() === 0;

@@ -72,19 +72,19 @@ const ELSEWHERE = {
 } as const;
 
 export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
-  "accepts, and says nothing": { row: "a service that is slow", ways: () => ({}), ...TIMEOUT },
+  "accepts, and says nothing": { row: "a slow service", ways: () => ({}), ...TIMEOUT },
   "accepts, and reads nothing": {
-    row: "a service that is slow",
+    row: "a slow service",
     ways: () => ({ connected: (socket) => void socket.pause() }),
     ...TIMEOUT,
   },
   "headers byte by byte": {
-    row: "a service that is slow",
+    row: "a slow service",
     ways: ({ good }) => ({ asked: (socket) => trickle(socket, answer(200, JSON_TYPE, good)) }),
     ...TIMEOUT,
   },
   "a body byte by byte": {
-    row: "a service that is slow",
+    row: "a slow service",
     ways: ({ good }) => ({
       asked: (socket) => {
         socket.write(answer(200, JSON_TYPE, "", good.length));
@@ -94,7 +94,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...TIMEOUT,
   },
   "informational answers, and no other": {
-    row: "a service that is slow",
+    row: "a slow service",
     ways: () => ({ asked: (socket) => trickle(socket, "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(50)) }),
     ...TIMEOUT,
   },
@@ -146,37 +146,37 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...UNREACHABLE,
   },
   "a body that is longer than its length": {
-    row: "an answer that is none",
+    row: "a malformed response",
     ways: answers(({ good }) => answer(200, JSON_TYPE, good, good.length - 1)),
     ...NOT_JSON,
   },
   "a page of HTML": {
-    row: "an answer that is none",
+    row: "a malformed response",
     ways: answers(() => answer(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>")),
     ...NOT_JSON,
   },
-  nothing: { row: "an answer that is none", ways: answers(() => answer(200, JSON_TYPE)), ...NOT_JSON },
+  nothing: { row: "a malformed response", ways: answers(() => answer(200, JSON_TYPE)), ...NOT_JSON },
   "no content (204)": {
-    row: "an answer that is none",
+    row: "a malformed response",
     ways: answers(() => Buffer.from("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")),
     code: "service",
     said: /HTTP 204/,
     kind: "credentials",
   },
-  "the word null": { row: "an answer that is none", ways: answers(() => answer(200, JSON_TYPE, "null")), ...NOT_JSON },
+  "the word null": { row: "a malformed response", ways: answers(() => answer(200, JSON_TYPE, "null")), ...NOT_JSON },
   "text that is not UTF-8": {
-    row: "an answer that is none",
+    row: "a malformed response",
     ways: answers(() => answer(200, JSON_TYPE, Uint8Array.of(0x22, 0xff, 0xfe, 0x22))),
     ...NOT_JSON,
   },
   "an error under status 200": {
-    row: "an answer that is none",
+    row: "a malformed response",
     ways: answers(() => answer(200, JSON_TYPE, '{"code":13,"message":"internal error","details":[]}')),
     ...NOT_JSON,
     said: /bootProof:? (?:is )?missing/,
   },
   "gzip that is cut off": {
-    row: "an answer that is none",
+    row: "a malformed response",
     ways: ({ good }) => packed("gzip", gzipSync(good).subarray(0, 100))({ good } as Places),
     ...NOT_JSON,
   },
@@ -187,7 +187,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...UNREACHABLE,
   },
   "another content type": {
-    row: "an answer of another content type",
+    row: "another content type",
     ways: answers(({ good }) => answer(200, { "content-type": "text/html; charset=utf-16" }, good)),
     code: null,
     said: /^$/,
@@ -256,7 +256,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
   "a redirect to itself": { ...ELSEWHERE, ways: redirect(307, (_, head) => head.split(" ")[1]!) },
   "a redirect to nowhere": { ...ELSEWHERE, ways: answers(() => answer(303, {}, "")) },
   "a body without an end": {
-    row: "an answer without an end",
+    row: "an endless response",
     ways: () => ({
       asked: (socket) => {
         socket.write(answer(200, JSON_TYPE, "", null));
@@ -265,11 +265,11 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     }),
     ...TOO_LONG,
   },
-  "32 MiB in a few KiB of gzip": { row: "an answer without an end", ways: packed("gzip", GZIP_BOMB), ...TOO_LONG },
-  "the same in brotli": { row: "an answer without an end", ways: packed("br", BROTLI_BOMB), ...TOO_LONG },
-  "the same, packed twice": { row: "an answer without an end", ways: packed("gzip, gzip", NESTED_BOMB), ...TOO_LONG },
+  "32 MiB in a few KiB of gzip": { row: "an endless response", ways: packed("gzip", GZIP_BOMB), ...TOO_LONG },
+  "the same in brotli": { row: "an endless response", ways: packed("br", BROTLI_BOMB), ...TOO_LONG },
+  "the same, packed twice": { row: "an endless response", ways: packed("gzip, gzip", NESTED_BOMB), ...TOO_LONG },
   "an error without an end": {
-    row: "an answer without an end",
+    row: "an endless response",
     ways: () => ({
       asked: (socket) => {
         socket.write(answer(403, JSON_TYPE, "", null));
@@ -279,7 +279,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...TOO_LONG,
   },
   "ten thousand headers": {
-    row: "an answer without an end",
+    row: "an endless response",
     ways: answers(() =>
       answer(200, Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, "y"]))),
     ),
@@ -287,7 +287,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...UNREACHABLE,
   },
   "headers without an end": {
-    row: "an answer without an end",
+    row: "an endless response",
     ways: () => ({
       asked: (socket) => {
         socket.write("HTTP/1.1 200 OK\r\n");

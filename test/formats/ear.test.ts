@@ -136,7 +136,9 @@ describe("tiers", () => {
   it("take a release for unrecognised where only who signed the image is pinned", async () => {
     const bare = { ...BOOT, image: { ...IMAGE, manifest: null, commitment: null, pinnedPcrs: [8] } };
     const good = asAws(await judge(forge()));
-    expect(vectorOf(await earOf({ ...good, claims: { ...good.claims!, bootProofs: [bare] } }))["executables"]).toBe(33);
+    const ear = await earOf({ ...good, claims: { ...good.claims!, bootProofs: [bare] } });
+    expect(vectorOf(ear)["executables"]).toBe(33);
+    expect(ear.ear_status).toBe("warning");
   });
 
   it("affirm no hardware under another root than AWS's, which the caller's policy names", async () => {
@@ -194,7 +196,7 @@ describe("tiers", () => {
     const warned = good.checks.map((check) =>
       check.id === "policy.scope" ? { ...check, status: "warn" as const } : check,
     );
-    const of = (scope: readonly string[], questions: readonly "operator"[]): Promise<Ear> =>
+    const of = (scope: readonly string[], questions: readonly ("operator" | "application")[]): Promise<Ear> =>
       earOf({
         ...good,
         checks: warned,
@@ -202,6 +204,8 @@ describe("tiers", () => {
       });
     const operator = vectorOf(await of(["leaves the operator open"], ["operator"]));
     expect(operator).toMatchObject({ "instance-identity": -33, executables: 3, configuration: 2 });
+    const application = vectorOf(await of(["leaves the application open"], ["application"]));
+    expect(application).toMatchObject({ "instance-identity": 2, executables: 33, configuration: 36 });
     const other = vectorOf(await of(["legacy: any application"], []));
     expect(other).toMatchObject({ "instance-identity": -33, executables: 33, configuration: 36 });
   });
@@ -338,7 +342,7 @@ describe("a report that somebody else made", () => {
   it("is not signed: a signature is the verifier's word", async () => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const key = privateKey.export({ format: "jwk" }) as { kty: string };
-    await expect(renderEar(byHand({}), { key })).rejects.toThrow(/only the report of a verification is signed/);
+    await expect(renderEar(byHand({}), { key })).rejects.toThrow(/only a report that a verification made/);
   });
 });
 
@@ -357,14 +361,21 @@ describe("a boot proof's appraisal", () => {
     expect(JSON.stringify(boot)).not.toContain("payload");
   });
 
-  it.each([[4], [65]])("leaves out a nonce of %i bytes, which has no place there", async (length) => {
+  it.each([[8], [64]])("has a nonce of %i bytes", async (length) => {
+    const nonce = new Uint8Array(length).fill(7);
+    const ear = await earOf(asAws(await judge(forge({ nonce }), { nonce })));
+    expect(ear.submods["boot[0]"]!.eat_nonce).toBe(Buffer.from(nonce).toString("base64url"));
+  });
+
+  it.each([[7], [65]])("leaves out a nonce of %i bytes, which has no place there", async (length) => {
     const nonce = new Uint8Array(length).fill(7);
     const ear = await earOf(asAws(await judge(forge({ nonce }), { nonce })));
     expect(ear.submods["boot[0]"]).not.toHaveProperty("eat_nonce");
   });
 
-  it("says when it was verified, by what, and what is not proven", async () => {
+  it("says when it was verified, by what, what warned, and what is not proven", async () => {
     const ear = await earOf(await judge(forge()));
+    expect(ear["pkg:npm/bootproof#report"]["warnings"]).toEqual([expect.objectContaining({ id: "chain.anchor" })]);
     expect(ear.iat).toBe(NOW.getTime() / 1000);
     expect(ear.ear_verifier_id).toEqual({
       developer: "pkg:npm/bootproof",
@@ -433,7 +444,7 @@ describe("a signature", () => {
     ["more than two primes", { ...rsa, oth: [] }, /more than two primes/],
     ["for encryption", { ...ec, use: "enc" }, /"use" is not "sig"/],
     ["for other operations", { ...ec, key_ops: ["verify"] }, /"key_ops" has no "sign"/],
-    ["another algorithm", { ...ec, alg: "ES384" }, /"alg" is none of this kind of key: ES256/],
+    ["another algorithm", { ...ec, alg: "ES384" }, /"alg" does not fit this kind of key: ES256 wanted/],
     ["a kid that is no text", { ...ec, kid: 7 }, /"kid" is not text/],
     ["a missing member", { ...ec, y: undefined }, /y missing/],
     ["a missing prime", { ...rsa, qi: undefined }, /qi missing/],

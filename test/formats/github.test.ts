@@ -1,13 +1,15 @@
 /** Workflow commands, read as the runner reads them: each line that begins with `::` is one. */
 import { describe, expect, it } from "vitest";
 import { UNPRINTABLE } from "../../src/decode/json.js";
-import { renderGithub } from "../../src/formats/github.js";
+import { renderGithub, renderGithubFailure } from "../../src/formats/github.js";
+import type { Notice } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
 import {
   AUTHENTIC,
   BAD,
   CONTRADICTORY,
   FAILED,
+  FAILURE,
   GOOD,
   HOSTILE,
   NOTICES,
@@ -65,6 +67,7 @@ describe("workflow commands", () => {
   it("carry the BUTs and the notes", () => {
     const [{ message }] = commandsOf(renderGithub(WITH_BUT, NOTICES)) as [Command];
     expect(message).toContain('\nBUT the certificates lead to "lab-root", not to AWS');
+    expect(message).toContain(`\npolicy "signer, production" (SHA-256 ${"9d".repeat(32)})\n`);
     expect(message).toContain("\nThe bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n");
     expect(commandsOf(renderGithub(AUTHENTIC))[0]!.message).not.toContain("BUT");
   });
@@ -120,6 +123,39 @@ describe("workflow commands", () => {
     const [, error] = commandsOf(renderGithub(rejected([{ ...FAILED, id, name }])));
     expect(error!.properties).toEqual({ title: `bootproof ${id}`, file: name, line: "1" });
     expect(error!.message).toMatch(/^boot\[0\] = /);
+  });
+
+  it("show of two values that differ in a few bytes where they do", () => {
+    const [expected, actual] = ["01", "02"].map((last) => `PCR3 ${"aa".repeat(47)}${last}`);
+    const [, error] = commandsOf(renderGithub(rejected([{ ...FAILED, expected: expected!, actual: actual! }])));
+    expect(error!.message).not.toContain("aa".repeat(47));
+    expect(error!.message).toMatch(/\nexpected {2}[^\n]*\[01\]\nactual {4}[^\n]*\[02\]\n/);
+  });
+
+  it("say why the caller refuses it before the verdict, and not again", () => {
+    const refused: Notice = { kind: "refused", text: "REFUSED: a BUT is a failure here." };
+    const [first] = commandsOf(renderGithub(WITH_BUT, [...NOTICES, refused])) as [Command];
+    expect(first.name).toBe("error");
+    expect(first.message.split("REFUSED")).toHaveLength(2);
+    expect(first.message).toMatch(/^REFUSED: a BUT is a failure here\. VERIFIED: /);
+  });
+
+  it("have no empty line for checks that there are none of", () => {
+    const [{ message }] = commandsOf(renderGithub(rejected([]))) as [Command];
+    expect(message).not.toMatch(/\n\n|\n$/);
+  });
+
+  it("are one error in place of a report, with every problem and what to do", () => {
+    expect(commandsOf(renderGithubFailure(FAILURE))).toEqual([
+      {
+        name: "error",
+        properties: { title: "bootproof" },
+        message: "the evidence cannot be read: a <b>.json: an object wanted\nno policy\nRead the help.\nOr the README.",
+      },
+    ]);
+    expect(commandsOf(renderGithubFailure({ ...FAILURE, problems: [], advice: [] }))[0]!.message).toBe(
+      "the evidence cannot be read: ",
+    );
   });
 
   it("shorten long lists of compared values", () => {

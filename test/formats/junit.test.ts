@@ -1,9 +1,20 @@
 /** JUnit XML, held against the schema of Jenkins by libxml2. */
 import { describe, expect, it } from "vitest";
-import { renderJunit } from "../../src/formats/junit.js";
+import { renderJunit, renderJunitFailure } from "../../src/formats/junit.js";
 import type { Report } from "../../src/report/report.js";
 import { junitFaults } from "./schemas.js";
-import { BAD, CONTRADICTORY, GOOD, NOTICES, REJECTED, TOLD, UNKNOWN_STATUS, VERIFIED, WITH_BUT } from "./told.js";
+import {
+  BAD,
+  CONTRADICTORY,
+  FAILURE,
+  GOOD,
+  NOTICES,
+  REJECTED,
+  TOLD,
+  UNKNOWN_STATUS,
+  VERIFIED,
+  WITH_BUT,
+} from "./told.js";
 
 interface Case {
   readonly classname: string;
@@ -20,6 +31,22 @@ const count = (xml: string, element: string): number =>
   xml.split(`<${element} `).length + xml.split(`<${element}>`).length - 2;
 const named = (report: Report, id: string): Case =>
   casesOf(renderJunit(report)).find(({ name }) => name.startsWith(id))!;
+
+describe("in place of a report", () => {
+  it("is one test case in error, with every problem and what to do", async () => {
+    const xml = renderJunitFailure(FAILURE);
+    expect(await junitFaults(xml)).toEqual([]);
+    expect(xml.match(/<testsuites? .*>/g)).toEqual([
+      '<testsuites name="bootproof" tests="1" failures="0" errors="1" time="0">',
+      '<testsuite name="bootproof" tests="1" failures="0" errors="1" skipped="0" time="0">',
+    ]);
+    expect(casesOf(xml)).toEqual([{ classname: "report", name: "verdict", inner: expect.any(String) as string }]);
+    expect(casesOf(xml)[0]!.inner.trim()).toBe(
+      '<error type="exit code 2" message="the evidence cannot be read">a &lt;b&gt;.json: an object wanted\n' +
+        "no policy\nRead the help.\nOr the README.</error>",
+    );
+  });
+});
 
 describe("JUnit XML", () => {
   it.each(TOLD)("is as the schema demands, and its counts are right: %s", async (_, report) => {
@@ -50,7 +77,7 @@ describe("JUnit XML", () => {
   it("has a test case for each check, named after the piece and the check", () => {
     expect(named(REJECTED, "policy.pcrs")).toMatchObject({
       classname: "boot[0] = &quot;evidence/boot proof.json&quot;",
-      name: "policy.pcrs: the measurements are pinned ones",
+      name: "policy.pcrs: the measurements are pinned",
     });
     expect(named(REJECTED, "app.request")).toMatchObject({ classname: "app[0] = apps.json[3]" });
   });
@@ -79,7 +106,7 @@ describe("JUnit XML", () => {
   });
 
   it("says that a report contradicts itself", () => {
-    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain('message="NOT GOOD: a check failed, and');
+    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain('message="NOT GOOD: a check failed, so');
   });
 
   it("tells verdict, BUTs, notes and what is not proven with the verdict, and as properties", () => {
@@ -100,6 +127,7 @@ describe("JUnit XML", () => {
       ["policy.sha256", "9d".repeat(32)],
       ["verified-at", "2026-03-05T06:07:08.000Z"],
       ["evidence.boot[0]", `evidence/boot proof.json, SHA-256 ${"13".repeat(32)}`],
+      ["tool", "bootproof 1.2.3"],
       ["but.1", "the policy came out of the bundle itself"],
       ["note.1", "The bundle was made at noon."],
     ])

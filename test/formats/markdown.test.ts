@@ -125,6 +125,19 @@ describe("Markdown", () => {
     expect(folded).toContain(`\n- \`boot[0]\` = \`evidence/boot proof.json\`, SHA-256 \`${"13".repeat(32)}\`\n`);
   });
 
+  it("counts the checks of each status", () => {
+    expect(renderMarkdown(REJECTED)).toContain(
+      "\n<summary>All checks: 3 passed, 1 failed, 1 warning, 1 skipped</summary>\n",
+    );
+  });
+
+  it("has words in a row that are code in one span, and no space before a sentence", () => {
+    const checks = [{ ...FAILED, detail: "x1 y2: a.b c.d, (e.f) is g.h" }];
+    expect(renderMarkdown(rejected(checks))).toContain(
+      '- `fail` `policy.pcrs` (`boot[0] = "evidence/boot proof.json"`): `x1 y2`: `a.b c.d`, (`e.f`) is `g.h`\n',
+    );
+  });
+
   it("tells what fails alike once", () => {
     const checks = Array.from({ length: 5 }, (_, index) => ({ ...FAILED, about: `boot[${index}]` }) as const);
     const [failures] = renderMarkdown(rejected(checks)).split("<details>") as [string];

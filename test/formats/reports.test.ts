@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
 import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
 import type { BundleFacts } from "../../src/bundle/text.js";
+import { renderGithub } from "../../src/formats/github.js";
+import { renderJunit } from "../../src/formats/junit.js";
+import { renderMarkdown } from "../../src/formats/markdown.js";
+import { renderSarif } from "../../src/formats/sarif.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
 import { REPORT_FORMATS } from "../../src/report/report.js";
 import { renderJson } from "../../src/report/json.js";
@@ -19,6 +23,20 @@ it("are the ones that are documented", () => {
 it("render reports", async () => {
   expect(await REPORT_RENDERERS.text(judged, PLAIN)).toBe(renderText(report({}), PLAIN));
   expect(await REPORT_RENDERERS.json(judged, PLAIN)).toBe(renderJson(report({})));
+});
+
+it("render reports for CI", async () => {
+  const rows = [
+    ["junit", renderJunit],
+    ["sarif", renderSarif],
+    ["github", renderGithub],
+    ["markdown", renderMarkdown],
+  ] as const;
+  for (const [format, render] of rows) {
+    expect(await REPORT_RENDERERS[format](judged, PLAIN)).toBe(render(report({})));
+    const told = await REPORT_RENDERERS[format]({ ...judged, bundle }, PLAIN);
+    expect(told).toContain("the policy came out of the bundle itself");
+  }
 });
 
 it("tell what became of a bundle", async () => {

@@ -1,15 +1,18 @@
 /** SARIF: held against the published schema, and against what code scanning demands beyond it. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, CHECK_TITLES } from "../../src/checks.js";
-import { renderSarif } from "../../src/formats/sarif.js";
+import { renderSarif, renderSarifFailure } from "../../src/formats/sarif.js";
+import { explainCheck } from "../../src/report/explanations.js";
 import type { Notice } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
+import { TOOL } from "../../src/version.js";
 import { report } from "../report/reports.js";
 import { sarifFaults } from "./schemas.js";
 import {
   AUTHENTIC,
   BAD,
   FAILED,
+  FAILURE,
   HOSTILE,
   NOTICES,
   PIECELESS,
@@ -44,6 +47,7 @@ interface Run {
         readonly id: string;
         readonly shortDescription: { readonly text: string };
         readonly help: { readonly text: string; readonly markdown: string };
+        readonly properties: object;
       }[];
     };
   };
@@ -57,6 +61,33 @@ const runOf = (told: Report, notices: readonly Notice[] = []): Run =>
   (JSON.parse(renderSarif(told, notices)) as { readonly runs: readonly [Run] }).runs[0];
 const uris = (told: Report): string[] =>
   runOf(told).results.map(({ locations }) => locations[0]!.physicalLocation.artifactLocation.uri);
+
+describe("in place of a report", () => {
+  it("is a run that failed, with each problem at its file, and without results", () => {
+    const log = JSON.parse(renderSarifFailure(FAILURE)) as { readonly runs: readonly Run[] };
+    expect(sarifFaults(log)).toEqual([]);
+    const advice = "Read the help.\nOr the README.";
+    expect(log.runs).toEqual([
+      {
+        tool: { driver: { ...TOOL } },
+        invocations: [
+          {
+            executionSuccessful: false,
+            exitCode: 2,
+            toolExecutionNotifications: [
+              {
+                level: "error",
+                message: { text: `the evidence cannot be read\nan object wanted\n${advice}` },
+                locations: [{ physicalLocation: { artifactLocation: { uri: "a%20%3Cb%3E.json" } } }],
+              },
+              { level: "error", message: { text: `the evidence cannot be read\nno policy\n${advice}` } },
+            ],
+          },
+        ],
+      },
+    ]);
+  });
+});
 
 describe("SARIF", () => {
   it.each(TOLD)("is as the schema demands: %s", (_, told) => {
@@ -102,7 +133,7 @@ describe("SARIF", () => {
         `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
         "-> Compare with the release you expect.",
     );
-    expect(runOf(STALE_REPORT).results[0]!.message.text).toContain("\nstale: genuine, and older than");
+    expect(runOf(STALE_REPORT).results[0]!.message.text).toContain("\nstale: genuine, but older than");
   });
 
   it("has a result of the verdict where no failed check says it", () => {
@@ -128,9 +159,11 @@ describe("SARIF", () => {
   it("explains every check", () => {
     const { rules } = runOf(VERIFIED).tool.driver;
     expect(rules.map(({ id }) => id)).toEqual(["verdict", ...CHECK_IDS]);
-    for (const { id, shortDescription, help } of rules.slice(1)) {
+    for (const { id, shortDescription, help, properties } of rules.slice(1)) {
+      expect(properties).toEqual({ tags: ["security"] });
+      expect(help.text).toContain(`Source: ${explainCheck(id as keyof typeof CHECK_TITLES).sources.join("; ")}`);
       expect(shortDescription.text).toBe(CHECK_TITLES[id as keyof typeof CHECK_TITLES]);
-      for (const heading of ["What it proves", "Why it fails, where somebody does", "What to do", "Source"]) {
+      for (const heading of ["What it proves", "Which attacks it stops", "What to do", "Source"]) {
         expect(help.text).toContain(`${heading}: `);
         expect(help.markdown).toContain(`**${heading}**\n\n`);
       }

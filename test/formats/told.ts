@@ -1,5 +1,6 @@
 /** Reports that every format is tried on, made by hand: nothing in them was verified. */
 import type { Check } from "../../src/checks.js";
+import type { CommandFailure } from "../../src/formats/parts.js";
 import type { Notice } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
 import { PASSED, UNPINNED, report, reportOf } from "../report/reports.js";
@@ -107,6 +108,14 @@ export const HOSTILE_GOOD = reportOf(
   { deployment: ALL_WORDS, scope: [ALL_WORDS], hardware: { trustAnchor: ALL_WORDS, moduleId: ALL_WORDS } },
   { policy: ALL_WORDS, evidence: HOSTILE.evidence, notApplied: [ALL_WORDS] },
 );
+
+/** What keeps a command from being carried out. */
+export const FAILURE: CommandFailure = {
+  headline: "the evidence cannot be read",
+  problems: [{ message: "an object wanted", file: "a <b>.json" }, { message: "no policy" }],
+  advice: ["Read the help.\nOr the README."],
+  exitCode: 2,
+};
 
 export const NOTICES: readonly Notice[] = [
   { kind: "but", text: "the policy came out of the bundle itself" },

@@ -27,7 +27,7 @@ import {
   parsePolicy,
   renderPolicyCheck,
 } from "../../src/index.js";
-import { parseYaml } from "../../src/cli/pin-sources.js";
+import { parseYaml } from "../../src/cli/read-yaml.js";
 import type { InputFiles } from "../../src/cli/files.js";
 import { policySchema } from "../../src/appraise/policy.js";
 import { measureImage } from "../../src/image/index.js";

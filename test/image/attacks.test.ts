@@ -1,4 +1,4 @@
-/** Each rule of src/image/README.md, with an image that breaks it: refused, with the place and the reason. */
+/** An image for each rule of src/image/README.md that breaks it: refused, with place and reason. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
@@ -51,13 +51,14 @@ const signer = newSigner("P-384");
 const PCR0 = pcrsOf(SECTIONS)[0]!;
 const signature = signed(signer).at(-1)!;
 
-/** What is broken, the image, and exactly the faults that are told. */
+/** The broken rule, the image, and its exact faults. */
 const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readonly string[]])[] = [
   ["another magic", { sections: SECTIONS, magic: ".elf" }, ["not an enclave image file: one begins with .eif"]],
   ["version 1", { sections: without(2), version: 1 }, ["header.version: 1: 2, 3 or 4 wanted"]],
   ["version 5", { sections: SECTIONS, version: 5 }, ["header.version: 5: 2, 3 or 4 wanted"]],
   ["a flag", { sections: SECTIONS, flags: 3 }, ["header.flags: 0x3: bits without a meaning are set"]],
   ["a reserved field", { sections: SECTIONS, reserved: 1 }, ["header.reserved: not zero"]],
+  ["a reserved field, in its first byte", { sections: SECTIONS, reserved: 0x100 }, ["header.reserved: not zero"]],
   ["the unused field", { sections: SECTIONS, unused: 1 }, ["header.unused: not zero"]],
   ["one section", { sections: [KERNEL] }, ["header.sections: 1: 2 to 32 wanted"]],
   ["no section", { sections: [] }, ["header.sections: 0: 2 to 32 wanted"]],
@@ -108,6 +109,14 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
     [`header.offsets[4]: ${ENDS[2]}, where the section before it ends at ${ENDS[3]}: sections follow without a gap`],
   ],
   [
+    "a table that leads elsewhere, and what follows",
+    { sections: at(4, { tableOffset: BigInt(ENDS[2]!) }), crc: 1 },
+    [
+      `header.offsets[4]: ${ENDS[2]}, where the section before it ends at ${ENDS[3]}: sections follow without a gap`,
+      expect.stringMatching(/^header.crc/) as string,
+    ],
+  ],
+  [
     "an offset beyond the file",
     { sections: at(4, { tableOffset: 1_000_000n }) },
     [
@@ -156,6 +165,14 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
   ["a section's flags", { sections: at(1, { flags: 1 }) }, ["sections[1].flags: not zero"]],
   ["type 0", { sections: at(4, { type: 0 }) }, ["sections[4].type: 0, which no section has (1 to 5 wanted)"]],
   ["type 6", { sections: at(3, { type: 6 }) }, ["sections[3].type: 6, which no section has (1 to 5 wanted)"]],
+  [
+    "an unknown type of two sizes, behind which nothing is known",
+    { sections: at(3, { type: 6, tableSize: 7n }), crc: 1 },
+    [
+      "sections[3].type: 6, which no section has (1 to 5 wanted)",
+      `sections[3].size: ${RAMDISK.data.length}, where the header's table has 7`,
+    ],
+  ],
   ["no kernel", { sections: without(0) }, ["sections: no kernel, which an image of version 4 has"]],
   ["no cmdline", { sections: without(1) }, ["sections: no cmdline, which an image of version 4 has"]],
   ["no metadata", { sections: without(2) }, ["sections: no metadata, which an image of version 4 has"]],
@@ -217,12 +234,14 @@ describe("an image is refused for", () => {
   });
 });
 
-it("is taken where nothing is broken, so that the tables above say something", async () => {
+it("is accepted unaltered, so that the tables above have a meaning", async () => {
   for (const sections of [SECTIONS, signed(signer)])
     expect(await faultsOf(streamOf(imageOf({ sections })))).toEqual([]);
+  const largest = at(2, { data: utf8(`{}${" ".repeat(1_048_574)}`) });
+  expect(await faultsOf(streamOf(imageOf({ sections: largest })))).toEqual([]);
 });
 
-it("is refused wherever it ends, with what is missing", async () => {
+it("is refused if cut off anywhere, with the missing part", async () => {
   const image = imageOf({ sections: signed(signer) });
   for (let length = 0; length < image.length; length++) {
     const [fault, ...others] = await faultsOf(streamOf(image.subarray(0, length)));
@@ -233,7 +252,7 @@ it("is refused wherever it ends, with what is missing", async () => {
   }
 });
 
-it("is refused for bytes behind it without reading them, however many there are", async () => {
+it("is refused for trailing bytes without reading them", async () => {
   let left = false;
   async function* endless(): AsyncGenerator<Uint8Array> {
     try {
@@ -286,6 +305,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   ["has a head that is longer than needed", section(join(head(4, 1, 1), signature.data.subarray(1))), ["signature: a"]],
   ["is a map", of({ section: (entry) => entry }), ["signature: an array of signatures wanted"]],
   ["is an empty array", section(hex("80")), ["signature: an array of signatures wanted, of one at least"]],
+  ["has null for an entry", section(hex("81f6")), ["signature[0]: a map of signing_certificate and signature"]],
   ["has an entry of another kind", section(encodeCbor([7])), ["signature[0]: a map of signing_certificate and signa"]],
   [
     "has another member",
@@ -377,6 +397,11 @@ describe("a signature is refused that", () => {
     expect(found.map((fault, index) => fault.slice(0, faults[index]?.length))).toEqual(faults);
   });
 
+  it("is not held against the PCR0 of an image that has faults", async () => {
+    const parts = { ...of({ pcr0: "00".repeat(48) }), flags: 2 };
+    expect(await faultsOf(streamOf(imageOf(parts)))).toEqual(["header.flags: 0x2: bits without a meaning are set"]);
+  });
+
   it.each(["P-256", "P-384", "P-521"] as const)("was made over another message, with %s", async (curve) => {
     const other = newSigner(curve);
     const flipped = (raw: Uint8Array): Uint8Array => raw.map((byte, index) => (index === 40 ? byte ^ 1 : byte));
@@ -398,17 +423,17 @@ describe("a signature is refused that", () => {
   });
 });
 
-describe("a byte that is another", () => {
+describe("a changed byte", () => {
   const image = imageOf({ sections: signed(newSigner("P-256")) });
   const metadata = { from: ENDS[1]! + 12, to: ENDS[2]! };
   const flip = (index: number): Uint8Array => image.map((byte, place) => (place === index ? byte ^ 0x01 : byte));
 
-  it("is found by the CRC at least, wherever it is", async () => {
+  it("is detected at least by the CRC, at any place", async () => {
     for (let index = 0; index < image.length; index++)
       expect((await faultsOf(streamOf(flip(index)))).length, `byte ${index}`).toBeGreaterThan(0);
   });
 
-  it("under a CRC that was made anew is found, or changes no PCR but that of the certificate", async () => {
+  it("under a corrected CRC is detected, or changes only the PCR of the certificate", async () => {
     const before = await measureImage(streamOf(image));
     const unseen: number[] = [];
     for (let index = 0; index < image.length; index++) {

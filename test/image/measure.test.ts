@@ -1,4 +1,4 @@
-/** What images measure: by definition, against published values, whatever pieces they come in. */
+/** PCRs by definition and by published values, for pieces of any size. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
@@ -84,7 +84,7 @@ describe("measureImage", () => {
     expect(hexOf(measured.pcrs)).toEqual(pcrsOf(sections));
   });
 
-  it("answers the published constant as PCR2 where there is no second ramdisk, and then PCR0 is PCR1", async () => {
+  it("returns the published constant as PCR2 without a second ramdisk; PCR0 equals PCR1 then", async () => {
     const { pcrs } = await measure(imageOf({ sections: [KERNEL, CMDLINE, METADATA, RAMDISK] }));
     const { PCR0, PCR1, PCR2 } = PUBLISHED.qos_aws_x86_64_pcrs;
     expect(toHex(pcrs[2]!)).toBe(PCR2);
@@ -92,12 +92,12 @@ describe("measureImage", () => {
     expect(toHex(pcrs[0]!)).toBe(toHex(pcrs[1]!));
   });
 
-  it("has no command line where that is not text", async () => {
+  it("has no command line if that is not text", async () => {
     const sections = [KERNEL, { ...CMDLINE, data: Uint8Array.of(0xff) }, METADATA];
     expect((await measure(imageOf({ sections }))).commandLine).toBeNull();
   });
 
-  it("agrees where metadata alone differs, and the files do not", async () => {
+  it("has the same PCRs if only metadata differs, although the files differ", async () => {
     const later = { ...METADATA, data: utf8('{"BuildMetadata":{"BuildTime":"later"}}') };
     const [one, other] = [SECTIONS, [KERNEL, CMDLINE, later, RAMDISK, APPLICATION]].map((sections) =>
       imageOf({ sections }),
@@ -128,13 +128,13 @@ describe("measureImage", () => {
     expect(toHex(pcrs[8]!)).toBe(pcrsOf(SECTIONS, signer.certificate)[8]);
   });
 
-  it("counts the first signature alone", async () => {
+  it("uses only the first signature", async () => {
     const section = signatureSection({ signer, pcr0, section: (entry) => [entry, "whatever", numbers(utf8("x"))] });
     const { pcrs } = await measure(imageOf({ sections: [...SECTIONS, section] }));
     expect(toHex(pcrs[8]!)).toBe(pcrsOf(SECTIONS, signer.certificate)[8]);
   });
 
-  it("answers the same in whatever pieces the file comes", async () => {
+  it("returns the same for pieces of any size", async () => {
     const image = imageOf({ sections: signed(signer) });
     const whole = await measure(image);
     await fc.assert(
@@ -147,7 +147,7 @@ describe("measureImage", () => {
     expect(await measure(image, 1)).toEqual(whole);
   });
 
-  it("takes hashes of the caller's, and tells how far it is", async () => {
+  it("uses the caller's hashes, and reports progress", async () => {
     let made = 0;
     const seen: number[] = [];
     const image = imageOf({ sections: SECTIONS });
@@ -161,7 +161,7 @@ describe("measureImage", () => {
     expect(seen.slice(0, 2)).toEqual([500, 1000]);
   });
 
-  it("wants pieces of bytes", async () => {
+  it("throws TypeError for pieces that are not bytes", async () => {
     const texts = streamOf(new Uint8Array()) as unknown as AsyncGenerator<string>;
     expect((await measureImage(texts as never).catch((error: Error) => error.name)) as unknown).toBe("MalformedError");
     async function* words(): AsyncGenerator<string> {
@@ -174,7 +174,7 @@ describe("measureImage", () => {
 describe("measureRole and measureInstance", () => {
   const extended = (text: string): string => createHash("sha384").update(Buffer.alloc(48)).update(text).digest("hex");
 
-  it("answer what is published for a role", async () => {
+  it("return the published value of a role", async () => {
     const { role_arn: arn, PCR3 } = PUBLISHED.pcr3_role_arn;
     expect(toHex(await measureRole(arn))).toBe(PCR3);
   });
@@ -185,6 +185,7 @@ describe("measureRole and measureInstance", () => {
     "arn:aws-cn:iam::123456789012:role/R",
     "arn:aws-us-gov:iam::123456789012:role/R",
     "arn:aws-iso-b:iam::123456789012:role/R",
+    `arn:aws:iam::123456789012:role/${"p".repeat(544)}/${"R".repeat(64)}`,
   ])("take %s", async (arn) => {
     expect(toHex(await measureRole(arn))).toBe(extended(arn));
   });
@@ -203,6 +204,7 @@ describe("measureRole and measureInstance", () => {
     "arn:aws:iam::123456789012:user/R",
     "arn:azure:iam::123456789012:role/R",
     `arn:aws:iam::123456789012:role/${"x".repeat(65)}`,
+    `arn:aws:iam::123456789012:role/${"p".repeat(545)}/${"R".repeat(64)}`,
     `arn:aws:iam::123456789012:role/${"p/".repeat(400)}R`,
     7,
   ])("refuse the role %j", async (arn) => {
@@ -221,14 +223,14 @@ describe("measureRole and measureInstance", () => {
   );
 });
 
-it("measureBinary is SHA-256, in whatever pieces, by whatever hash", async () => {
+it("measureBinary is SHA-256, for pieces of any size and any hash function", async () => {
   const bytes = utf8("binary".repeat(1000));
   const expected = createHash("sha256").update(bytes).digest("hex");
   expect(toHex(await measureBinary(streamOf(bytes, 7, 0, 900)))).toBe(expected);
   expect(toHex(await measureBinary(streamOf(bytes), { sha256: () => createHash("sha256") }))).toBe(expected);
 });
 
-it("Crc32 is the one of zlib, in whatever pieces", () => {
+it("Crc32 agrees with zlib, for pieces of any size", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 60 })), (pieces) => {
       const crc = new Crc32();

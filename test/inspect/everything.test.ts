@@ -1,4 +1,4 @@
-/** Nothing that a file holds is left out of what is shown of it. */
+/** An inspection shows the whole content of a file. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
@@ -35,7 +35,7 @@ const policy = pinPolicy(bootProofs[0]!);
 const { bundle } = await packBundle(evidence, { policy, now: at });
 const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 
-/** What is shown, as it is read again by whoever is given the JSON. */
+/** The shown content, as read from its JSON. */
 async function shown(bytes: Uint8Array): Promise<{ kind: EvidenceKind; faults: string[]; says: JsonValue }> {
   const inspection = await inspectUnverified(bytes);
   return JSON.parse(renderJson(inspection!)) as { kind: EvidenceKind; faults: string[]; says: JsonValue };
@@ -88,7 +88,7 @@ function withExtra(value: JsonValue, path: readonly (string | number)[], name: s
   return copy;
 }
 
-/** Whether a member of that name and value stands anywhere in it. */
+/** Whether it contains a member of that name and value. */
 function holds(value: JsonValue, name: string, member: string): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value as JsonObject).some(
@@ -101,7 +101,7 @@ describe("a member that no reader knows", () => {
     fc.constantFrom("__proto__", "constructor", "toString", "x", "", "0", "[0]", "a.b", "(left out)", "Owner"),
     fc.string({ maxLength: 12 }),
   );
-  it("is shown under its own name, wherever it stands", async () => {
+  it("is shown under its own name at any place", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...known),
@@ -113,7 +113,7 @@ describe("a member that no reader knows", () => {
           const place = places[nth % places.length]!;
           const holder = place.reduce<JsonValue>((part, step) => (part as JsonObject)[step as string]!, value);
           fc.pre(!Object.hasOwn(holder as JsonObject, name));
-          // Objects whose members' names are data, and a release's applications, are told as they are.
+          // Objects with data as names, and applications of a release, are shown unchanged.
           const extra = JSON.parse(JSON.stringify(json)) as JsonValue;
           const { says } = await shown(toUtf8(JSON.stringify(withExtra(value, place, name, extra))));
           expect(holds(says, name, JSON.stringify(extra))).toBe(true);
@@ -133,14 +133,14 @@ describe("a member that no reader knows", () => {
       const more = await shown(toUtf8(JSON.stringify(withExtra(value, place, "x-more", "there"))));
       expect(more.kind).toBe(kind);
       expect(JSON.stringify(more.says)).toContain('"x-more":"there"');
-      // What has no reader is told as it is, and of a policy, or a strict manifest, it is a fault.
+      // Unknown members are shown unchanged. In a policy or a strict manifest they are faults.
       const isMarked = /"\((?:unknown members|beside it)\)":\{"x-more":"there"\}/.test(JSON.stringify(more.says));
       const isFault = more.faults.some((fault) => fault.includes("x-more: unknown member"));
       expect(isMarked || isFault).toBe(kind !== "report" && kind !== "request" && kind !== "release");
     },
   );
 
-  it("keeps numbers as they were written, and says which no double holds", async () => {
+  it("keeps number literals and reports those that no double holds", async () => {
     const text = JSON.stringify(live.bootProof).replace("{", '{"x":[9007199254740993,1e999,0.10],');
     const { says, faults } = await shown(toUtf8(text));
     expect(says).toHaveProperty("(unknown members)", { x: ["9007199254740993", "1e999", 0.1] });
@@ -148,7 +148,7 @@ describe("a member that no reader knows", () => {
   });
 });
 
-describe("a member that is not what it has to be", () => {
+describe("a member with an invalid value", () => {
   it.each<[kind: string, value: unknown, name: string, wrong: JsonValue]>([
     ["boot proof", live.bootProof, "ephemeralPublicKeyHex", "zz"],
     ["boot proof", live.bootProof, "cloudAttestationDocB64", "AAAA"],
@@ -194,7 +194,7 @@ describe("an attestation document", () => {
   const documentOf = (changes: Readonly<Record<string, CborInput | undefined>>, unprotected = new Map()): Uint8Array =>
     encodeCbor([Uint8Array.of(0xa1, 1, 0x38, 34), unprotected, payloadWith(changes), new Uint8Array(96).fill(9)]);
 
-  it("is shown with the values of keys that its format does not name, bytes in hex", async () => {
+  it("is shown with unknown keys and their values, bytes in hex", async () => {
     const extra = new Map<CborInput, CborInput>([
       ["a", 1n],
       [2, [Uint8Array.of(0xab, 0xcd), null, true, "text", 2n ** 60n]],
@@ -221,7 +221,7 @@ describe("an attestation document", () => {
     expect((await shown(live.document)).says).not.toHaveProperty("unprotectedHeader");
   });
 
-  it("is shown with the fields that are not what they have to be", async () => {
+  it("is shown with invalid fields", async () => {
     const pcrs = new Map<CborInput, CborInput>([
       [0, new Uint8Array(48).fill(1)],
       [1, Uint8Array.of(0xaa)],
@@ -234,7 +234,7 @@ describe("an attestation document", () => {
     expect((await shown(live.document)).says).not.toHaveProperty("(could not be read)");
   });
 
-  it("is shown as hex where its payload is no CBOR", async () => {
+  it("shows a payload that is not CBOR as hex", async () => {
     const bytes = encodeCbor([
       Uint8Array.of(0xa1, 1, 0x38, 34),
       new Map(),
@@ -262,7 +262,7 @@ describe("a certificate", () => {
     expect(says).not.toHaveProperty("innerSignatureAlgorithm");
   });
 
-  it("of a manifest is shown by its hash where it is the AWS root, and whole where not", async () => {
+  it("of a manifest is shown by its hash if it is the AWS root, otherwise completely", async () => {
     const manifest = manifestJson("v2") as { enclave: { awsRootCertificate: string } };
     const other = { ...manifest, enclave: { ...manifest.enclave, awsRootCertificate: "abcdef" } };
     expect((await shown(toUtf8(JSON.stringify(other)))).says).toMatchObject({
@@ -273,9 +273,9 @@ describe("a certificate", () => {
   });
 });
 
-describe("what is too much", () => {
+describe("an omitted value", () => {
   const MANY = 60_000;
-  it("is counted where it would stand, and said above", async () => {
+  it("is counted at its place and in `leftOut`", async () => {
     const inspection = await inspectUnverified(
       toUtf8(`{"type":"ACTIVITY_TYPE_X","parameters":{"a":[${Array<string>(MANY).fill("1").join()}],"b":1},"c":2}`),
     );
@@ -289,22 +289,22 @@ describe("what is too much", () => {
     ]);
     expect(inspection!.says).toMatchObject({ "(left out)": "1 more" });
     const [, , , , first] = renderInspection(inspection!).split("\n");
-    expect(first).toBe(`! left out, for it is too much: parameters.a: ${left} of ${MANY} entries`);
+    expect(first).toBe(`! left out, because there is too much: parameters.a: ${left} of ${MANY} entries`);
   });
 
-  it("is counted in faults where pieces are too many", async () => {
+  it("is counted in faults if there are too many pieces", async () => {
     const { faults, says } = await shown(toUtf8(JSON.stringify(Array(300).fill({ qosManifestB64: "" }))));
     expect(faults.at(-1)).toBe("300 entries, of which the first 256 are shown");
     expect(says).toHaveLength(256);
   });
 
-  it("is no text, however many words it has", async () => {
+  it("is never a text, whatever its length", async () => {
     const words = "a ".repeat(3_000_000);
     const inspection = await inspectUnverified(toUtf8(JSON.stringify({ format: "bootproof-report/1", words })));
     expect(renderInspection(inspection!).replace(/[^a]/g, "").length).toBeGreaterThan(3_000_000);
   });
 
-  it("is nothing where all is there", async () => {
+  it("does not exist if everything is shown", async () => {
     expect((await inspectUnverified(toUtf8(JSON.stringify(live.bootProof))))!.leftOut).toEqual([]);
   });
 });

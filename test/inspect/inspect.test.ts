@@ -57,7 +57,7 @@ const recognised: [string, Uint8Array, string, string][] = [
   ["a DER certificate", live.anchorDer, "certificate", "DER"],
 ];
 
-describe("recognises by content", () => {
+describe("recognition by content", () => {
   it.each(recognised)("%s", async (_, bytes, kind, encoding) => {
     expect(await inspectUnverified(bytes)).toMatchObject({ kind, encoding, faults: [] });
   });
@@ -73,13 +73,13 @@ describe("recognises by content", () => {
     expect(await inspectUnverified(bytes)).toBeNull();
   });
 
-  it("and says where JSON is broken", async () => {
+  it("reports where JSON is invalid", async () => {
     await expect(inspectUnverified(toUtf8('{\n "a": 1,\n "a": 2}'))).rejects.toThrow(MalformedError);
     await expect(inspectUnverified(toUtf8('{\n "a": 1,\n "a": 2}'))).rejects.toThrow(/line 3, column 2/);
   });
 });
 
-it("knows every genuine document", async () => {
+it("recognises every genuine document", async () => {
   for (const name of readdirSync(new URL("nitro/", VECTORS)).filter((file) => file.endsWith(".cbor"))) {
     expect(await inspectUnverified(read(`nitro/${name}`))).toMatchObject({
       kind: "attestation document",
@@ -88,7 +88,7 @@ it("knows every genuine document", async () => {
   }
 });
 
-describe("what it tells", () => {
+describe("an inspection", () => {
   it("of a boot proof is all that is in it, the envelope's manifest once", async () => {
     const says = (await inspectUnverified(genuine))!.says as Record<string, DescribedObject>;
     expect(says["labels"]).toEqual({ deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: "tkhq" });
@@ -204,7 +204,7 @@ it("shows deep values without running off the page", async () => {
     expect(line.length).toBeLessThanOrEqual(80);
 });
 
-it("throws nothing but MalformedError, whatever the bytes", async () => {
+it("throws only MalformedError for any bytes", async () => {
   const pieces = recognised.map(([, bytes]) => bytes);
   const change = fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
@@ -234,17 +234,17 @@ it("throws nothing but MalformedError, whatever the bytes", async () => {
   );
 });
 
-describe("of a file that holds more than evidence of honest size", () => {
+describe("a file with too many values", () => {
   const activity = (intent: string): Uint8Array =>
     toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","result":{},"intent":${intent},"appProofs":[{}]}`);
   const items = (item: string, count: number): string => Array<string>(count).fill(item).join();
 
-  it("all is shown up to tens of thousands of values", async () => {
+  it("is shown completely up to tens of thousands of values", async () => {
     const { says } = (await inspectUnverified(activity(`{"x":[${items("0", 40_000)}]}`)))!;
     expect((says as unknown as { intent: { x: number[] } }).intent.x).toHaveLength(40_000);
   });
 
-  it("of the rest the number is told, in lists and in objects", async () => {
+  it("has counts of the omitted values, in lists and in objects", async () => {
     const list = (await inspectUnverified(activity(`{"x":[${items("0", 200_000)}],"y":1}`)))!;
     const { intent } = list.says as unknown as { intent: { x: unknown[] } };
     expect(intent.x.at(-1)).toBe(`and ${200_000 - intent.x.length + 1} more`);
@@ -255,14 +255,14 @@ describe("of a file that holds more than evidence of honest size", () => {
     expect(JSON.stringify(object.says)).toMatch(/"\(left out\)":"5\d{4} more"/);
   });
 
-  it("a payload of too many values is shown as its text, with the fault", async () => {
+  it("shows a payload of too many values as text, with the fault", async () => {
     const payload = `{"type":"T","timestampMs":"1","x":[${items("{}", 20_000)}]}`;
     const { says, faults } = (await inspectUnverified(json({ proofPayload: payload })))!;
     expect(says).toMatchObject({ payload });
     expect(faults.join()).toContain("more than 10000 values");
   });
 
-  it("a thousand faults of all its app proofs are told, and how many more there are", async () => {
+  it("lists a thousand faults of app proofs and counts the others", async () => {
     const proof = { proofPayload: `[${items("9e999", 100)}]` };
     const { faults } = (await inspectUnverified(json(Array(1000).fill(proof))))!;
     expect(faults).toHaveLength(1001);
@@ -276,7 +276,7 @@ it.each([
   ["an empty object", {}],
   ["one that was not awaited", inspectUnverified(json({}))],
 ])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
-  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: a whole one wanted/);
+  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: the awaited result/);
 });
 
 describe("a policy", () => {
@@ -287,7 +287,7 @@ describe("a policy", () => {
   const deploymentsOf = (inspection: Inspection | null): DescribedObject[] =>
     (inspection!.says as unknown as { deployments: DescribedObject[] }).deployments;
 
-  it("is shown with what each deployment answers, and what it leaves open", async () => {
+  it("shows the settled and open questions of each deployment", async () => {
     const inspection = await inspectUnverified(policyOf(whole, { name: "half", ...open, open: ["operator"] }));
     expect(inspection).toMatchObject({ kind: "policy", encoding: "JSON", faults: [] });
     expect(deploymentsOf(inspection)).toMatchObject([
@@ -304,7 +304,7 @@ describe("a policy", () => {
     ]);
   });
 
-  it("that is malformed is shown with every fault, and what can be read of it", async () => {
+  it("shows every fault of a malformed one, and its readable parts", async () => {
     const inspection = await inspectUnverified(policyOf(whole, open, { ...whole, pcrz: {} }));
     expect(inspection!.faults).toEqual([
       expect.stringContaining("deployments[1]: leaves the operator open"),
@@ -326,7 +326,7 @@ describe("a policy", () => {
     });
   });
 
-  it("is shown with the certificates of its anchors, and the names of those that are files", async () => {
+  it("shows the certificates of its anchors, and the names of anchor files", async () => {
     const trustAnchors = ["aws-nitro-root-g1", { pem: live.anchorPem, comment: "ours" }, { file: "root.pem" }];
     const inspection = await inspectUnverified(json({ policy: "bootproof/1", trustAnchors, deployments: [whole] }));
     expect(inspection).toMatchObject({
@@ -337,12 +337,12 @@ describe("a policy", () => {
     });
   });
 
-  it("cannot say with words of ours what it answers", async () => {
+  it("cannot imitate the members that are ours", async () => {
     const inspection = await inspectUnverified(policyOf({ ...whole, "(what answers)": "everything" }));
     expect(inspection!.faults).toEqual(["deployments[0].(what answers): unknown member"]);
     const report = (await inspectUnverified(json({ format: "bootproof-report/1", "(not believed)": "but true" })))!;
     expect(report.says).toMatchObject({
-      "(not believed)": expect.stringContaining("somebody's word") as string,
+      "(not believed)": expect.stringContaining("an unverified claim") as string,
       "(unknown members)": { "(not believed)": "but true" },
     });
   });
@@ -351,7 +351,7 @@ describe("a policy", () => {
 describe("a bundle", () => {
   const bundle = { ...packEvidence({ bootProofs: [live.bootProof], activity: live.activity }), appProofs: [7] };
 
-  it("is shown with each piece as it is shown alone, and its faults in their places", async () => {
+  it("shows each piece as by itself, with its faults at their places", async () => {
     const { says, faults } = (await inspectUnverified(json({ ...bundle, activity: { ...live.activity, id: 7 } })))!;
     const alone = async (value: unknown): Promise<unknown> => (await inspectUnverified(json(value)))!.says;
     expect(says).toMatchObject({
@@ -361,11 +361,11 @@ describe("a bundle", () => {
     expect(faults).toEqual(["appProofs: [0]: a number, an object wanted", "activity: id: a number, a string wanted"]);
   });
 
-  it("is shown with its report as somebody's word, and with the faults of its format", async () => {
+  it("is shown with its report as an unverified claim, and with the faults of its format", async () => {
     const packed = { ...bundle, policy: { policy: "bootproof/1", deployments: [] }, report: { verdict: "verified" } };
     const { says, faults } = (await inspectUnverified(json(packed)))!;
     expect(says).toMatchObject({
-      report: { "(not believed)": expect.stringContaining("somebody's word") as string, verdict: "verified" },
+      report: { "(not believed)": expect.stringContaining("an unverified claim") as string, verdict: "verified" },
     });
     expect(faults).toEqual(
       expect.arrayContaining([
@@ -398,7 +398,7 @@ describe("PEM", () => {
     ]);
   });
 
-  it("shows what stands around and between them, and what is no certificate", async () => {
+  it("shows text around them, and other blocks", async () => {
     const { says, faults } = await inspectText(
       `# the root\n${live.anchorPem}-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\nthe end`,
     );
@@ -446,13 +446,13 @@ describe("a release", () => {
     ]);
   });
 
-  it("is shown line by line where there is no reader", async () => {
+  it("is shown line by line without a reader", async () => {
     const inspection = (await inspectUnverified(toUtf8(text)))!;
-    expect(inspection.faults).toEqual([expect.stringContaining("no reader of YAML")]);
+    expect(inspection.faults).toEqual([expect.stringContaining("without a YAML reader")]);
     expect(inspection.says).toEqual({ lines: text.split("\n") });
   });
 
-  it("that a reader makes no JSON of is a fault, and what the reader throws is thrown on", async () => {
+  it("is a fault if the reader returns no JSON, and passes on the reader's exceptions", async () => {
     const faulty = await inspectUnverified(toUtf8(text), { readYaml: () => 1n });
     expect(faulty).toMatchObject({ says: null, faults: [expect.stringContaining("bigint")] });
     const thrown = inspectUnverified(toUtf8(text), { readYaml: () => Promise.reject(new Error("no YAML")) });
@@ -475,7 +475,7 @@ describe("secrets", () => {
     const inspection = (await inspectUnverified(json(file)))!;
     expect(inspection.kind).toBe("API key");
     expect(renderJson(inspection) + renderInspection(inspection)).not.toMatch(/(?:5e){8}|e\+/);
-    expect(inspection.faults).toEqual([expect.stringContaining("this file is a secret")]);
+    expect(inspection.faults).toEqual([expect.stringContaining("this file is secret")]);
   });
 
   it("are not quoted by a fault of a number", async () => {

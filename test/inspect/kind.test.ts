@@ -88,11 +88,11 @@ describe("kindOf", () => {
     expect(kindOf(bytes)).toBe(kind);
   });
 
-  it("looks at nothing but the members that are the value's own", () => {
+  it("reads only own members", () => {
     expect(kindOf(text('{"__proto__":{"proofPayload":""}}'))).toBeNull();
   });
 
-  it("answers whatever it is given", () => {
+  it("returns a result for any value", () => {
     for (const value of [undefined, null, "{}", {}, 1e12]) expect(kindOf(value as unknown as Uint8Array)).toBeNull();
     const known = kinds.map(([, bytes]) => bytes);
     fc.assert(
@@ -112,7 +112,7 @@ describe("kindOf", () => {
     );
   });
 
-  it("answers a file of eight megabytes that is nested, or of values, or of lines", () => {
+  it("returns soon for eight megabytes of nesting, values or lines", () => {
     const size = 8 * 1024 * 1024;
     expect(kindOf(text("[".repeat(size)))).toBeNull();
     expect(kindOf(text(`{"proofPayload":[${"0,".repeat(size / 2)}0]}`))).toBeNull();

@@ -22,7 +22,7 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["HTML", toUtf8("\n<!DOCTYPE html><html>"), "an HTML page"],
   ["XML", toUtf8('<?xml version="1.0"?>'), "XML"],
   ["other YAML", toUtf8("# a comment\n\npolicy: bootproof/1\ndeployments:\n  - name: x\n"), "YAML, and no release"],
-  ["an HTTP answer", toUtf8("HTTP/1.1 200 OK\r\n\r\n{}"), "an HTTP answer with its headers"],
+  ["an HTTP answer", toUtf8("HTTP/1.1 200 OK\r\n\r\n{}"), "an HTTP response with headers"],
   ["a token", toUtf8("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.AAAA\n"), "a token (JWT)"],
   ["a private key", toUtf8("-----BEGIN PRIVATE KEY-----\nAAAA\n"), "a private key in PEM, which is a secret"],
   ["other PEM", toUtf8("-----BEGIN PUBLIC KEY-----\nAAAA\n"), "PEM, and no certificate in it"],
@@ -37,7 +37,7 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["an empty list", toUtf8("[]"), "an empty JSON list"],
   ["a list of other things", toUtf8('[7,{"proofPayload":""}]'), "a JSON list of 2, not all of them boot proofs"],
   ["a JSON text", toUtf8('"hEShATgi"'), "JSON that is a string alone"],
-  ["an inspection", toUtf8('{"NOT VERIFIED":"…"}'), "what bootproof inspect wrote"],
+  ["an inspection", toUtf8('{"NOT VERIFIED":"…"}'), "the output of bootproof inspect"],
   ["base64 of JSON", toUtf8(toBase64(toUtf8('{"a":1}'))), 'base64 of JSON with "a"'],
   ["hex of noise", toUtf8("fefdfcfb"), "hex of 4 bytes that are neither text"],
   ["zeros", new Uint8Array(9), "9 zero bytes"],
@@ -49,7 +49,7 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   expect(describeUnrecognised(bytes)).toContain(words);
 });
 
-it("never throws, and is soon done", () => {
+it("never throws and takes little time", () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => describeUnrecognised(bytes) !== ""));
   for (const start of ["", "\n", "#\n", "a", "a:", " ", "<", "-----BEGIN ", '"', "{", "[", "00", "AAAA", "a."])
     for (const more of ["\n", " ", "#\n", "a", "-", ".", "{", "0"])

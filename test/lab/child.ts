@@ -1,4 +1,4 @@
-/** The built command as a process of its own, to be ended in every way that a process can be. */
+/** The built command as a process, which tests end in every way. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export class LabProcess {
 
   /** When it says that it listens. */
   async listening(): Promise<void> {
-    const until = Date.now() + 20_000;
+    const until = Date.now() + 120_000;
     while (!this.stdout.includes("Ctrl-C ends it.")) {
       if (Date.now() > until || this.child.exitCode !== null)
         throw new Error(`the lab does not listen: ${this.stderr}`);

@@ -21,7 +21,7 @@ const ask = async (): Promise<Json> =>
     .body["activity"] as Json;
 
 describe("create_wallet", () => {
-  it("derives an address for each account, with a proof of each, and says what it filled in", async () => {
+  it("derives and proves an address for each account, and returns the defaults", async () => {
     const accounts = [...TWO_ACCOUNTS.accounts, account("m/44'/60'/0'/0/1", "ADDRESS_FORMAT_UNCOMPRESSED")];
     const activity = await completed(submit(lab, "createWallet", { walletName: "vault", accounts }, proven));
     expect(activity["type"]).toBe("ACTIVITY_TYPE_CREATE_WALLET");
@@ -59,7 +59,7 @@ describe("create_wallet", () => {
   });
 });
 
-it("create_private_keys answers addresses as objects, with proofs that name no wallet and no path", async () => {
+it("create_private_keys returns addresses as objects, with proofs without wallet and path", async () => {
   const privateKeys = [
     {
       privateKeyName: "k",
@@ -116,14 +116,14 @@ describe("generateAppProofs", () => {
     parameters: { ...json["parameters"], generateAppProofs: value },
   });
 
-  it("is taken from the parameters, and is none of them", async () => {
+  it("is read from the parameters but removed from them", async () => {
     const activity = await rename((json) => among(json, true));
     expect(activity["appProofs"].length).toBeGreaterThan(0);
     expect(activity["intent"]).toEqual({ updateWalletIntent: { walletId: ids.walletId, walletName: "flagged" } });
     expect(await rename((json) => among(json, false))).not.toHaveProperty("appProofs");
   });
 
-  it("is meant where either place says so", async () => {
+  it("is set if either place sets it", async () => {
     for (const [beside, inside] of [
       [true, false],
       [false, true],
@@ -133,7 +133,7 @@ describe("generateAppProofs", () => {
     }
   });
 
-  it("is a flag, wherever it stands", async () => {
+  it("must be a boolean in both places", async () => {
     for (const value of ["true", 1, null]) {
       const json = JSON.parse(envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId })) as Json;
       expect((await send(lab, "submit/update_wallet", JSON.stringify(among(json, value)))).status).toBe(400);
@@ -161,7 +161,7 @@ describe("a fingerprint", () => {
     );
   });
 
-  it("is voted on with its prefix and without", async () => {
+  it("is accepted by votes with and without prefix", async () => {
     for (const shown of [(text: string) => text, (text: string) => text.replace("sha256:", "")]) {
       const { id, fingerprint } = await ask();
       const { status, body } = await vote(shown(fingerprint));
@@ -172,7 +172,7 @@ describe("a fingerprint", () => {
     expect((await vote(fingerprint.replace("sha256:", "sha512:"))).status).toBe(404);
   });
 
-  it("of a vote that asks for proofs: the activity that was voted on, which has some from then on", async () => {
+  it("of a vote that requests proofs: the activity has proofs from then on", async () => {
     const waiting = await ask();
     expect(waiting).not.toHaveProperty("appProofs");
     const { body } = await vote(waiting["fingerprint"], proven);
@@ -223,7 +223,7 @@ describe("queries of ordinary clients", () => {
   });
 });
 
-it("an enclave answers a nonce", async () => {
+it("an enclave attests a nonce", async () => {
   const { enclaveId, ephemeralKey } = lab.enclaves[0]!;
   const proof = lab.attest(enclaveId, toUtf8("a verifier's nonce"));
   expect(proof["ephemeralPublicKeyHex"]).toBe(ephemeralKey);
@@ -232,7 +232,7 @@ it("an enclave answers a nonce", async () => {
   expect(() => lab.attest("signer lab.9", new Uint8Array(1))).toThrow(RangeError);
 });
 
-it("a release may spell its manifest in another way than the canonical one", async () => {
+it("a release may have a manifest in a spelling that is not canonical", async () => {
   const { ephemeralKey } = await lab.addRelease({ app: "signer", spelling: { hex: "0x", numbers: "number" } });
   const { body } = await query(lab, "get_boot_proof", { ephemeralKey });
   expect(Buffer.from(fromBase64(body["bootProof"].qosManifestB64)!).toString()).toMatch(/"nonce":\d/);

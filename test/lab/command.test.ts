@@ -22,7 +22,7 @@ function folder(): string {
 afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));
 
 describe("bootproof lab", () => {
-  it("says where it is, in words and in lab.json, and ends when it is told to", async () => {
+  it("reports its address in words and in lab.json, and ends on a signal", async () => {
     const dataFolder = join(folder(), "not there yet", "it's here");
     const lab = new LabProcess("--port", "0", "--data", dataFolder);
     await lab.listening();
@@ -80,7 +80,7 @@ describe("bootproof lab", () => {
     expect(existsSync(join(dataFolder, "lab.json"))).toBe(true);
   });
 
-  it("works in a temporary folder that it takes away again", async () => {
+  it("works in a temporary folder that it removes", async () => {
     const lab = new LabProcess();
     await lab.listening();
     const file = /all of it\s+(\S+lab\.json)/.exec(lab.stdout)![1]!;
@@ -90,7 +90,7 @@ describe("bootproof lab", () => {
     expect(existsSync(dirname(file))).toBe(false);
   });
 
-  it("misbehaves as it is told", async () => {
+  it("shows the requested faults", async () => {
     const dataFolder = folder();
     const lab = new LabProcess(
       "--data",
@@ -122,7 +122,7 @@ describe("bootproof lab", () => {
     await lab.end("SIGTERM");
   });
 
-  it("says why it does not start", async () => {
+  it("reports why it does not start", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     const { port } = taken.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** Activities that wait for votes: what policies ask for, and what becomes of them. */
+/** Activities that wait for votes, and policies. */
 import { afterAll, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { type Answer, type Json, envelope, judge, query, send, submit } from "./support.js";
@@ -9,7 +9,7 @@ const { ids, operator } = lab;
 const byOperator = { key: operator.apiKey, generateAppProofs: true };
 let count = 0;
 
-/** The operator asks for a new name. */
+/** The operator requests a new name. */
 async function ask(walletId = ids.walletId): Promise<Json> {
   const { status, body } = await submit(
     lab,
@@ -37,8 +37,8 @@ async function walletName(): Promise<string> {
 const outcomeOf = (activity: Json): string =>
   JSON.parse(activity["appProofs"][0].proofPayload).policyOutcomeProof.outcome as string;
 
-describe("an activity of which a policy says that two approve", () => {
-  it("waits, and is carried out when the second has", async () => {
+describe("an activity that needs two approvals", () => {
+  it("runs after the second approval", async () => {
     const before = await walletName();
     const waiting = await ask();
     expect(waiting).toMatchObject({
@@ -81,7 +81,7 @@ describe("an activity of which a policy says that two approve", () => {
     expect(await walletName()).toBe(before);
   });
 
-  it("fails when it cannot be carried out any more", async () => {
+  it("fails if it has become impossible", async () => {
     const waiting = await ask("a wallet that is gone");
     const { body } = await vote("approve", waiting["fingerprint"]);
     expect(body["activity"]).toMatchObject({
@@ -91,7 +91,7 @@ describe("an activity of which a policy says that two approve", () => {
     expect(outcomeOf(body["activity"])).toBe("OUTCOME_ERROR");
   });
 
-  it("is not approved twice by one, nor by a stranger, nor under a name it does not have", async () => {
+  it("is not approved twice by one user, by a stranger, or under another fingerprint", async () => {
     const waiting = await ask();
     expect((await vote("approve", waiting["fingerprint"], { key: operator.apiKey })).status).toBe(400);
     const child = { key: lab.child.apiKey };
@@ -103,7 +103,7 @@ describe("an activity of which a policy says that two approve", () => {
   });
 });
 
-describe("a user whom policies bind", () => {
+describe("a user who is subject to policies", () => {
   it("may not do what no policy allows", async () => {
     expect(await submit(lab, "deletePolicies", { policyIds: [ids.policyId] }, byOperator)).toMatchObject({
       status: 403,

@@ -1,4 +1,4 @@
-/** The enclaves: several releases at once, restarts, manifests of every version, certificates that run out. */
+/** Enclaves: several releases at once, restarts, manifests of every version, expiring certificates. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { declarationOf, decodeManifest } from "../../src/decode/manifest/index.js";
 import { fromBase64 } from "../../src/bytes.js";
@@ -52,7 +52,7 @@ describe("a rolling deployment", () => {
     expect(nonces).toEqual([7, 8, 7, 8]);
   });
 
-  it("has its enclaves take turns", async () => {
+  it("rotates among its enclaves", async () => {
     const activities = [
       await renameWallet(lab, "one", at()),
       await renameWallet(lab, "two", at()),
@@ -81,7 +81,7 @@ describe("a restart", () => {
     await expect(lab.restartEnclave("signer none")).rejects.toThrow(RangeError);
   });
 
-  it("comes by itself before the certificate of an enclave runs out", async () => {
+  it("happens before the certificate of an enclave expires", async () => {
     const old = lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
     now = new Date(now.getTime() + 2 * 3_600_000);
     expect(old).toEqual(expect.arrayContaining(keysOf(await renameWallet(lab, "in time", at()))));
@@ -161,7 +161,7 @@ describe("the last enclave of an application", () => {
 });
 
 describe("the policy file", () => {
-  it("is one, and pins everything that can be pinned", () => {
+  it("is valid and has every possible pin", () => {
     const policy = parsePolicy(JSON.stringify(lab.policyFile));
     for (const deployment of policy.deployments) {
       expect(Object.keys(deployment)).toEqual(

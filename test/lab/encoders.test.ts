@@ -1,4 +1,4 @@
-/** The lab's writers of CBOR and DER, held against examples from the standards and against node's reader. */
+/** The lab's encoders of CBOR and DER, compared with examples of the standards and with node's reader. */
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { type CborItem, encodeCbor, withIndefiniteLength } from "../../src/lab/cbor.js";
@@ -47,7 +47,7 @@ describe("CBOR", () => {
     expect(toHex(encodeCbor(item))).toBe(hex);
   });
 
-  it("can be longer than needed, repeat a key, or hold text that is none", () => {
+  it("can have long heads, repeated keys and invalid text", () => {
     expect(toHex(withHeadWidth("a", 1).bytes)).toBe("780161");
     expect(toHex(withHeadWidth(1, 8).bytes)).toBe("1b0000000000000001");
     expect(toHex(withHeadWidth(Uint8Array.of(7), 2).bytes)).toBe("59000107");

@@ -1,4 +1,4 @@
-/** Each way to misbehave is rejected for its own reason and for no other; and without any, nothing is. */
+/** Each fault fails exactly its checks, and without a fault no check fails. */
 import { afterAll, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import {
@@ -26,7 +26,7 @@ describe("an honest lab", () => {
     expect(activity["appProofs"]).toHaveLength(3);
   });
 
-  it("has app proofs of each operation, and none where none are asked for", async () => {
+  it("has app proofs of each operation, only on request", async () => {
     const proven = await completed(
       submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: "on" }, { generateAppProofs: true }),
     );
@@ -45,7 +45,7 @@ describe("an honest lab", () => {
 
 const forEverybody = FAULTS.filter(({ fails, needs }) => fails.length > 0 && !needs?.includes(VERIFIED_CALLS));
 
-describe("a lab that misbehaves", () => {
+describe("a lab with faults", () => {
   it.each(forEverybody)("$name", async (fault) => {
     lab.setFault(fault.name);
     expect(lab.faults).toEqual([fault.name]);
@@ -65,14 +65,14 @@ describe("a lab that misbehaves", () => {
   );
 
   it.each(FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS)))(
-    "$name: evidence that is good, of something else",
+    "$name: good evidence of another activity",
     async (fault) => {
       lab.setFault(fault.name);
       expect(failing(await judge(lab, (await shown(lab, fault)).activity))).toEqual([]);
     },
   );
 
-  it("answers no activity, and lists the genuine app proofs of another organization", async () => {
+  it("returns no activity, and lists genuine app proofs of another organization", async () => {
     lab.setFault("no-activity-answer");
     const { id } = await renameWallet(lab, "hidden");
     expect(await query(lab, "get_activity", { activityId: id })).toMatchObject({ status: 404 });
@@ -102,7 +102,7 @@ describe("a lab that misbehaves", () => {
     expect(await keys("tampered-payload")).toEqual(honest);
   });
 
-  it("misbehaves in several ways at once", async () => {
+  it("shows several faults at once", async () => {
     lab.setFault(["debug-application", "tampered-payload", "nonce-present"]);
     expect(failing(await judge(lab, await renameWallet(lab, "several")))).toEqual([
       "app.signature",
@@ -111,7 +111,7 @@ describe("a lab that misbehaves", () => {
     ]);
   });
 
-  it("answers the same through every door", async () => {
+  it("returns the same by every operation", async () => {
     lab.setFault("tampered-payload");
     const activity = await renameWallet(lab, "doors");
     const listed = await query(lab, "list_app_proofs", { activityId: activity["id"] });
@@ -127,7 +127,7 @@ describe("a lab that misbehaves", () => {
     expect(latest.body).toEqual(asked.body);
   });
 
-  it("changes nothing of what it knows", async () => {
+  it("does not change its state", async () => {
     lab.setFault("another-wallets-answer");
     const { id } = await renameWallet(lab, "kept");
     lab.setFault(null);
@@ -136,11 +136,11 @@ describe("a lab that misbehaves", () => {
     expect(body["activity"].intent.updateWalletIntent.walletId).toBe(lab.ids.walletId);
   });
 
-  it("does not know every name", () => {
+  it("refuses unknown names", () => {
     expect(() => lab.setFault("no-such-fault")).toThrow(RangeError);
   });
 
-  it("answers a key that nobody has only while that is the fault", async () => {
+  it("returns a boot proof for an unknown key only with that fault", async () => {
     lab.setFault(null);
     const ask = () => query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) });
     expect((await ask()).status).toBe(404);
@@ -157,8 +157,8 @@ describe("the list of faults", () => {
     for (const { what } of FAULTS) expect(what).not.toMatch(/[[\]()]/);
     expect(FAULTS.length).toBeGreaterThanOrEqual(18);
     const reached = new Set(FAULTS.flatMap(({ fails }) => fails));
-    // Asked where measurements are given; without an activity; never a failure; of pins that the lab's policy does not
-    // set; of documents that are not QOS's.
+    // These need measurements, or no activity, or never fail, or belong to pins that the lab's policy does not set, or
+    // to documents that are not QOS's.
     expect(CHECK_IDS.filter((id) => !reached.has(id))).toEqual([
       "bind.image",
       "app.request",
@@ -176,7 +176,7 @@ describe("the names of faults", () => {
   /** Whether they are still there beside any text, and not taken up by it: an editor completes what is there. */
   type Completed<Given> = Extract<Given, FaultName>;
 
-  it("are known to the compiler wherever they are read or given", () => {
+  it("are known to the compiler in results and arguments", () => {
     const names = FAULTS.map(({ name }) => name);
     expectTypeOf(names).toEqualTypeOf<FaultName[]>();
     expectTypeOf(SUBTLE_FAULTS.map(({ name }) => name)).toEqualTypeOf<FaultName[]>();

@@ -1,4 +1,4 @@
-/** The folder of a lab: which it takes, and that it replaces nothing that it did not write. */
+/** The folder of a lab: which folders it accepts, and that it replaces only its own files. */
 import {
   existsSync,
   mkdirSync,
@@ -48,7 +48,7 @@ const WRITTEN = [
 ];
 
 describe("a lab's files", () => {
-  it("have names of their own, in a folder that is empty or not there yet, and are written again", async () => {
+  it("are written into an empty or new folder, and replaced later", async () => {
     for (const path of [folder(), join(folder(), "not", "there")]) {
       await writeLabFiles(lab, path);
       expect(readdirSync(path).sort()).toEqual(WRITTEN);
@@ -81,7 +81,7 @@ describe("a lab's files", () => {
     expect(readdirSync(path).sort()).toEqual(Object.keys(files).sort());
   });
 
-  it("say what to do with the folder of an earlier version, which they do not take either", async () => {
+  it("are not written into the folder of an earlier version, with advice", async () => {
     const path = folder(PRODUCTION);
     mkdirSync(join(path, "store"));
     writeFileSync(join(path, "store", "CURRENT"), "MANIFEST-000001\n");
@@ -92,7 +92,7 @@ describe("a lab's files", () => {
   });
 
   it.each(["lab-policy.json", "lab-trust-anchor.pem", "lab-api-key.json", "lab.json"])(
-    "replace no %s that they did not write, and then nothing else either",
+    "replace no %s of another program, and then nothing at all",
     async (name) => {
       for (const change of [
         (path: string): void => writeFileSync(path, "mine"),
@@ -116,7 +116,7 @@ describe("a lab's files", () => {
     },
   );
 
-  it("leave what else is put into the folder", async () => {
+  it("leave other files in the folder", async () => {
     const path = folder();
     await writeLabFiles(lab, path);
     for (const name of ["policy.json", "lab-boot.json"]) writeFileSync(join(path, name), "mine");
@@ -138,7 +138,7 @@ describe("a lab with a folder", () => {
     await (await startLab({ dataFolder: path })).close();
   });
 
-  it("ends without a word of itself where a file of its own was changed", async () => {
+  it("ends without an error if one of its files was changed", async () => {
     const path = folder();
     await (await startLab({ dataFolder: path })).close();
     writeFileSync(join(path, "lab-policy.json"), "mine");

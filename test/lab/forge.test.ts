@@ -1,4 +1,4 @@
-/** The forge, held against what it does not use itself: the decoders, node's own X.509 and ECDSA, and openssl. */
+/** The forge, checked by code that it does not use: the decoders, node's X.509 and ECDSA, and openssl. */
 import { execFileSync } from "node:child_process";
 import { X509Certificate, createPublicKey, verify } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
   const boot = decodeBootProof(evidence.bootProof);
   const document = decodeAttestationDocument(boot.attestationDocument);
 
-  it("binds one manifest in all the places", () => {
+  it("binds one manifest at every place", () => {
     const manifest = decodeManifest(boot.manifest);
     expect(manifest).toEqual(evidence.manifest);
     expect(manifest.version).toBe(kind.version);
@@ -80,7 +80,7 @@ describe("alterations of the manifest", () => {
     expect(decodeAttestationDocument(document).userData).toEqual(sha256(manifestHashInput(manifest)));
   });
 
-  it("of another version's manifest are a mistake of the caller", () => {
+  it("of another version's manifest throw TypeError", () => {
     const pivot = { manifest: (value: PivotManifest) => value };
     const workloads = { workloadManifest: (value: WorkloadManifest) => value };
     expect(() => forgeEvidence({ lab, at: AT, version: "v3", alterManifest: pivot })).toThrow(TypeError);
@@ -103,7 +103,7 @@ describe("manifests v2", () => {
   const bytesOf = (name: string, spelling?: { numbers: "number" }): Uint8Array =>
     fromBase64(forgeEvidence({ lab, at: AT, ...(spelling && { spelling }) }).bootProof[name] as string)!;
 
-  it("are sent in the canonical bytes that their hash is of, and so are their envelopes", () => {
+  it("are sent in canonical form like their envelopes", () => {
     const bytes = bytesOf("qosManifestB64");
     expect(bytes).toEqual(manifestHashInput(decodeManifest(bytes)));
     const envelope = bytesOf("qosManifestEnvelopeB64");
@@ -112,7 +112,7 @@ describe("manifests v2", () => {
     expect(text).toContain(Buffer.from(bytes).toString());
   });
 
-  it("are spelled in another way where that is asked for", () => {
+  it("have another spelling on request", () => {
     const bytes = bytesOf("qosManifestB64", { numbers: "number" });
     expect(Buffer.from(bytes).toString()).toContain('"nonce":7');
     expect(manifestHashInput(decodeManifest(bytes))).toEqual(bytesOf("qosManifestB64"));
@@ -139,20 +139,20 @@ describe("an enclave that commits", () => {
     },
   );
 
-  it("has a key of its other phase where none is given", () => {
+  it("has a default key for its other phase", () => {
     for (const generation of ["live", "setup"] as const) {
       const { pcrs } = pcrsOf({ generation });
       expect([16, 17].every((index) => pcrs.get(index)!.some((byte) => byte !== 0))).toBe(true);
     }
   });
 
-  it("commits to its manifest alone where that is asked for", async () => {
+  it("commits to its manifest alone on request", async () => {
     const { pcrs, manifestHash } = pcrsOf({ manifestCommitment: true });
     // By the verifier's own making of it.
     expect(toHex(pcrs.get(18)!)).toBe(toHex(await manifestCommitmentPcr(manifestHash)));
   });
 
-  it("answers a nonce where one is given", () => {
+  it("attests a given nonce", () => {
     const nonceOf = (options: Partial<ForgeOptions>) =>
       decodeAttestationDocument(forgeEvidence({ lab, at: AT, ...options }).document).nonce;
     expect(nonceOf({ nonce: Uint8Array.of(1, 2, 3) })).toEqual(Uint8Array.of(1, 2, 3));
@@ -171,7 +171,7 @@ describe("the document", () => {
     expect(verify("sha384", signatureInput(message), key, message.signature)).toBe(true);
   });
 
-  it("has a path that node follows, link by link", () => {
+  it("has a path that node verifies, link by link", () => {
     expect(chain).toHaveLength(5);
     chain.slice(1).forEach((certificate, index) => {
       expect(certificate.checkIssued(chain[index]!)).toBe(true);
@@ -207,7 +207,7 @@ describe("the document", () => {
     }
   });
 
-  it("starts at the same root whenever it is made", () => {
+  it("starts at the same root at any time", () => {
     const later = forgeEvidence({ lab, at: new Date("2027-01-01T00:00:00Z") });
     expect(later.anchorPem).toBe(evidence.anchorPem);
     expect(fromBase64(evidence.anchorPem.replace(/-----[^-]+-----|\n/g, ""))).toEqual(lab.pki.rootCertificate);
@@ -235,7 +235,7 @@ describe("app proofs and activity", () => {
 });
 
 describe("alterations", () => {
-  it("are followed by everything that is made later", () => {
+  it("affect everything that is made later", () => {
     const evidence = forgeEvidence({
       lab,
       at: AT,
@@ -247,7 +247,7 @@ describe("alterations", () => {
     expect(evidence.manifestHash).not.toEqual(forgeEvidence({ lab, at: AT }).manifestHash);
   });
 
-  it("turn an S over without breaking the signature", () => {
+  it("can negate S and keep the signature valid", () => {
     const pair = lab.ephemeralKey.signing;
     const signature = signRaw(pair, "sha256", toUtf8("message"));
     const [high, low] = [withS("high", signature), withS("low", signature)];

@@ -1,4 +1,4 @@
-/** Every operation over HTTP: what it answers, in the shapes that the client knows, and what it changes. */
+/** Every operation over HTTP: its response in the client's shapes, and its effect. */
 import { afterAll, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName, activitySchema } from "../../src/client/operations.js";
 import { type Shape, readShape } from "../../src/client/shapes.js";
@@ -98,7 +98,7 @@ describe("submit", () => {
     ).toMatchObject({ status: 404 });
   });
 
-  it("update_user_tag adds users, and lets them go", async () => {
+  it("update_user_tag adds and removes users", async () => {
     await outcome("updateUserTag", { userTagId: ids.userTagId, newUserTagName: "people", addUserIds: [ids.userId] });
     expect((await user())["userTags"]).toEqual([ids.userTagId]);
     await outcome("updateUserTag", {
@@ -139,7 +139,7 @@ describe("submit", () => {
     });
   });
 
-  it("delete_api_keys makes a key stop working", async () => {
+  it("delete_api_keys invalidates a key", async () => {
     const spare = (await user())["apiKeys"].find((key: Json) => key["apiKeyId"] === ids.spareApiKeyId);
     expect(spare.credential.type).toBe("CREDENTIAL_TYPE_API_KEY_P256");
     const { result } = await outcome("deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] });
@@ -157,7 +157,7 @@ describe("submit", () => {
     });
   });
 
-  it("answers the same bytes with the same activity", async () => {
+  it("returns the same activity for the same bytes", async () => {
     const text = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId, walletName: "once" });
     const [first, second] = [
       await send(lab, "submit/update_wallet", text),
@@ -203,7 +203,7 @@ describe("query", () => {
     );
   });
 
-  it("get_nonces, those that are asked for", async () => {
+  it("get_nonces, only the requested ones", async () => {
     const made = (await query(lab, "get_activity", { activityId: lab.walletActivityId })).body["activity"];
     const address: string = made.result.createWalletResult.addresses[0];
     const ask = async (parameters: Json) =>
@@ -283,7 +283,7 @@ describe("query", () => {
 });
 
 describe("organizations", () => {
-  it("a parent reads its child and does not act for it", async () => {
+  it("a parent can read its child, but not act for it", async () => {
     expect(
       await query(lab, "get_user", { userId: child.userId }, { organizationId: childOrganizationId }),
     ).toMatchObject({ status: 200 });
@@ -318,12 +318,12 @@ describe("organizations", () => {
     await other.close();
   });
 
-  it("does not exist under any id", async () => {
+  it("are not found under unknown ids", async () => {
     const refused = await query(lab, "get_oauth_providers", {}, { organizationId: "nowhere" });
     expect(refused).toMatchObject({ status: 404, body: { details: [{ turnkeyErrorCode: "ORGANIZATION_NOT_FOUND" }] } });
   });
 
-  it("does not know every key", async () => {
+  it("refuse unknown keys", async () => {
     const key = generateApiKey();
     expect(stampWithApiKey(key, "x")).not.toContain("=");
     expect(await query(lab, "get_oauth_providers", {}, { key })).toMatchObject({

@@ -1,4 +1,4 @@
-/** Every fault is refused by whoever can tell: a client that remembers, one that does not, and the command line. */
+/** Clients with and without a cache, and the command line, refuse every fault that they can detect. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,8 +51,8 @@ async function expectRefused(call: Promise<unknown>, { fails }: LabFault): Promi
 
 const ofSubmits = FAULTS.filter(({ needs }) => !needs?.includes("get_activity"));
 
-describe("verified calls, of a client that remembers what it verified", () => {
-  it("are good while the lab is honest", async () => {
+describe("verified calls of a client with cached boot proofs", () => {
+  it("succeed without faults", async () => {
     lab.setFault(null);
     for (const call of [rename, ...Object.values(CALLS)]) await call(shared);
   });
@@ -62,13 +62,13 @@ describe("verified calls, of a client that remembers what it verified", () => {
     for (const call of callsOf(fault)) await expectRefused(call(shared), fault);
   });
 
-  it("are good again once the lab is", async () => {
+  it("succeed again without faults", async () => {
     lab.setFault(null);
     for (const call of [rename, ...Object.values(CALLS)]) await call(shared);
   });
 });
 
-describe("verified calls, of a new client", () => {
+describe("verified calls of a new client", () => {
   it.each(ofSubmits)("refuse $name", async (fault) => {
     lab.setFault(fault.name);
     for (const call of callsOf(fault)) await expectRefused(call(client.withVerification(lab.policy)), fault);
@@ -102,14 +102,14 @@ describe("verify --activity-id", () => {
     return (await completed(submit(lab, named.name, named.parameters, { generateAppProofs: true })))["id"] as string;
   };
 
-  it("takes any submit of an honest lab", async () => {
+  it("accepts any submit without faults", async () => {
     lab.setFault(null);
     expect([await verify(await anySubmit()), await verify(await anySubmit(["create_wallet"]))]).toEqual([0, 0]);
   });
 
   const everybody = FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
   it.each(everybody)("refuses $name", async ({ name, needs, fails }) => {
-    // Known before the fault, and asked for while it is on: a fault may answer a submit with another id.
+    // Known before the fault and requested while it is on, since a fault may change the id of a submit.
     lab.setFault(null);
     const id = await anySubmit(needs);
     lab.setFault(name);

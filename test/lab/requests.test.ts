@@ -1,4 +1,4 @@
-/** Whatever is sent, the answer is an error of the documented form, and the next request is served. */
+/** Any invalid request returns an error of the documented form, and the next request is served. */
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -147,7 +147,7 @@ describe("a path", () => {
     }
   });
 
-  it("with a query behind it: as without", async () => {
+  it("ignores a query string", async () => {
     expect((await send(lab, "query/get_user?x=1", JSON.stringify({ organizationId, userId: ids.userId }))).status).toBe(
       200,
     );
@@ -162,7 +162,7 @@ describe("a path", () => {
   });
 });
 
-/** As a browser asks before it lets a page of another origin send a stamp (Fetch standard, "CORS protocol"). */
+/** A browser's preflight of another origin (Fetch standard, "CORS protocol"). */
 describe("a page of another origin", () => {
   const headersOf = (answer: Response, name: string): string[] =>
     answer.headers.get(`access-control-allow-${name}`)!.split(", ");
@@ -177,7 +177,7 @@ describe("a page of another origin", () => {
     });
 
   it.each(["query/get_user", "submit/update_wallet", "query/no_such"])(
-    "may ask %s, with the headers that clients send and those that it names",
+    "may request %s with the headers of clients and others that it names",
     async (path) => {
       const answer = await preflight(`${lab.baseUrl}/public/v1/${path}`, "x-stamp,X-Special");
       expect([answer.status, await answer.text()]).toEqual([204, ""]);
@@ -194,12 +194,12 @@ describe("a page of another origin", () => {
     },
   );
 
-  it("is not answered with what is no header's name", async () => {
+  it("gets no invalid header names back", async () => {
     expect(headersOf(await preflight(lab.faultsUrl, "a b,x-ok,,<>"), "headers")).not.toContain("a b");
     expect(headersOf(await preflight(lab.faultsUrl, ""), "methods")).toEqual(["GET", "PUT", "OPTIONS"]);
   });
 
-  it("reads every answer, errors included", async () => {
+  it("can read every response, including errors", async () => {
     const texts = [JSON.stringify({ organizationId, userId: ids.userId }), "{", "x".repeat(2 * 1024 * 1024)];
     const answers = await Promise.all(
       texts.map((body) =>
@@ -236,7 +236,7 @@ describe("the faults over HTTP", () => {
     expect(lab.faults).toEqual([]);
   });
 
-  it("are refused where they are none, and stay as they are", async () => {
+  it("are unchanged after an invalid request", async () => {
     await put('{"faults":["nonce-present"]}');
     const refused = await put('{"faults":["no-such"]}');
     expectRefused(refused, 400);
@@ -265,13 +265,13 @@ describe("a body", () => {
     expectRefused(await inChunks(10 * 1024 * 1024, { "Content-Length": 10 * 1024 * 1024 }), 413);
   });
 
-  it("of 1 MiB is read, of a byte more is not", async () => {
+  it("may have 1 MiB, but no byte more", async () => {
     const padded = (length: number): string => ask((json) => json).padEnd(length);
     expect((await send(lab, "query/get_nonces", padded(1024 * 1024))).status).toBe(200);
     expectRefused(await send(lab, "query/get_nonces", padded(1024 * 1024 + 1)), 413);
   });
 
-  it("that breaks off hurts nobody", async () => {
+  it("that breaks off does not affect others", async () => {
     await new Promise<void>((resolve) => {
       const socket = connect(Number(new URL(lab.baseUrl).port), "127.0.0.1", () => {
         socket.write("POST /public/v1/query/get_user HTTP/1.1\r\nHost: lab\r\nContent-Length: 100\r\n\r\n{");
@@ -282,7 +282,7 @@ describe("a body", () => {
   });
 });
 
-describe("what is no HTTP", () => {
+describe("input that is not HTTP", () => {
   const noise: [string, string, number][] = [
     ["noise", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", 400],
     ["an unknown version", "POST / HTTP/9.9\r\n\r\n", 400],

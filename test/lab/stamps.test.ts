@@ -1,6 +1,4 @@
-/**
- * Who may ask: both kinds of stamp, made by openssl, by node and by a software passkey; sessions; and everybody else.
- */
+/** Authentication: both kinds of stamp, made by openssl, node and a software passkey; sessions; invalid stamps. */
 import { execFileSync } from "node:child_process";
 import { ECDH, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -72,7 +70,7 @@ describe("X-Stamp", () => {
     expect(ecdh.getPublicKey("hex", "compressed")).toBe(lab.apiKey.publicKey);
   });
 
-  it("counts for the very bytes of the body", async () => {
+  it("is valid only for the exact bytes of the body", async () => {
     expect(await ask({ "X-Stamp": stampWithApiKey(lab.apiKey, BODY) }, `${BODY}\n`)).toMatchObject(
       refusal(401, "SIGNATURE_INVALID"),
     );
@@ -117,7 +115,7 @@ describe("X-Stamp-WebAuthn", () => {
   async function stampOf(text: string, by = passkey): Promise<Json> {
     const challenge = Buffer.from(createHash("sha256").update(text).digest("hex"));
     const { id, response, getClientExtensionResults } = await by.get({ publicKey: { challenge } });
-    // As the stampers of browsers ask of a PublicKeyCredential (WebAuthn level 2, section 5.1).
+    // As browsers' stampers request of a PublicKeyCredential (WebAuthn level 2, section 5.1).
     expect(getClientExtensionResults()).toEqual({});
     const base64url = (bytes: ArrayBuffer) => Buffer.from(bytes).toString("base64url");
     return {
@@ -146,7 +144,7 @@ describe("X-Stamp-WebAuthn", () => {
     });
   });
 
-  it("is one of a relying party, among those that are allowed", async () => {
+  it("uses an allowed passkey of the relying party", async () => {
     const challenge = new Uint8Array(32);
     const ids = [{ type: "public-key" as const, id: Buffer.from(passkey.credentialId, "base64url") }];
     const get: (options: CredentialRequestOptions) => Promise<unknown> = (options) => passkey.get(options);
@@ -159,7 +157,7 @@ describe("X-Stamp-WebAuthn", () => {
     ).rejects.toThrow(DOMException);
   });
 
-  it("does not count for another body, party, type or key", async () => {
+  it("is invalid for another body, party, type or key", async () => {
     const stamp = await stampOf(BODY);
     const elsewhere = new SoftwarePasskey("elsewhere.example");
     const forged = { ...(await stampOf(BODY, elsewhere)), credentialId: passkey.credentialId };
@@ -183,11 +181,11 @@ describe("X-Stamp-WebAuthn", () => {
   });
 });
 
-describe("the time of a submit", () => {
+describe("the timestamp of a submit", () => {
   const late = (milliseconds: number): Promise<Answer> =>
     submit(lab, "updateWallet", { walletId: ids.walletId }, { timestampMs: String(now.getTime() + milliseconds) });
 
-  it("may be five minutes past and a minute ahead", async () => {
+  it("may be five minutes in the past and one in the future", async () => {
     expect(await late(-300_000)).toMatchObject({ status: 200 });
     expect(await late(60_000)).toMatchObject({ status: 200 });
     expect(await late(-300_001)).toMatchObject(refusal(400, "REQUEST_INVALID"));
@@ -232,7 +230,7 @@ describe("sessions", () => {
     );
   });
 
-  it("end when the next one says so, and no key but theirs does", async () => {
+  it("end if the next one requests it; other keys remain", async () => {
     const [first, second] = [await session(), await session()];
     expect([await works(first.key), await works(second.key)]).toEqual([200, 200]);
     const third = await session({ invalidateExisting: true });
@@ -249,7 +247,7 @@ describe("sessions", () => {
     expect(await works(key)).toBe(401);
   });
 
-  it("are sealed to points only, for a time that is one, by those who may", async () => {
+  it("need a valid point, a valid time and an authorized user", async () => {
     const parameters = { targetPublicKey: generateApiKey().publicKey, userId: ids.userId };
     const ask = (more: Json, sending = {}) =>
       submit(lab, "createReadWriteSession", { ...parameters, ...more }, { timestampMs: at(), ...sending });

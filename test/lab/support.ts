@@ -98,7 +98,7 @@ export const SUBMITS: Record<string, { readonly name: SubmitName | KeyOperationN
   set_organization_feature: { name: "setOrganizationFeature", parameters: { name: "FEATURE_NAME_LAB", value: "on" } },
 };
 
-/** What a fault makes of an activity that shows it, and the id that was asked for: null where none was. */
+/** The altered activity that shows a fault, and the requested id or null. */
 export async function shown(
   lab: Lab,
   { needs = [] }: Pick<LabFault, "needs">,

@@ -1,4 +1,4 @@
-/** Addresses, held against those that every Ethereum tool derives from the best-known test mnemonic. */
+/** Addresses, compared with those of the best-known test mnemonic. */
 import { pbkdf2Sync } from "node:crypto";
 import { expect, it } from "vitest";
 import { ethereumAddress } from "../../src/lab/wallet.js";

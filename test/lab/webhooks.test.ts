@@ -1,4 +1,4 @@
-/** Deliveries: to whom, signed how, and what happens when the receiver does not take them. */
+/** Deliveries: receivers, signatures and retries. */
 import { createPublicKey, verify } from "node:crypto";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ interface Received {
   readonly json: Json;
 }
 
-/** What the receiver answers to each delivery, in turn; 200 after that. `hang up`: nothing. */
+/** The receiver's responses in turn, then 200. `hang up`: none. */
 let answers: (number | "hang up")[] = [];
 let received: Received[] = [];
 let receiver: Server;
@@ -143,7 +143,7 @@ describe("a receiver", () => {
     await lab.deliveriesSettled();
   };
 
-  it("that fails is tried again, with the same event and a new time", async () => {
+  it("that fails gets a retry with the same event and a new time", async () => {
     answers = [500, "hang up", 503, 204];
     await deliverOne();
     expect(attempts.map(({ attempt, status }) => [attempt, status])).toEqual([
@@ -157,14 +157,14 @@ describe("a receiver", () => {
     expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
   });
 
-  it("that fails for good is given up", async () => {
+  it("that keeps failing is abandoned", async () => {
     answers = Array.from({ length: 20 }, () => 500);
     await deliverOne();
     expect(attempts).toHaveLength(6);
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000]);
   });
 
-  it.each([400, 401, 404, 410, 429, 302])("that answers %d has said its last word", async (status) => {
+  it.each([400, 401, 404, 410, 429, 302])("that returns %d gets no retry", async (status) => {
     answers = [status];
     await deliverOne();
     expect(attempts.map((attempt) => attempt.status)).toEqual([status]);
@@ -178,7 +178,7 @@ describe("a receiver", () => {
     expect(attempts.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => null));
   });
 
-  it("that hangs is left when the lab ends", async () => {
+  it("that hangs does not delay the end of the lab", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const other = await startLab();
@@ -201,14 +201,14 @@ describe("a URL", () => {
     "file:///etc/passwd",
     "hook",
     "http://[::2]/",
-  ])("%s is refused, and the refusal says why", async (value) => {
+  ])("%s is refused with the reason", async (value) => {
     const { status, body } = await submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_WEBHOOK", value });
     expect(status).toBe(400);
     expect(body["message"]).toMatch(/loopback|http or https/);
   });
 
   it.each(["http://localhost:1/", "http://127.0.0.2:1/", "http://[::1]:1/", "https://127.0.0.1:1/hook"])(
-    "%s is taken",
+    "%s is accepted",
     async (value) => {
       await register(lab, value);
     },

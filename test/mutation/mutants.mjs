@@ -125,6 +125,7 @@ class Maker {
   #left(node) {
     if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.QuestionQuestionToken)
       return undefined;
+    if (waits(node.right)) return undefined;
     const id = this.#add(node, "?? → its left side");
     return `__mutation.left(${id}, ${this.emit(node.left)}, () => (${this.emit(node.right)}))`;
   }
@@ -133,7 +134,7 @@ class Maker {
   #dropped(node) {
     if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
     const { name, expression } = node.expression;
-    if (!DROPPED_METHODS.has(name.text)) return undefined;
+    if (!DROPPED_METHODS.has(name.text) || node.arguments.some(waits)) return undefined;
     const id = this.#add(node, `${name.text} → nothing`);
     const inputs = node.arguments.map((one) => this.emit(one)).join(", ");
     return `__mutation.dropped(${id}, ${this.emit(expression)}, (on) => on.${name.text}(${inputs}))`;
@@ -278,6 +279,12 @@ function isLogical(node) {
 /** The operand of `!`, whose mutants are those of the negation. */
 function isNegated(node) {
   return ts.isPrefixUnaryExpression(node.parent) && node.parent.operator === ts.SyntaxKind.ExclamationToken;
+}
+
+/** Whether it has an `await` or a `yield` of the function around it, which no function inside can have. */
+function waits(node) {
+  if (ts.isAwaitExpression(node) || ts.isYieldExpression(node)) return true;
+  return !ts.isFunctionLike(node) && ts.forEachChild(node, waits) === true;
 }
 
 /** Whether another expression can stand in the expression's place. */

@@ -107,6 +107,13 @@ describe("the mutants of", () => {
     expect(answers(text)).toMatchObject({ "n | answer → none": undefined });
   });
 
+  it("nothing that would need an await in a function of its own", () => {
+    const text = "async function run(list: any, given?: any) { return given ?? list.slice(await given); }";
+    const mutations = mutated(text).mutants.map(({ mutation }) => mutation);
+    expect(mutations).toContain("answer → none");
+    expect(mutations.filter((mutation) => /^(?:\?\?|slice)/.test(mutation))).toEqual([]);
+  });
+
   it("statements, sums and what stands in for nothing", () => {
     const text = `function run(given: number | undefined): number {
       let sum = given ?? 3;

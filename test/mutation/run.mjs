@@ -1,11 +1,15 @@
 /**
- * Mutation testing of what decides: `npm run test:mutation`, or `-- --file src/verify/addresses.ts` for some of it, and
- * `-- --test test/verify/` for some of the tests. Each mutant is one small change of the sources; a test has to notice
- * it. What none notices is listed in survivors.json with the reason; any other survivor is a failure.
+ * Mutation testing: `npm run test:mutation` of what decides, `-- --room diff` of another row of rooms.mjs, `-- --file
+ * src/verify/addresses.ts` of one file, `-- --test test/verify/` with some of the tests. Each mutant is one small
+ * change of the sources, which a test has to fail with. survivors.json lists those that no test can kill, each with the
+ * reason. Any other survivor is a failure, and is written to coverage/mutation/survivors.txt.
  *
- * A run goes on where an earlier one ended: what was killed is known as long as its source is the same. `--fresh`
- * forgets it, `--thorough` runs each survivor with every test that it changes something in. All of it takes hours, on
- * one core.
+ * `--sample 100 --seed 1` estimates the score from 100 mutants. The seed and a mutant's key decide whether the sample
+ * has it, so a change elsewhere leaves the sample as it is.
+ *
+ * A run continues an earlier one: a killed mutant stays killed as long as its source is the same. `--fresh` forgets
+ * them, `--thorough` runs each survivor with every test that it changes something in. All of it takes hours, on one
+ * core.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,9 +19,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import ts from "typescript";
 import { keyOf, mutate } from "./mutants.mjs";
+import { DECIDING, ROOMS, roomOf } from "./rooms.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const MUTATED = ["src/verify", "src/appraise"];
 /** These start processes, which run the built package, or measure what they do: no mutant is noticed in them. */
 const LEFT_OUT = new RegExp(
   "^test/(?:browser|bench|mutation|support|runtimes|package|decode)/|^test/lab/(?:command|store)|" +
@@ -25,31 +29,22 @@ const LEFT_OUT = new RegExp(
 );
 /** These load the library anew with another cryptography: each has a process of its own, as in vitest.config.ts. */
 const ALONE = JSON.parse(readFileSync(new URL("../alone.json", import.meta.url), "utf8"));
-/** Before the others: they cost little and kill much. */
-const FIRST = [
-  "test/attacks/accepted.test.ts",
-  "test/verify/",
-  "test/appraise/questions",
-  "test/appraise/pins",
-  "test/appraise/policy",
-  "test/appraise/",
-  "test/attacks/attacks.test.ts",
-  "test/attacks/",
-];
-/**
- * A test that takes longer than the first limit runs for what the quick ones left, in a pass of its own. The passes
- * overlap: a test that took too long for the first may take less in the second, and would run in none.
- */
+/** A test that takes longer than the first limit runs in the second pass, with what the quick ones left. */
 const PASSES = [
-  { name: "quick tests", quickest: 0, slowest: 60, budget: 60_000, most: 30 },
-  { name: "slow tests", quickest: 20, slowest: 5000, budget: 60_000, most: 5 },
+  { name: "quick tests", slowest: 60, budget: 60_000, most: 30 },
+  { name: "slow tests", slowest: 5000, budget: 60_000, most: 5 },
 ];
+/** Runs each test once, for the mutants that it reaches. */
+const REACH = { name: "reached", slowest: 0, budget: 0, most: 0 };
 /** A mutant with which nothing happens for so long is killed: by the time it takes. */
 const STALLED_MS = 60_000;
 
 const { values: options } = parseArgs({
   options: {
+    room: { type: "string", multiple: true, default: [] },
     file: { type: "string", multiple: true, default: [] },
+    sample: { type: "string" },
+    seed: { type: "string", default: "1" },
     test: { type: "string", multiple: true, default: [] },
     fresh: { type: "boolean", default: false },
     thorough: { type: "boolean", default: false },
@@ -144,17 +139,31 @@ function recover() {
 
 /** What is known of the mutants, by key; of files that are still the same. */
 class Known {
-  constructor(mutants, ofThese) {
+  constructor(mutants, ofThese, sample) {
     this.mutants = mutants;
     this.digests = ofThese;
+    /** The ids of the mutants that are run and counted. */
+    this.sample = sample;
     const { digests = {}, killed = {} } = options.fresh ? {} : readJson("known.json", {});
     this.others = { digests, killed };
     /** By test file: the mutants that it comes by outside of tests, and the files of all that it comes by. */
     this.outside = new Map();
     this.reaches = new Map();
+    /** The ids of the tests that ran with mutants. */
+    this.tried = new Set();
     const isSame = ({ file }) => digests[file] === this.digests[file];
     const keep = mutants.filter((mutant) => isSame(mutant) && killed[keyOf(mutant)] !== undefined);
     this.killed = new Map(keep.map((mutant) => [keyOf(mutant), killed[keyOf(mutant)]]));
+  }
+
+  /** How many mutants each test file has killed. */
+  get killedBy() {
+    const counts = new Map();
+    for (const by of [...Object.values(this.others.killed), ...this.killed.values()]) {
+      const [test] = by.split(": ", 1);
+      counts.set(test, (counts.get(test) ?? 0) + 1);
+    }
+    return counts;
   }
 
   kill(id, by) {
@@ -162,7 +171,7 @@ class Known {
   }
 
   get alive() {
-    return [...this.mutants.keys()].filter((id) => !this.killed.has(keyOf(this.mutants[id])));
+    return this.sample.filter((id) => !this.killed.has(keyOf(this.mutants[id])));
   }
 
   save() {
@@ -189,7 +198,8 @@ async function runGroup({ name, most, ...limits }, tests, known) {
   while (left.length > 0 && known.alive.length > 0) {
     rmSync(path("told.jsonl"), { force: true });
     const { alive, mutants } = known;
-    writeJson("plan.json", { count: mutants.length, alive, ...limits, most: options.thorough ? 1e9 : most });
+    const tried = [...known.tried];
+    writeJson("plan.json", { count: mutants.length, alive, tried, ...limits, most: options.thorough ? 1e9 : most });
     let isStalled = false;
     const { passed, output } = await runTests(left, [], () => {
       const { id, since } = current();
@@ -213,10 +223,12 @@ function listen(known) {
   const [done, broken] = [new Set(), new Set()];
   for (const { killed = [], by, file, outside = [], inside = [], suspected = [], unrepeatable, ...rest } of told()) {
     if (rest.broken !== undefined) broken.add(rest.broken);
+    if (rest.tried !== undefined) known.tried.add(rest.tried);
     for (const id of killed) known.kill(id, by);
     const test = file ?? unrepeatable?.split(": ", 1)[0];
+    const apart = known.processEach ? inside : [];
     if (test !== undefined)
-      known.outside.set(test, new Set([...(known.outside.get(test) ?? []), ...outside, ...suspected]));
+      known.outside.set(test, new Set([...(known.outside.get(test) ?? []), ...outside, ...suspected, ...apart]));
     if (unrepeatable !== undefined) console.log(`  cannot be run twice: ${unrepeatable}`);
     if (rest.unfinished !== undefined) console.log(`  out of time: ${rest.unfinished}, ${rest.left} mutants left`);
     if (file === undefined) continue;
@@ -226,83 +238,173 @@ function listen(known) {
   return { done, broken };
 }
 
-/** Each mutant that is come by outside of tests, in a process in which it is active from the start. */
-async function runAlone(tests, known) {
-  const isOutside = (id) => [...known.outside.values()].some((ids) => ids.has(id));
-  const ids = known.alive.filter(isOutside);
-  if (ids.length === 0) return;
-  const failsWith = async (id, chosen) => {
-    writeJson("plan.json", { count: known.mutants.length, only: id, alive: [] });
-    const { passed, output } = await runTests(chosen, ["--bail", "1"], (since) => Date.now() - since > 10 * STALLED_MS);
-    return passed ? null : output;
-  };
-  const broken = await failsWith(known.mutants.length, tests);
-  if (broken !== null) throw new Error(`tests fail without a mutant:\n${broken}`);
-  for (const [index, id] of ids.entries()) {
-    const { file } = known.mutants[id];
-    const near = tests.filter((test) => known.outside.get(test)?.has(id));
-    const chosen = [...new Set([...near, ...tests.filter((test) => known.reaches.get(test)?.has(file))])];
-    if ((await failsWith(id, chosen)) !== null) known.kill(id, "a process of its own");
+/** How many mutants share a process in which the modules are loaded anew for each. */
+const GROUP = 20;
+/** After so long the other tests of a file are left out, except with `--thorough`. */
+const STEP_BUDGET_MS = 10_000;
+
+/** Each mutant that is reached outside of tests, with the test files that reach it loaded anew. */
+async function runAnew(tests, known) {
+  const outside = known.alive.filter((id) => [...known.outside.values()].some((ids) => ids.has(id)));
+  const jobs = outside.map((id) => ({ id, tests: testsOf(id, tests, known) }));
+  for (let at = 0; at < jobs.length; at += GROUP) {
+    const group = jobs.slice(at, at + GROUP);
+    const { killed, spoilt } = await runGroupAnew(group, known);
+    // Tests that fail without a mutant, in the end, failed for what an earlier mutant left behind.
+    const again = spoilt ? group.filter(({ id }) => killed.has(id)) : [];
+    for (const job of again) {
+      const alone = await runGroupAnew([job], known);
+      if (!alone.spoilt) for (const [id, by] of alone.killed) known.kill(id, by);
+    }
+    if (!spoilt) for (const [id, by] of killed) known.kill(id, by);
     known.save();
-    if (index % 10 === 9) console.log(`  ${index + 1} of ${ids.length}, ${known.alive.length} living`);
+    console.log(`  ${Math.min(at + GROUP, jobs.length)} of ${jobs.length} anew, ${known.alive.length} living`);
   }
 }
 
-function testFiles() {
-  const all = filesOf("test", ".test.ts").filter((file) => !LEFT_OUT.test(file));
-  const wanted = all.filter((file) => options.test.length === 0 || options.test.some((part) => file.includes(part)));
-  const placeOf = (file) => FIRST.findIndex((start) => file.startsWith(start)) >>> 0;
-  return wanted.sort((a, b) => placeOf(a) - placeOf(b));
+/** First those that the mutant changes something in outside of their tests, then those that reach its file. */
+function testsOf(id, tests, known) {
+  const near = tests.filter((test) => known.outside.get(test)?.has(id));
+  const { file } = known.mutants[id];
+  const others = known.processEach ? [] : tests.filter((test) => known.reaches.get(test)?.has(file));
+  return [...new Set([...near, ...others])];
+}
+
+async function runGroupAnew(jobs, known) {
+  const files = [...new Set(jobs.flatMap(({ tests }) => tests))];
+  const killed = new Map();
+  let spoilt = false;
+  for (let left = jobs; left.length > 0;) {
+    const steps = [
+      ...left.flatMap(({ id, tests }) => tests.map((test) => ({ id, test }))),
+      ...files.map((test) => ({ id: -1, test })),
+    ];
+    let stalled = -1;
+    await runTests(stepFiles(steps, known), [], () => {
+      const { id, since } = current();
+      if (id >= 0 && Date.now() - since > STALLED_MS) stalled = id;
+      return stalled >= 0;
+    });
+    for (const { killed: ids = [], by, spoilt: failing } of told()) {
+      for (const id of ids) killed.set(id, by);
+      if (failing !== undefined) console.log(`  fails without a mutant, too: ${failing}`);
+      spoilt ||= failing !== undefined;
+    }
+    if (stalled >= 0) killed.set(stalled, "the time it takes");
+    left = stalled < 0 ? [] : left.slice(left.findIndex(({ id }) => id === stalled) + 1);
+  }
+  return { killed, spoilt };
+}
+
+/** Writes a file for each step, which imports the step's test file. */
+function stepFiles(steps, known) {
+  const folder = path("steps");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  rmSync(path("told.jsonl"), { force: true });
+  const budget = options.thorough ? 1e9 : STEP_BUDGET_MS;
+  writeJson("plan.json", { count: known.mutants.length, alive: [], steps, budget });
+  return steps.map(({ test }, index) => {
+    const name = `${String(index).padStart(6, "0")}.test.ts`;
+    writeFileSync(join(folder, name), `import "../../../${test}";\n`);
+    return `coverage/mutation/steps/${name}`;
+  });
+}
+
+/** The tests of the rooms: in their order, and where that is the same, first those that killed most. */
+function testFiles(rooms, known) {
+  const order = rooms.flatMap((room) => ROOMS[room].tests);
+  const placeOf = (file) => order.findIndex((start) => file.startsWith(start));
+  const wanted = (file) => options.test.length === 0 || options.test.some((part) => file.includes(part));
+  const files = filesOf("test", ".test.ts").filter((file) => placeOf(file) >= 0 && wanted(file));
+  const killed = known.killedBy;
+  const killsOf = (file) => killed.get(file) ?? 0;
+  return files
+    .filter((file) => !LEFT_OUT.test(file))
+    .sort((a, b) => placeOf(a) - placeOf(b) || killsOf(b) - killsOf(a));
+}
+
+function chosenRooms() {
+  const unknown = options.room.find((room) => !Object.hasOwn(ROOMS, room));
+  if (unknown !== undefined) throw new Error(`no room ${unknown}: ${Object.keys(ROOMS).join(", ")}`);
+  if (options.room.length > 0 || options.file.length === 0) return options.room.length > 0 ? options.room : DECIDING;
+  return [...new Set(options.file.map((file) => roomOf(file) ?? DECIDING[0]))];
+}
+
+/** The ids of the mutants that the run is of: all, or those of the sample. */
+function sampleOf(mutants) {
+  const ids = [...mutants.keys()];
+  if (options.sample === undefined) return ids;
+  const rank = ids.map((id) => digest(`${options.seed} ${keyOf(mutants[id])}`));
+  const sample = ids.sort((a, b) => (rank[a] < rank[b] ? -1 : 1)).slice(0, Number(options.sample));
+  return sample.sort((a, b) => a - b);
 }
 
 /** The survivors that are not listed, and the listed ones that are none. */
 function compared(known) {
   const listed = JSON.parse(readFileSync(new URL("survivors.json", import.meta.url), "utf8"));
-  const inScope = listed.filter(({ file }) => Object.hasOwn(known.digests, file));
-  const keys = new Set(inScope.map(keyOf));
+  const keys = new Set(listed.map(keyOf));
   const living = known.alive.map((id) => known.mutants[id]);
-  const livingKeys = new Set(living.map(keyOf));
+  const all = new Set(known.mutants.map(keyOf));
+  const dead = new Set(known.sample.map((id) => keyOf(known.mutants[id])).filter((key) => known.killed.has(key)));
   return {
     living,
     unlisted: living.filter((mutant) => !keys.has(keyOf(mutant))),
-    stale: inScope.filter((mutant) => !livingKeys.has(keyOf(mutant))),
+    stale: listed.filter((mutant) => {
+      const key = keyOf(mutant);
+      return Object.hasOwn(known.digests, mutant.file) && (dead.has(key) || !all.has(key));
+    }),
   };
 }
 
-function report(known) {
+function report(rooms, known) {
   const { living, unlisted, stale } = compared(known);
+  const sample = known.sample.map((id) => known.mutants[id]);
   for (const file of Object.keys(known.digests)) {
-    const [all, left] = [known.mutants, living].map((list) => list.filter((mutant) => mutant.file === file).length);
-    console.log(`${`${(100 * (1 - left / all)).toFixed(1)} %`.padStart(8)}  ${all - left} of ${all}  ${file}`);
+    const [all, left] = [sample, living].map((list) => list.filter((mutant) => mutant.file === file).length);
+    if (all > 0) console.log(`${percent(all - left, all).padStart(8)}  ${all - left} of ${all}  ${file}`);
   }
-  const count = known.mutants.length;
-  const killed = count - living.length;
+  const [count, killed] = [sample.length, sample.length - living.length];
+  const drawn = options.sample === undefined ? "" : ` (of ${known.mutants.length}, seed ${options.seed})`;
   console.log(
-    `${killed} of ${count} mutants killed: ${((100 * killed) / count).toFixed(1)} %; ${living.length} survived, ` +
-      `${unlisted.length} of them unlisted`,
+    `${rooms.join(", ")}: ${killed} of ${count} mutants${drawn} killed: ${percent(killed, count)}; ` +
+      `${living.length} survived, ${unlisted.length} of them unlisted`,
   );
-  for (const { line, ...mutant } of unlisted)
-    console.log(`SURVIVED ${mutant.file}:${line}\n  ${JSON.stringify(mutant)}`);
+  const lines = unlisted.map(
+    ({ line, ...mutant }) =>
+      `${mutant.file}:${line}  ${mutant.mutation}  ${mutant.source}\n  ${JSON.stringify(mutant)}`,
+  );
+  if (!options.list) writeFileSync(path("survivors.txt"), lines.map((line) => `${line}\n`).join(""));
+  for (const line of lines) console.log(`SURVIVED ${line}`);
   for (const mutant of stale) console.log(`LISTED, but killed or not there: ${JSON.stringify(mutant)}`);
   return unlisted.length === 0 && stale.length === 0;
 }
 
+function percent(part, whole) {
+  return `${((100 * part) / whole).toFixed(1)} %`;
+}
+
 async function main() {
   mkdirSync(directory, { recursive: true });
-  recover();
-  const files = options.file.length > 0 ? options.file : MUTATED.flatMap((folder) => filesOf(folder, ".ts"));
-  const { mutants, codes, digests } = mutantsOf(files);
-  writeJson("codes.json", codes);
-  writeJson("digests.json", digests);
-  writeJson("keys.json", mutants.map(keyOf));
-  const known = new Known(mutants, digests);
-  const tests = testFiles();
-  console.log(`${mutants.length} mutants of ${files.length} files, ${known.alive.length} living`);
+  if (!options.list) recover();
+  const rooms = chosenRooms();
+  const ofRooms = () => filesOf("src", ".ts").filter((file) => rooms.includes(roomOf(file)));
+  const { mutants, codes, digests } = mutantsOf(options.file.length > 0 ? options.file : ofRooms());
+  const known = new Known(mutants, digests, sampleOf(mutants));
+  const tests = testFiles(rooms, known);
+  const { length } = known.sample;
+  console.log(
+    `${length} of ${mutants.length} mutants of ${Object.keys(codes).length} files, ${known.alive.length} living`,
+  );
   if (!options.list) {
-    for (const pass of PASSES) await runPass(pass, tests, known);
-    if (!options["skip-static"]) await runAlone(tests, known);
+    writeJson("codes.json", codes);
+    writeJson("digests.json", digests);
+    writeJson("keys.json", mutants.map(keyOf));
+    known.processEach = rooms.some((room) => ROOMS[room].processEach);
+    for (const pass of known.processEach ? [REACH] : PASSES) await runPass(pass, tests, known);
+    if (!options["skip-static"]) await runAnew(tests, known);
   }
-  process.exitCode = report(known) ? 0 : 1;
+  process.exitCode = report(rooms, known) ? 0 : 1;
 }
 
 await main();

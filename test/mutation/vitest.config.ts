@@ -10,6 +10,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const read = <T>(name: string): T => JSON.parse(readFileSync(join(DIRECTORY, name), "utf8")) as T;
 const codes = read<Readonly<Record<string, string>>>("codes.json");
 const tests = read<readonly string[]>("tests.json");
+const isAnew = "steps" in read<object>("plan.json");
 
 /** In the order given: those first that kill much and cost little. */
 class AsGiven extends BaseSequencer {
@@ -36,8 +37,11 @@ export default defineConfig({
     runner: join(ROOT, "test/mutation/runner.ts"),
     pool: "forks",
     maxWorkers: 1,
+    // Only one test at a time can have the active mutant.
+    maxConcurrency: 1,
     isolate: false,
-    testTimeout: 5000,
+    // A file that is loaded anew may be slow; of a test that is repeated, a mutant may let it wait for nothing.
+    testTimeout: isAnew ? 30_000 : 20_000,
     dangerouslyIgnoreUnhandledErrors: true,
     sequence: { sequencer: AsGiven },
     cache: false,

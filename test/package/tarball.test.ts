@@ -19,7 +19,7 @@ beforeAll(async () => {
   packed = await pack(folder);
   const { stdout, stderr } = await npm(["install", "--prefer-offline", "--no-audit", packed.tarball], folder);
   installing = stdout + stderr;
-}, 120_000);
+}, 240_000);
 
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
@@ -49,6 +49,8 @@ describe("the tarball", () => {
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.d.ts", "dist/page/script.js"];
     const thread = ["dist/audit/thread.d.ts", "dist/audit/thread.js"];
+    // What the checks of app proofs and of activities share.
+    const checks = ["dist/src/verify/checks.js"];
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
@@ -72,7 +74,9 @@ describe("the tarball", () => {
     ];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
-    expect(packed.files).toEqual([...library, ...command, ...script, ...thread, ...beside, ...changelog].sort());
+    expect(packed.files).toEqual(
+      [...library, ...command, ...script, ...thread, ...checks, ...beside, ...changelog].sort(),
+    );
     expect(command.length).toBeGreaterThan(5);
   });
 

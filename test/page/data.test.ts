@@ -20,9 +20,11 @@ import { InputFiles } from "../../src/cli/files.js";
 import type { Io } from "../../src/cli/io.js";
 import { readEvidence } from "../../src/cli/pieces.js";
 import type { MalformedError } from "../../src/errors.js";
-import { type Evidence, NamedEvidence, plainOptions } from "../../src/inputs.js";
+import { type Evidence, NamedEvidence } from "../../src/inputs.js";
+import { plainOptions } from "../../src/plain-settings.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type PageContent, type PageData, pageData, readPageData } from "../../src/page/data.js";
+import { type PageContent, type PageData, pageData } from "../../src/page/data.js";
+import { readPageData } from "../../src/page/read-data.js";
 import { reproducePage } from "../../src/page/verify.js";
 import { fromHex, toUtf8 } from "../../src/bytes.js";
 import { cryptography } from "../../src/verify/cryptography.js";
@@ -326,7 +328,7 @@ describe("malformed data", () => {
   it("is told where the options make no sense, and where the policy is none", async () => {
     const verify = async (data: PageData): Promise<unknown> => reproducePage(readPageData(JSON.stringify(data)));
     await expect(verify(options({ bootProofsOnly: true }))).rejects.toThrow(
-      /^malformed page: options: evidence.appProofs: given/,
+      /^malformed page: options: evidence.appProofs: not allowed/,
     );
     await expect(verify(options({ policy: "bundle" }))).rejects.toThrow(/that of a bundle, and there is none/);
     await expect(verify(options({ policy: { bytes: "e30=" } }))).rejects.toThrow(/^malformed policy/);

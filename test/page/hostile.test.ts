@@ -3,6 +3,7 @@
  * to cost. Time is the processor's, so that a busy machine makes nothing dearer. `npm run test:soak` runs it; needs
  * `npm run build`. `BOOTPROOF_COST=show` prints what each took.
  */
+import { plainOptions } from "../../src/plain-settings.js";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +11,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_POLICY_ANY_ENCLAVE, parseTrustAnchor, verifyEvidence } from "../../src/index.js";
-import { plainOptions } from "../../src/inputs.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { renderPage } from "../../src/page/page.js";
 import { hostilePages } from "../support/hostile-pages.js";

@@ -486,7 +486,7 @@ describe("a demand that compares nothing", () => {
     [
       "a set of public keys",
       { manifestSet: { threshold: 1, members: [PUBLIC_KEYS[0]] } },
-      /malformed policy: .*nobody/,
+      /malformed policy: .*keys whose secrets are public/,
     ],
     ["a policy that was not read", { policy: { deployments: [] } }, /parsePolicy returned/],
     [

@@ -32,7 +32,7 @@ describe("two long hex texts", () => {
   });
 
   it("tells lengths apart", () => {
-    expect(sideBySide(HASH, HASH.slice(2)).note).toBe("32 bytes expected, 31 there");
+    expect(sideBySide(HASH, HASH.slice(2)).note).toBe("32 bytes expected, 31 found");
   });
 
   it("does not take the case of digits for a difference", () => {

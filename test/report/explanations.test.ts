@@ -98,7 +98,7 @@ describe("an explanation as text", () => {
       expect(linesOf(text).filter((line) => line.length > width)).toEqual([]);
       expect(text.endsWith("\n")).toBe(true);
       const body = text.split(/^What it proves$/m)[1]!.split(/^Source$/m)[0]!;
-      const cut = wordsOf(body).filter((word) => !known.has(word) && !/^(?:What|Why|When)$/.test(word));
+      const cut = wordsOf(body).filter((word) => !known.has(word) && !/^(?:What|Why|When|Which)$/.test(word));
       expect(cut.filter((word) => /[a-z]{3}/.test(word) && !wordsOf(WORDS_OF_HEADINGS).includes(word))).toEqual([]);
     }
     for (const [term, explanation] of Object.entries({ ...TERMS, ...GLOSSARY }))
@@ -123,8 +123,8 @@ describe("an explanation as text", () => {
     const [proves, genuine, hostile, ...rest] = headings("chain.anchor");
     expect([proves, genuine, hostile]).toEqual([
       "What it proves",
-      "Why it fails, where nobody means harm",
-      "Why it fails, where somebody does",
+      "Why it fails without an attack",
+      "Which attacks it stops",
     ]);
     expect(rest).toEqual(["When it only warns", "What to do", "Source"]);
     expect(headings("cose.signature")).not.toContain("When it only warns");
@@ -136,7 +136,7 @@ describe("an explanation as text", () => {
   });
 });
 
-const WORDS_OF_HEADINGS = "it fails, where nobody means harm somebody does only warns to do";
+const WORDS_OF_HEADINGS = "it fails without an attack attacks stops only warns to do";
 
 function wordsOf(value: unknown): string[] {
   if (typeof value === "string") return value.split(/\s+/);
@@ -148,7 +148,7 @@ describe("the list of checks", () => {
     const text = renderCheckList();
     expect([...text.matchAll(/^ {2}([a-z-]+\.[a-z-]+) /gm)].map(([, id]) => id)).toEqual(CHECK_IDS);
     expect(text).toMatch(/^Document and certificate chain\n {2}boot\.decode/);
-    const others = text.split("Explained too: ")[1]!.replaceAll("\n", " ");
+    const others = text.split("Also explained: ")[1]!.replaceAll("\n", " ");
     for (const term of Object.keys({ ...TERMS, ...GLOSSARY })) expect(others).toContain(term);
   });
 });

@@ -50,7 +50,7 @@ describe("a legacy document", () => {
     expect([made.verdict, made.claims?.bootProofs[0]?.image.restsOn]).toEqual(["verified", pin]);
     const booted = provenStatements(made).find((text) => text.includes("booted with the manifest"));
     expect(booted).toMatch(words);
-    expect(booted).toContain(`(${pin}), though the document is a legacy one`);
+    expect(booted).toContain(`(${pin}), although the legacy document commits to none`);
     expect(unprovenWords(made)).toEqual([]);
     expect(caveats(made).join("\n")).toContain(`could have made this document, over ${reach}`);
     for (const text of [...caveats(made), ...unprovenStatements(made)])

@@ -68,9 +68,9 @@ Boot proofs: 4, of which 3 failed
         expected  [00]112233…
         actual    [ff]112233…
                   1 of 32 bytes differs, at 0, counted from 0
-        -> Another application binary runs: compare with the release you expect.
+        -> Another application binary runs: compare it with the release that you expect.
   FAIL  boot[1] = bp-1.json  1 passed, 1 failed
-    FAIL  policy.pivot          as beneath boot[0]
+    FAIL  policy.pivot          same as under boot[0]
   FAIL  boot[2] = bp-2.json  1 passed, 1 failed
     FAIL  policy.pivot          is another than pinned
         expected  …ccddee[ff]001122…
@@ -191,7 +191,7 @@ describe("a summary", () => {
         expect(lines.length).toBeLessThanOrEqual(24 + Math.max(0, butLines - 4));
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         expect(text).toMatch(/^(?:VERIFIED|REJECTED): /);
-        expect(lines.at(-1)).toBe("More: without --summary, or with --verbose.");
+        expect(lines.at(-1)).toBe("More: omit --summary, or use --verbose.");
         expect(lines).toContain("Not proven");
       }
   });
@@ -214,10 +214,10 @@ verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
       actual    22222222…22222222
 
 Not proven
-  Anything: the evidence was rejected, so believe nothing that it says, not even
-  the parts that passed.
+  Anything: the evidence was rejected. Believe none of it, not even the parts
+  that passed.
 
-More: without --summary, or with --verbose.
+More: omit --summary, or use --verbose.
 `,
     );
   });
@@ -248,7 +248,7 @@ describe("the verdict", () => {
     const failed: Check = { ...pinned("boot[0]", HASH), id: "policy.age", stale: true };
     const stale = report({ verdict: "rejected", stale: true, claims: null, checks: [failed] });
     expect(renderText(stale).replace(/\s+/g, " ")).toMatch(
-      /^REJECTED, STALE: the evidence is genuine, and older than the policy allows: nothing is proven\. One/,
+      /^REJECTED, STALE: the evidence is genuine, but older than the policy allows\. Nothing is proven\. One/,
     );
     expect(renderText(stale, { color: true })).toMatch(/^\u001b\[1;31mREJECTED, STALE\u001b\[0m: /);
     expect(renderFailures(stale, {})).toMatch(/^REJECTED, STALE: /);

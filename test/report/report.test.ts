@@ -88,9 +88,9 @@ describe("makeReport", () => {
 
   it("refuses parts that contradict each other", () => {
     const failed = { ...PASSED[0]!, status: "fail" as const };
-    expect(() => makeReport({ ...parts(), checks: [failed] })).toThrow("bug: verified, and a check failed");
+    expect(() => makeReport({ ...parts(), checks: [failed] })).toThrow("bug: verified, with a failed check");
     expect(() => makeReport({ ...parts(), verdict: "authentic", checks: [failed] })).toThrow(
-      "bug: authentic, and a check failed",
+      "bug: authentic, with a failed check",
     );
     expect(() => makeReport({ ...parts(), claims: null })).toThrow("bug: verified, without claims");
     expect(() => makeReport({ ...parts(), verdict: "rejected" })).toThrow("bug: rejected, with claims");
@@ -107,6 +107,7 @@ describe("isMadeReport", () => {
     ["one made by hand", report({})],
     ["a copy", { ...makeReport(parts()) }],
     ["one that was read", JSON.parse(JSON.stringify(makeReport(parts())))],
+    ["a clone", structuredClone(makeReport(parts()))],
     ["one with it as prototype", Object.create(makeReport(parts()))],
     ["a proxy of one", new Proxy(makeReport(parts()), {})],
     ["null", null],

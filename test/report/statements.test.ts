@@ -129,11 +129,11 @@ describe("proven", () => {
 
   it("includes a nonce where it was asked for", () => {
     expect(proven({ hardware: { nonce: "0a0b" } }, { checks: NONCE_ASKED })).toContain(
-      "The document carries the nonce that was asked for, 0a0b",
+      "The document carries your nonce 0a0b",
     );
-    for (const nonce of ["0a0b", null]) expect(proven({ hardware: { nonce } })).not.toContain("nonce that was");
+    for (const nonce of ["0a0b", null]) expect(proven({ hardware: { nonce } })).not.toContain("your nonce");
     for (const nonce of ["", null])
-      expect(proven({ hardware: { nonce } }, { checks: NONCE_ASKED })).not.toContain("nonce that was");
+      expect(proven({ hardware: { nonce } }, { checks: NONCE_ASKED })).not.toContain("your nonce");
   });
 
   it("takes a field of no bytes for none", () => {
@@ -146,8 +146,7 @@ describe("proven", () => {
 
   it("says what the answer was held against", () => {
     expect(provenStatements(reportWith({})).slice(-2)).toEqual([
-      'What the service answered as activity "a1" agrees with what was asked: organizationId, type, parameters, ' +
-        "requestedAt.",
+      'Activity "a1" matches your request in organizationId, type, parameters, ' + "requestedAt.",
       'In activity "a1", the address 0x1 is backed by an app proof.',
     ]);
     expect(provenStatements(reportWith({ asked: [], coveredAddresses: [] }))).toEqual(provenStatements(report({})));
@@ -224,9 +223,9 @@ describe("not proven", () => {
   it("is what no report can prove, where everything passed", () => {
     expect(unprovenStatements(report({}))).toEqual([
       "Any result of the application: no app proof was given.",
-      "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.",
+      "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by no enclave.",
       "What source code the measured image and binary were built from, and whether that code is good: reproduce the " +
-        "build, review it.",
+        "build, and review the code.",
       "That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, and it carries no nonce of yours.",
     ]);
   });
@@ -240,18 +239,14 @@ describe("not proven", () => {
   it("includes whose enclave it is, without a policy", () => {
     const text = open(UNPINNED, authentic);
     expect(text).toMatch(/^Whose enclave this is/);
-    expect(text).toContain("the manifest names them itself");
+    expect(text).toContain("the manifest itself names them");
     expect(text).toContain(
-      "That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, no greatest age was asked for, and",
+      "That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, no maximum age was set, and",
     );
   });
 
   const images: [string, Partial<ImageClaims>, RegExp][] = [
-    [
-      "legacy",
-      { commitment: "legacy" },
-      /^Which application asked for the document of the enclave: it is a legacy one/m,
-    ],
+    ["legacy", { commitment: "legacy" }, /^Which application asked for the document: it is legacy/m],
     ["setup", { commitment: "setup" }, /^That the enclave holds the quorum key/m],
     ["setup, of the key", { commitment: "setup" }, /it is a setup key/],
     ["a bare document", { manifest: null, commitment: null }, /a bare attestation document comes without a manifest/],
@@ -293,9 +288,7 @@ describe("not proven", () => {
 
   it("includes that pinned labels are the service's word", () => {
     const checks = [...PASSED, { ...PASSED[0]!, id: "policy.labels" as const, subject: "policy" as const }];
-    expect(open({}, { checks })).toContain(
-      "The policy pins labels: that checks the service's answer, and nothing else.",
-    );
+    expect(open({}, { checks })).toContain("The policy pins labels, but that checks only the service's response.");
     expect(open({})).not.toContain("The policy pins labels");
   });
 
@@ -308,11 +301,11 @@ describe("not proven", () => {
 
 describe("not proven of an activity", () => {
   const cases: [string, Partial<ActivityClaims>, string][] = [
-    ["nobody asked", { asked: [] }, "Whose activity it should be: nobody said"],
+    ["nobody asked", { asked: [] }, "Whose activity it should be: you named no organization"],
     [
       "no request was given",
       { asked: ["organizationId", "id"] },
-      "The paths, and the rest of the request: no request was given",
+      "The paths, and the rest of the request: you gave no request",
     ],
     ["there is a decision", { decisions: 1 }, "That the decision was about this request, and that none was withheld: "],
     [
@@ -328,12 +321,12 @@ describe("not proven of an activity", () => {
     [
       "result members have no proof",
       { resultWithoutProof: ["walletName", "tags[0]"] },
-      "Of the result, walletName, tags[0]: no app proof speaks of them, it is the service's word.",
+      "In the result, walletName, tags[0]: only the service's word, without an app proof.",
     ],
     [
       "addresses have no proof",
       { uncoveredAddresses: ["0x2", "0x3"] },
-      'The addresses 0x2, 0x3 in activity "a1": no app proof speaks of them.',
+      'The addresses 0x2, 0x3 in activity "a1": no app proof covers them.',
     ],
   ];
   it.each(cases)("is said where %s, and only there", (_, activity, wanted) => {
@@ -349,14 +342,14 @@ describe("not proven of an activity", () => {
     );
     expect(openWith({ coveredAddresses: [] })).not.toContain("the key behind the address");
     expect(openWith({})).toContain("That the key behind the address was made by your request");
-    expect(openWith({ asked: [], coveredAddresses: [] })).toContain("The request: no request was given");
+    expect(openWith({ asked: [], coveredAddresses: [] })).toContain("The request: you gave no request");
   });
 
   it("is whose app proofs they should be, where there is no activity and nobody asked", () => {
     const claims: Claims = { bootProofs: [BOOT], appProofs: APP_PROOFS, activity: null };
     const asked = [...PASSED, { ...PASSED[0]!, id: "app.request" as const, subject: "app[0]" as const }];
     const text = unprovenStatements(report({ claims })).join("\n");
-    expect(text).toContain("Whose app proofs these should be: nobody said");
+    expect(text).toContain("Whose app proofs these should be: you named no organization");
     expect(text).toContain("That the decision was about this request, and that none was withheld");
     expect(text).toContain("That the wallet was made by your request, and that nobody else knows its seed: ");
     expect(unprovenStatements(report({ claims, checks: asked })).join("\n")).not.toContain("Whose app proofs");
@@ -432,7 +425,7 @@ it("names the boot proof where there are several", () => {
   };
   const checks = [...PASSED, { ...PASSED[0]!, subject: "boot[1]" as const }];
   expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(
-    /^boot\[1\]: Which application asked for the document of the enclave/,
+    /^boot\[1\]: Which application asked for the document:/,
   );
   expect(
     provenStatements(report({ claims, checks })).filter((text) => /^boot\[0\] … boot\[1\]: /.test(text)),

@@ -30,7 +30,7 @@ describe("the verdict", () => {
       /^AUTHENTIC: every check passed, but no policy was given/,
     );
     expect(renderText(report({ verdict: "authentic", policy: null }), PLAIN)).toMatch(
-      /^AUTHENTIC: every check passed, but the policy came with the evidence/,
+      /^AUTHENTIC: every check passed, but the only policy came with the evidence/,
     );
   });
 
@@ -71,7 +71,7 @@ describe("the checks", () => {
       failed,
     ];
     expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(`
-1 passed, 1 failed, 1 warning, 1 skipped, certificates judged as of 2026-03-04T05:06:07.000Z
+1 passed, 1 failed, 1 warning, 1 skipped, certificates checked as of 2026-03-04T05:06:07.000Z
 policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d)
 verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
 
@@ -81,13 +81,13 @@ Document and certificate chain
 Manifest and approvals
   skip  envelope.decode       its field could not be read
 
-What ties them together
+Bindings and debug mode
   WARN  bind.commitment       legacy
   FAIL  bind.user-data        user_data is not the hash of the manifest
       expected  [aa]aaaaaa…
       actual    [bb]aaaaaa…
                 1 of 32 bytes differs, at 0, counted from 0
-      -> The enclave booted with another manifest than the one shown: report it.
+      -> The enclave booted with another manifest than the shown one: report it.
 
 Not proven
 `);
@@ -99,8 +99,8 @@ Not proven
     expect(text).toContain("\nBoot proofs: 2, of which 2 failed\n  FAIL  boot[0]  1 failed\n");
     expect(text).toContain("\n  FAIL  boot[1]  1 failed\n");
     const whole = renderText(report({ verdict: "rejected", claims: null, checks }), { ...PLAIN, detail: "verbose" });
-    expect(whole).toContain("What ties them together: boot[0]\n");
-    expect(whole).toContain("What ties them together: boot[1]\n");
+    expect(whole).toContain("Bindings and debug mode: boot[0]\n");
+    expect(whole).toContain("Bindings and debug mode: boot[1]\n");
   });
 
   it("that are skipped for one reason are told once", () => {
@@ -167,7 +167,7 @@ describe("names of pieces", () => {
       report({ verdict: "rejected", claims: null, evidence: [named("boot[0]", "boot.json")], checks }),
       PLAIN,
     );
-    expect(text).toMatch(/\nDocument and certificate chain: boot\[0\] = boot\.json\n[^]*\nWhat ties them together\n/);
+    expect(text).toMatch(/\nDocument and certificate chain: boot\[0\] = boot\.json\n[^]*\nBindings and debug mode\n/);
   });
 
   it("are counted where there are many", () => {
@@ -232,7 +232,7 @@ describe("a report of another version, or of anybody", () => {
 
   it.each(["trusted", "", "toString"])("may know the verdict %j, which proves nothing", (verdict) => {
     const text = renderText(report({ verdict: verdict as Verdict }), { color: true });
-    expect(text).toContain(`is no verdict that this tool gives. Nothing is proven.`);
+    expect(text).toContain(`is not a verdict of this tool. Nothing is proven.`);
     expect(text.startsWith("\u001b[1;31mUNKNOWN")).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
-/** A minimal CBOR encoder, written for these tests alone, with doors to every encoding that the profile refuses. */
+/** A minimal CBOR encoder for these tests, with access to every encoding that the profile refuses. */
 
-/** Bytes that stand in the encoding as they are. */
+/** Bytes that appear in the encoding unchanged. */
 export class Raw {
   readonly bytes: Uint8Array;
 
@@ -30,7 +30,7 @@ export type CborInput =
   | readonly CborInput[]
   | ReadonlyMap<CborInput, CborInput>;
 
-/** Bytes of hex text; white space between bytes is for the reader. */
+/** Bytes of hex text; white space between bytes is ignored. */
 export function hex(text: string): Uint8Array {
   const digits = text.replaceAll(/\s/g, "");
   if (!/^(?:[0-9a-f]{2})*$/i.test(digits)) throw new Error(`not hex: ${text}`);

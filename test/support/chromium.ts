@@ -1,4 +1,4 @@
-/** Chromium for tests, where there is one. `BOOTPROOF_BROWSER` names it, or, as `required`, demands it. */
+/** Chromium for tests, where it is installed. `BOOTPROOF_BROWSER` names it or, as `required`, demands it. */
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
@@ -16,7 +16,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Whether tests in Chromium are left out: there is none, and nobody demands it. */
+/** Tests in Chromium are skipped: it is not installed, and not required. */
 export const NO_CHROMIUM = executablePath === undefined && WANTED !== "required";
 
 export const WITHOUT_CHROMIUM =

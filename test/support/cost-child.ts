@@ -1,6 +1,6 @@
 /**
- * Hostile inputs through public doors, one after the other, in a process beside the tests. It tells for each how long
- * it took, and by how much the process has grown since its start: never less than what the input needed.
+ * Sends hostile inputs through public functions, one after the other, in a process beside the tests. It reports for
+ * each the time, and how much the process has grown since its start: never less than the input needed.
  */
 import { readFileSync } from "node:fs";
 import { toHex } from "../../src/bytes.js";
@@ -33,7 +33,7 @@ const POLICY = {
   ],
 };
 
-/** Each door takes the bytes of the input, or the address of a server that answers them to everything. */
+/** Each takes the bytes of the input, or the address of a server that returns them for every request. */
 export const DOORS = {
   bootProof: (input) => report(library.verifyEvidence({ bootProofs: [text(input)] }, anyEnclave)),
   activity: (input) => report(library.verifyEvidence({ bootProofs: [], activity: text(input) }, anyEnclave)),
@@ -120,7 +120,7 @@ async function report(verification: Promise<{ readonly report: library.Report }>
   renderJson(made);
 }
 
-/** What is wrong with the input may be said; anything else is a fault of ours. */
+/** A documented refusal of the input is expected; any other error is our fault. */
 async function refused(work: () => unknown): Promise<void> {
   try {
     await work();
@@ -166,14 +166,14 @@ function webhookHeaders(signature: string): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`X-Webhook-${name}`, value]));
 }
 
-/** What is asked of the process. */
+/** The input of the process. */
 export interface Wanted {
   readonly door: Door;
   readonly file: string;
   readonly url: string;
 }
 
-/** What it answers. */
+/** The output of the process. */
 export interface Took {
   readonly milliseconds: number;
   readonly mebibytes: number;
@@ -190,7 +190,8 @@ async function took(door: Door, input: Uint8Array, url: string): Promise<Took> {
   const elapsed = performance.now() - start;
   const { user, system } = process.cpuUsage(used);
   return {
-    // Threads that collect garbage beside the work count towards the processor's time, and waiting towards the clock's.
+    // Garbage collection beside the work counts as processor time, and waiting counts as elapsed time: the smaller is
+    // the cost.
     milliseconds: Math.round(Math.min(elapsed, (user + system) / 1000)),
     mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
   };

@@ -1,4 +1,4 @@
-/** A small DER tree for these tests: parses, edits, writes again, also in encodings that are not DER. */
+/** A small DER tree for these tests: parses, edits and writes it, also in encodings that are not DER. */
 import { join } from "./cbor.js";
 
 export interface DerNode {
@@ -7,7 +7,7 @@ export interface DerNode {
   readonly content: Uint8Array;
   /** The nodes inside a constructed node; null for a primitive one. */
   readonly children: readonly DerNode[] | null;
-  /** The length's bytes, where they are not those that DER wants. */
+  /** The bytes of the length, where DER wants others. */
   readonly length?: Uint8Array;
   /** What follows the content inside the node. */
   readonly trailer?: Uint8Array;
@@ -66,7 +66,7 @@ export function derNull(): Uint8Array {
   return der(0x05);
 }
 
-/** The node at a path of child indexes, changed. */
+/** The tree with the node at a path of child indexes changed. */
 export function edited(node: DerNode, path: readonly number[], change: (node: DerNode) => DerNode): DerNode {
   const [first, ...rest] = path;
   if (first === undefined) return change(node);

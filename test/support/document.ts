@@ -8,11 +8,11 @@ import { genuineDocuments } from "./vectors.js";
 export function genuineFields(): Map<string, CborInput> {
   const { payload } = decodeCoseSign1(genuineDocuments()[0]!.bytes);
   const fields = decodeCbor(payload, { indefiniteOutermostMap: true }) as unknown as Map<string, CborInput>;
-  // The timestamp keeps its own type; encodeCbor writes bigint and number alike.
+  // The timestamp keeps its type: encodeCbor writes bigint and number alike.
   return new Map(fields);
 }
 
-/** The genuine payload with some fields exchanged; undefined takes a field out. */
+/** The genuine payload with some fields replaced; undefined removes a field. */
 export function payloadWith(changes: Readonly<Record<string, CborInput | undefined>>): Uint8Array {
   const fields = genuineFields();
   for (const [key, value] of Object.entries(changes)) {

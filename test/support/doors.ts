@@ -1,9 +1,9 @@
 /**
- * What callers hand in, for tests that change it: copies of it, copies whose members are getters, what ruins it, and
- * `Object.prototype` with members that nobody gave.
+ * Arguments of callers, for tests that change them: copies, copies with getters, ruined ones, and members inherited
+ * from `Object.prototype`.
  */
 
-/** A function, and what it is called with. */
+/** A function, and its arguments. */
 export interface Door {
   /** New at each call, so that it can be ruined. */
   readonly given: () => readonly unknown[];
@@ -51,7 +51,7 @@ const RUINED = new Map<string, unknown>([
   ["symbol", undefined],
 ]);
 
-/** A copy whose members are getters, each of which answers something else the second time and notes that it did. */
+/** A copy whose members are getters: each returns another value the second time, and records that. */
 export function withGetters(value: unknown, again: (path: string) => void, path = ""): unknown {
   if (Array.isArray(value)) return value.map((item, index) => withGetters(item, again, `${path}[${index}]`));
   if (!isPlain(value)) return clone(value);
@@ -69,7 +69,7 @@ export function withGetters(value: unknown, again: (path: string) => void, path 
   return Object.defineProperties({}, Object.fromEntries(members));
 }
 
-/** What comes of a call: an answer, or an error's words. */
+/** The result of a call, or the text of its error. */
 export async function outcome(call: () => unknown): Promise<unknown> {
   try {
     return await call();
@@ -78,10 +78,10 @@ export async function outcome(call: () => unknown): Promise<unknown> {
   }
 }
 
-/** Calls while every object that has no such members of its own inherits these. */
+/** Calls while every object without such members of its own inherits these. */
 export async function polluted<T>(members: Readonly<Record<string, unknown>>, call: () => Promise<T>): Promise<T> {
   for (const [name, value] of Object.entries(members)) {
-    // An accessor whose setter makes an own member: as assignment to an object without it does.
+    // An accessor whose setter makes an own member, as assignment to an object without it does.
     Object.defineProperty(Object.prototype, name, {
       configurable: true,
       get: () => value,

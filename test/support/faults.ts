@@ -1,9 +1,9 @@
-/** What a decoder says of an input that it has to refuse. */
+/** What a decoder reports of an input that it has to refuse. */
 import { MalformedError, faultText } from "../../src/errors.js";
 
 /**
- * The faults that a decoder refuses its input for, as text. Throws where the input is accepted, and hands on any error
- * that is not a {@link MalformedError}.
+ * The faults of a refused input as text. Throws where the input is accepted, and rethrows any error that is not a
+ * {@link MalformedError}.
  */
 export function faultsOf(decode: () => unknown): string {
   return refusalOf(decode).faults;
@@ -22,7 +22,7 @@ export function refusalOf(decode: () => unknown): { code: string; faults: string
   throw new Error(`accepted, and must be refused: ${JSON.stringify(accepted)?.slice(0, 300)}`);
 }
 
-/** Whether the input is refused with a {@link MalformedError}; any other error is handed on. */
+/** Whether the input is refused with a {@link MalformedError}; any other error is rethrown. */
 export function isRefused(decode: () => unknown): boolean {
   try {
     decode();

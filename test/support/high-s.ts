@@ -1,8 +1,8 @@
-/** Signatures by the other one of their two values of S: both are valid. */
+/** Signatures with the other of their two values of S: both are valid. */
 import { concatBytes, fromHex, toHex } from "../../src/bytes.js";
 import { P256_SIGNATURE_LENGTH, P384_SIGNATURE_LENGTH } from "../../src/decode/lengths.js";
 
-/** Of the curve whose signatures have the length. */
+/** By the length of the curve's signatures. */
 const ORDERS: Readonly<Record<number, bigint>> = {
   [P256_SIGNATURE_LENGTH]: 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
   [P384_SIGNATURE_LENGTH]:

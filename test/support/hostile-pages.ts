@@ -1,9 +1,9 @@
-/** Pages of up to 32 MiB, made from a good one to cost whoever checks them the most. */
+/** Pages of up to 32 MiB, made from a good one to cost the checker as much as possible. */
 import type { PageData } from "../../src/page/data.js";
 
 const MAX = 32 * 1024 * 1024;
 const DATA = /(?<=id="bootproof-data">).*?(?=<\/script>)/s;
-/** Stands in JSON for text that is put in its place. */
+/** A placeholder in JSON for text that replaces it. */
 const HOLE = "@@HOLE@@";
 
 export interface HostilePage {

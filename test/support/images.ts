@@ -1,6 +1,6 @@
 /**
- * Enclave image files made by hand, every field of which can be another; written for the tests alone, with Node's own
- * hashes and checksum, so that nothing of what reads images is used to make them.
+ * Enclave image files made by hand, with any field changed. They use Node's own hashes and checksum, and nothing of the
+ * code that reads images.
  */
 import { type KeyObject, createHash, generateKeyPairSync, sign } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -23,7 +23,7 @@ export interface SectionParts {
   readonly type: number;
   readonly data: Uint8Array;
   readonly flags?: number;
-  /** In the section's own header, where it is not the data's. */
+  /** In the section's own header, where it differs from that of the data. */
   readonly size?: bigint;
   /** In the header's table. */
   readonly tableSize?: bigint;
@@ -46,7 +46,7 @@ export interface ImageParts {
   readonly header?: (header: Buffer) => void;
 }
 
-/** The file, right but for what the parts say. */
+/** The file, valid except for what the parts change. */
 export function imageOf(parts: ImageParts): Buffer {
   const { sections, magic = ".eif", version = 4, flags = 0, reserved = 0, unused = 0 } = parts;
   const header = Buffer.alloc(HEADER);
@@ -146,7 +146,7 @@ export interface Signer {
   readonly pem: string;
 }
 
-/** A key, and a certificate that it made for itself, which has ended long ago where nothing else is said. */
+/** A key with a self-signed certificate, which by default has long expired. */
 export function newSigner(curve: SignerCurve, notAfter = new Date("2020-01-01T00:00:00Z")): Signer {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: curve });
   const spki = new Uint8Array(publicKey.export({ type: "spki", format: "der" }));
@@ -222,7 +222,7 @@ export function signed(signer: Signer, sections: readonly SectionParts[] = SECTI
 export async function* streamOf(bytes: Uint8Array, ...sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const size = sizes.length === 0 ? bytes.length : sizes[turn % sizes.length]!;
-    // A copy that is gone once the next is asked for, as a reader's own buffer would be.
+    // Overwritten at the next read, as a reader's own buffer would be.
     const piece = Buffer.from(bytes.subarray(at, at + size));
     at += size;
     yield await Promise.resolve(piece);

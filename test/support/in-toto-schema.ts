@@ -1,6 +1,6 @@
 /**
  * The members of in-toto's Statement v1 (in-toto/attestation, protos/in_toto_attestation/v1) and of SLSA's verification
- * summary v1 (there, predicates/vsa/v1), each with its type: nothing beyond them fits.
+ * summary v1 (predicates/vsa/v1 there) with their types; no others are allowed.
  */
 const text = { type: "string" };
 const texts = { type: "array", items: text };

@@ -1,4 +1,4 @@
-/** Whether values fit a JSON Schema (draft 2020-12), by Ajv: an opinion other than this package's readers. */
+/** Validates values with a JSON Schema (draft 2020-12) by Ajv: an opinion besides this package's readers. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../src/decode/json.js";
 

@@ -45,7 +45,7 @@ export function jsonBytes(value: Json): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** The value with the member at a path of names set; undefined takes it out. */
+/** The value with the member at a path of names set; undefined removes it. */
 export function withMember(value: Json, path: string, member: Json): Json {
   const copy = structuredClone(value);
   const names = path.split(".");
@@ -149,7 +149,7 @@ const workload = (sources: readonly string[]): fc.Arbitrary<WorkloadManifest["wo
   const volumeMount = fc
     .record({ type: fc.constant("volume" as const), source, readOnly: fc.boolean() })
     .filter((mount) => sources.includes(mount.source));
-  // Each mount at a place of its own.
+  // Each mount has its own place.
   const mounts = fc
     .array(fc.oneof(fileMount, ...(sources.length > 0 ? [volumeMount] : [])), { maxLength: 3 })
     .map((list) => list.map((mount, index) => ({ ...mount, mountPath: `/m${index}/x` })));

@@ -1,4 +1,4 @@
-/** Before the tests of the built command and package: says so where nothing is built. */
+/** Before the tests of the built command and package: reports a missing build. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-/** Encodings of CBOR that a strict reader has to refuse, made of the lab's items, and to be put among them. */
+/** CBOR encodings of the lab's items that a strict reader has to refuse. */
 import { concatBytes } from "../../src/bytes.js";
 import { type CborItem, RawCbor, encodeCbor } from "../../src/lab/cbor.js";
 import { head } from "./cbor.js";
@@ -7,7 +7,7 @@ const TEXT = 3;
 const MAP = 5;
 const TAG = 6;
 
-/** The item with its own head (not those inside it) in 1, 2, 4 or 8 bytes more than one, needed or not. */
+/** The item with its own head (not those inside it) in 1, 2, 4 or 8 additional bytes, needed or not. */
 export function withHeadWidth(item: CborItem, width: 1 | 2 | 4 | 8): RawCbor {
   const [first, ...rest] = encodeCbor(item);
   const [major, info] = [first! >> 5, first! & 0x1f];
@@ -21,7 +21,7 @@ export function withTag(tag: number, item: CborItem): RawCbor {
   return new RawCbor(concatBytes(head(TAG, tag), encodeCbor(item)));
 }
 
-/** A map of these entries, in this order, equal keys and all. */
+/** A map with these entries in this order, duplicate keys included. */
 export function cborEntries(entries: readonly (readonly [CborItem, CborItem])[]): RawCbor {
   return new RawCbor(concatBytes(head(MAP, entries.length), ...entries.flat().map(encodeCbor)));
 }

@@ -1,13 +1,11 @@
-/**
- * fast-check with one fixed seed: a run that fails here fails everywhere, and a run that passes says the same again.
- */
+/** fast-check with a fixed seed: every run has the same result everywhere. */
 import fc from "fast-check";
 
 fc.configureGlobal({ seed: 20_251_121, numRuns: 300 });
 
 export { fc };
 
-/** Any bytes, with those that mean something in CBOR, DER, JSON and borsh more often. */
+/** Any bytes, with those that have a meaning in CBOR, DER, JSON and borsh more often. */
 export function anyBytes(maxLength = 200): fc.Arbitrary<Uint8Array> {
   const meaningful = fc.constantFrom(
     0x00,
@@ -30,7 +28,7 @@ export function anyBytes(maxLength = 200): fc.Arbitrary<Uint8Array> {
   return fc.array(byte, { maxLength }).map((bytes) => Uint8Array.from(bytes));
 }
 
-/** The bytes with a few of them changed, cut out, or put in. */
+/** The bytes with a few of them changed, removed or inserted. */
 export function mutated(original: Uint8Array): fc.Arbitrary<Uint8Array> {
   const edit = fc.record({
     at: fc.nat({ max: original.length }),

@@ -1,6 +1,6 @@
 /**
- * redis-server for tests, where there is one: each in a folder and at a port of its own. `BOOTPROOF_REDIS` names it,
- * or, as `required`, demands it.
+ * redis-server for tests, where it is installed, each with its own folder and port. `BOOTPROOF_REDIS` names it or, as
+ * `required`, demands it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ const WANTED = process.env["BOOTPROOF_REDIS"] ?? "";
 const PLACES = ["/usr/bin/redis-server", "/usr/bin/valkey-server", "/usr/local/bin/redis-server"];
 const executable = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
 
-/** Whether tests of a queue are left out: there is no server, and nobody demands it. */
+/** Tests of a queue are skipped: the server is not installed, and not required. */
 export const NO_REDIS = executable === undefined && WANTED !== "required";
 
 export const WITHOUT_REDIS =
@@ -27,12 +27,12 @@ export interface RedisServer {
   readonly client: Redis;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** After a kill, at the same port, with what it kept. */
+  /** After a kill, at the same port, with what it stored. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `keeps`: everything that is written is on the disk, so that a kill loses nothing. */
+/** `keeps`: every write is on the disk, so a kill loses nothing. */
 export async function redisServer({
   keeps = false,
   password,
@@ -98,12 +98,12 @@ async function isListening(port: number): Promise<void> {
 
 export interface Proxy {
   readonly url: string;
-  /** Ends all connections; new ones are taken, or refused for so long. */
+  /** Ends all connections; new ones are accepted, or refused for so long. */
   drop(milliseconds?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A network between somebody and the server. */
+/** A network between a client and the server. */
 export async function proxyTo(port: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let isAway = false;

@@ -235,7 +235,7 @@ const rows: Row[] = [
     activity: elsewhere({}, { privateKeys: [{ addresses: [{ address }] }] }),
     claims: "fail",
     coverage: "warn",
-    says: `wallet ${walletId}, the activity of none`,
+    says: `wallet ${walletId}, the activity names none`,
   },
   { name: "a proof of another wallet", payloads: [derived({ walletId: "another" })], claims: "fail", coverage: "warn" },
   { name: "another organization", activity: put("organizationId", "another"), claims: "fail", coverage: "pass" },
@@ -380,7 +380,7 @@ describe("an activity", () => {
     const expected = { organizationId, addresses: ["a", address, "b"] };
     const report = await judge(forge(), { given: withActivity, expected });
     expect(idsOf(report, "fail")).toEqual(["activity.request"]);
-    expect(detailsOf(report)).toContain("backs a, b, which was asked for");
+    expect(detailsOf(report)).toContain("backs a, b, which was expected");
   });
 });
 

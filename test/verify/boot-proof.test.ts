@@ -23,7 +23,7 @@ it("labels that are not there are named", async () => {
   const bootProof = (value: JsonObject): JsonObject => drop("owner")(drop("enclaveApp")(value));
   const { status, detail, isVerified } = await ask("boot.decode", { bootProof });
   expect([status, isVerified]).toEqual(["warn", true]);
-  expect(detail).toContain("not there: owner, enclaveApp");
+  expect(detail).toContain("missing: owner, enclaveApp");
 });
 
 describe("a manifest", () => {

@@ -1,4 +1,4 @@
-/** Handing refusals to a command, and to a URL. */
+/** Delivery of refusals to a command and to a URL. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type RequestListener, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,7 +36,7 @@ describe.skipIf(process.platform === "win32")("a command", () => {
     expect(readFileSync(file, "utf8")).not.toContain("secret");
   });
 
-  it("that does not read its stdin is content all the same", async () => {
+  it("may ignore its stdin", async () => {
     await runs("exec true");
   });
 
@@ -48,7 +48,7 @@ describe.skipIf(process.platform === "win32")("a command", () => {
     await expect(runs(command)).rejects.toThrow(message);
   });
 
-  it("is ended with all that it started, when its time is up or the watch ends", async () => {
+  it("is killed with its children on a timeout or at the end of the watch", async () => {
     const file = join(folder, "late");
     const command = `(sleep 2; echo late > '${file}') & wait`;
     await expect(runs(command, 100)).rejects.toThrow("did not end within 100 ms");
@@ -89,7 +89,7 @@ describe("a URL", () => {
   });
 
   it.each([301, 307, 400, 404, 500])(
-    "that answers %d was not handed anything, and the path is not named",
+    "that returns %d counts as failed, and its path is not reported",
     async (status) => {
       let requests = 0;
       const url = await serving((_, response) => {
@@ -102,13 +102,13 @@ describe("a URL", () => {
     },
   );
 
-  it("that does not answer, or is not there, is given up in good time", async () => {
+  it("that does not respond, or does not exist, fails after a timeout", async () => {
     const url = await serving(() => {});
     await expect(posts(url, 50)).rejects.toThrow(/^127\.0\.0\.1:\d+ did not answer within 50 ms$/);
     await expect(posts("http://127.0.0.1:9/secret")).rejects.toThrow(/^127\.0\.0\.1:9 cannot be reached$/);
   });
 
-  it("may answer without an end", async () => {
+  it("may send an endless response", async () => {
     const url = await serving((_, response) => {
       response.writeHead(200);
       response.write("x");

@@ -1,4 +1,4 @@
-/** What was done to a log is found, and named by its line. */
+/** Any change of a log is detected, and its line named. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
@@ -11,8 +11,8 @@ const whole = textOf(lines);
 const texts = whole.trimEnd().split("\n");
 const faultOf = async (changed: readonly string[]) => (await verified(textOf(changed))).fault;
 
-describe("a log that is whole", () => {
-  it("is found so, in whatever pieces it comes", async () => {
+describe("an intact log", () => {
+  it("is accepted in pieces of any size", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5000 }), async (size) => {
         const answer = await verifyLog(inPieces(whole, size));
@@ -22,7 +22,7 @@ describe("a log that is whole", () => {
     );
   });
 
-  it("is found so where each piece comes in the same buffer, of Node's own kind", async () => {
+  it("is accepted if the stream reuses one Node buffer", async () => {
     async function* reused(): AsyncGenerator<Uint8Array> {
       const buffer = Buffer.alloc(512);
       const bytes = Buffer.from(whole);
@@ -32,7 +32,7 @@ describe("a log that is whole", () => {
     expect(await verifyLog(reused())).toMatchObject({ intact: true, entries: 9 });
   });
 
-  it("says where each line begins, when it was made, and what it does not tell", async () => {
+  it("reports offset and time of each line, and what a log cannot show", async () => {
     const offsets: number[] = [];
     const answer = await verified(whole, { onLine: (_, offset) => offsets.push(offset) });
     expect(
@@ -47,7 +47,7 @@ describe("a log that is whole", () => {
     expect((await verified("")).head).toBe(NO_LINE);
   });
 
-  it("is held against a head that was kept", async () => {
+  it("is compared with a kept head", async () => {
     const head = lines[8]!.hash;
     expect((await verified(whole, { head: head.toUpperCase() })).intact).toBe(true);
     for (const cut of [textOf(lines.slice(0, 8)), ""])
@@ -58,7 +58,7 @@ describe("a log that is whole", () => {
   });
 });
 
-describe("a log that somebody has changed", () => {
+describe("a changed log", () => {
   const without = (index: number): string[] => texts.filter((_, each) => each !== index);
   const edit = (text: string): string => text.replace('"prod"', '"dev"');
 
@@ -73,7 +73,20 @@ describe("a log that somebody has changed", () => {
     ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 stands in line 1, the first line/],
     ["several removed", [...texts.slice(0, 2), ...texts.slice(5)], 3, "removed", /^entries 3 to 5 were removed/],
     ["edited", texts.map((text, at) => (at === 4 ? edit(text) : text)), 5, "edited", /^line 5 was edited after/],
-    ["the first edited", texts.map((text, at) => (at === 0 ? edit(text) : text)), 1, "edited", /^line 1 was edited/],
+    [
+      "the first edited",
+      texts.map((text, at) => (at === 0 ? edit(text) : text)),
+      1,
+      "edited",
+      /^line 1 was edited after/,
+    ],
+    [
+      "the first of another log",
+      [texts[0]!.replace('"previous":"0', '"previous":"1'), ...texts.slice(1)],
+      1,
+      "edited",
+      /^line 1 was edited, or is not the first one: it follows another line/,
+    ],
     [
       "the hash in it edited",
       texts.map((text, at) => (at === 4 ? text.replace(lines[3]!.hash, "ab".repeat(32)) : text)),
@@ -174,7 +187,7 @@ describe("a log that somebody has changed", () => {
     expect(answer.fault!.line).toBeGreaterThan(entries);
   });
 
-  it("counts no line behind the last one that is certain, where another head was kept", async () => {
+  it("counts no line after the last certain one if another head was kept", async () => {
     const last = texts.with(8, texts[8]!.replace('"verified"', '"rejected"'));
     const edited = await verified(textOf(last), { head: lines[8]!.hash });
     expect(edited).toMatchObject({ intact: false, entries: 8, head: lines[7]!.hash, fault: { line: 9 } });
@@ -185,7 +198,7 @@ describe("a log that somebody has changed", () => {
     expect(empty).toMatchObject({ intact: false, entries: 0, head: NO_LINE, firstAt: null, lastAt: null });
   });
 
-  it("is told of an unfinished last line, and what becomes of it", async () => {
+  it("reports an unfinished last line and its effect", async () => {
     for (const cut of [1, 100]) {
       const { intact, entries, fault } = await verified(whole.slice(0, -cut));
       expect([intact, entries, fault?.kind, fault?.line]).toEqual([false, 8, "unfinished", 9]);
@@ -215,7 +228,7 @@ describe("a log that somebody has changed", () => {
         .filter((changed) => changed.some((text, at) => text !== texts[at])),
     ],
     ["writes any but the last anew", index.filter((at) => at < 8).map((at) => texts.with(at, edit(texts[at]!)))],
-  ])("is found out, whoever %s", async (_, changes) => {
+  ])("is detected after someone %s", async (_, changes) => {
     await fc.assert(
       fc.asyncProperty(changes, async (changed) => {
         const fault = await faultOf(changed);
@@ -243,7 +256,7 @@ describe("a log that somebody has changed", () => {
 describe("a line", () => {
   const nested = (depth: number): JsonValue => (depth === 0 ? 1 : { a: nested(depth - 1) });
 
-  it("is read again whatever a service answers", async () => {
+  it("can be read again for any response of a service", async () => {
     const answers = fc.oneof(
       fc.jsonValue({ noUnicodeString: false } as never) as fc.Arbitrary<JsonValue>,
       fc.integer({ min: 55, max: 64 }).map(nested),
@@ -262,7 +275,17 @@ describe("a line", () => {
     );
   });
 
-  it("keeps what is nested too deep, or no object, as its text", async () => {
+  it("is of an application, or of a key", async () => {
+    const ephemeralKey = "04ab";
+    const { bytes } = await lineAfter({ entries: 0, head: NO_LINE }, await finding("", 1, { app: null, ephemeralKey }));
+    expect((await readLine(bytes)).entry).toMatchObject({ app: null, ephemeralKey });
+    for (const more of [{ app: null }, { ephemeralKey }, { app: null, ephemeralKey: "04A" }]) {
+      const line = await lineAfter({ entries: 0, head: NO_LINE }, await finding("signer", 1, more));
+      await expect(readLine(line.bytes)).rejects.toThrow(/malformed log/);
+    }
+  });
+
+  it("keeps a value that is too deep or no object as text", async () => {
     for (const answer of [nested(64), "text", [1]]) {
       const { entry } = await lineAfter({ entries: 0, head: NO_LINE }, await finding("signer", answer));
       expect(entry.bootProofs).toEqual([JSON.stringify(answer)]);
@@ -289,7 +312,7 @@ describe("a line that is longer than any entry", () => {
     for (;;) yield new Uint8Array(1 << 20).fill(0x61);
   }
 
-  it("is read up to its limit, whoever made the file", async () => {
+  it("is read only up to its limit", async () => {
     expect((await verifyLog(endless())).fault).toMatchObject({
       line: 1,
       kind: "malformed",

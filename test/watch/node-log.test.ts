@@ -1,4 +1,4 @@
-/** The log in a file: made, gone on with, refused where it is broken, and held by one process. */
+/** The log in a file: created, continued, refused if broken, and locked by one process. */
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
@@ -41,7 +41,7 @@ async function written(path: string, entries: number): Promise<LogLine[]> {
 }
 
 describe("a log in a file", () => {
-  it("is made for its owner alone, and goes on where it ended", async () => {
+  it("is readable only by its owner, and continues where it ended", async () => {
     const path = newPath();
     const lines = await written(path, 2);
     if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -58,7 +58,7 @@ describe("a log in a file", () => {
     ["another file, without a line feed", '{"policy":"bootproof/1","deployments":[]}'],
     ["text", "mine"],
     ["a line of another format", '{"log":"bootproof-log/2","n":1'],
-  ])("takes nothing away that is no part of a line: %s", async (_name, text) => {
+  ])("removes nothing that is not part of a line: %s", async (_name, text) => {
     for (const before of [0, 2]) {
       const path = newPath();
       if (before > 0) await written(path, before);
@@ -69,7 +69,7 @@ describe("a log in a file", () => {
     }
   });
 
-  it("takes zeros away that were never written, as after a power cut", async () => {
+  it("removes zeros that a power cut left", async () => {
     const path = newPath();
     const lines = await written(path, 2);
     appendFileSync(path, '{"log":"boot\0\0\0\0');
@@ -78,7 +78,7 @@ describe("a log in a file", () => {
     expect(readFileSync(path, "utf8")).toBe(textOf(lines));
   });
 
-  it("loses nothing but a last line that was not finished, and says so", async () => {
+  it("loses only an unfinished last line, and reports it", async () => {
     const path = newPath();
     const lines = await written(path, 3);
     const whole = textOf(lines);
@@ -97,7 +97,7 @@ describe("a log in a file", () => {
     ["with lines behind it", "\nmore\n"],
     ["with a line feed", "\n"],
     ["at the end", ""],
-  ])("keeps a line that is longer than any entry, and all behind it, and is not opened: %s", async (_, end) => {
+  ])("with a line that is too long is unchanged and not opened: %s", async (_, end) => {
     const path = newPath();
     const lines = await written(path, 2);
     const found = `${textOf(lines)}${"x".repeat(MAX_LINE_BYTES + 1)}${end}`;
@@ -110,7 +110,7 @@ describe("a log in a file", () => {
     expect(notes).toEqual([]);
   });
 
-  it("is left as it is where its chain is broken", async () => {
+  it("is unchanged if its chain is broken", async () => {
     const path = newPath();
     const [one, , three] = await written(path, 3);
     const broken = textOf([one!, three!]);
@@ -119,7 +119,7 @@ describe("a log in a file", () => {
     await expect(refused).rejects.toBeInstanceOf(LogError);
     await expect(refused).rejects.toMatchObject({ fault: { line: 2, kind: "removed" } });
     expect(readFileSync(path, "utf8")).toBe(broken);
-    // And so is the lock: whoever mends the log may go on.
+    // The lock is released, too, so that a repaired log can be continued.
     writeFileSync(path, textOf([one!]));
     await (await openLog(path)).close();
   });
@@ -132,7 +132,7 @@ describe("a log in a file", () => {
     await expect(openLog(path())).rejects.toThrow(message);
   });
 
-  it("notices who writes to it, or cuts it off, meanwhile", async () => {
+  it("detects that another process writes to it or truncates it", async () => {
     for (const meddle of [(path: string) => appendFileSync(path, "x"), (path: string) => truncateSync(path, 3)]) {
       const path = newPath();
       const log = await openLog(path);
@@ -146,8 +146,8 @@ describe("a log in a file", () => {
   });
 });
 
-describe("refusals that were not handed on", () => {
-  it("are there after a restart, in their order, and no more once they are marked", async () => {
+describe("refusals that were not delivered", () => {
+  it("are delivered in order after a restart, until they are marked", async () => {
     const path = newPath();
     await written(path, 3);
     const first = await openLog(path);
@@ -171,7 +171,7 @@ describe("refusals that were not handed on", () => {
     ["is lost", (path) => rmSync(path)],
     ["is of another log", (path) => writeFileSync(path, JSON.stringify({ n: 3, hash: "ab".repeat(32) }))],
     ["is damaged", (path) => writeFileSync(path, "{")],
-  ])("are all there again where the mark %s", async (_, damage) => {
+  ])("are all delivered again if the mark %s", async (_, damage) => {
     const path = newPath();
     await written(path, 3);
     const log = await openLog(path);
@@ -183,7 +183,7 @@ describe("refusals that were not handed on", () => {
     await again.close();
   });
 
-  it("are not handed on where their line was changed meanwhile", async () => {
+  it("are not delivered if their line was changed", async () => {
     const path = newPath();
     await written(path, 1);
     const log = await openLog(path);
@@ -194,7 +194,7 @@ describe("refusals that were not handed on", () => {
 });
 
 describe("one process a log", () => {
-  it("is held to, whatever name leads to it, until it is closed", async () => {
+  it("has the lock under any name until it is closed", async () => {
     const path = newPath();
     const log = await openLog(path);
     const other = newPath();
@@ -219,7 +219,7 @@ describe("one process a log", () => {
     ["that runs", { pid: process.pid, started: null, host: hostname(), id: ID }, false],
     ["that it does not name", "{}", false],
     ["by a name that leads elsewhere", { pid: ended, started: null, host: hostname(), id: "../x" }, false],
-  ])("takes over from a process %s, or does not", async (_, holder, takesOver) => {
+  ])("replaces the lock of a process %s, or not", async (_, holder, takesOver) => {
     const path = newPath();
     const lock = `${path}.lock`;
     writeFileSync(lock, typeof holder === "string" ? holder : JSON.stringify(holder));
@@ -231,7 +231,7 @@ describe("one process a log", () => {
     expect(readdirSync(folder).filter((name) => name.includes(".lock"))).toEqual([]);
   });
 
-  it("takes over one at a time", async () => {
+  it("is the only one to replace a lock", async () => {
     for (let round = 0; round < 20; round++) {
       const path = newPath();
       writeFileSync(`${path}.lock`, JSON.stringify({ pid: ended, started: null, host: hostname(), id: ID }));
@@ -243,7 +243,7 @@ describe("one process a log", () => {
     }
   });
 
-  it("takes over from one that was killed while it took over", async () => {
+  it("replaces the lock of one that was killed while it replaced a lock", async () => {
     const path = newPath();
     const gone = { pid: ended, started: null, host: hostname() };
     const other = ID.replaceAll("0", "1");
@@ -253,7 +253,7 @@ describe("one process a log", () => {
     expect(readdirSync(folder).filter((name) => name.includes(".lock"))).toEqual([]);
   });
 
-  it("leaves the lock of somebody else where it is", async () => {
+  it("leaves the lock of another process", async () => {
     const path = newPath();
     const log = await openLog(path);
     writeFileSync(`${path}.lock`, "somebody else's");
@@ -263,7 +263,7 @@ describe("one process a log", () => {
   });
 });
 
-it("a log in a folder that is named by a link has one lock", async () => {
+it("a log in a linked folder has one lock", async () => {
   const [real, link] = [join(folder, "real"), join(folder, "link")];
   mkdirSync(real);
   symlinkSync(real, link);

@@ -1,4 +1,4 @@
-/** Logs that were never written by a watch, and a clock of their own. */
+/** Logs that no watch wrote, with their own clock. */
 import { toUtf8 } from "../../src/bytes.js";
 import { type Finding, type LogEnd, type LogLine, NO_LINE, lineAfter } from "../../src/watch/entry.js";
 import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/log.js";
@@ -54,7 +54,7 @@ export function verified(text: string, options: VerifyLogOptions = {}): Promise<
   return verifyLog(inPieces(text), options);
 }
 
-/** A clock that stands still, but for who sleeps by it. */
+/** A clock that advances only by sleeping. */
 export class SimulatedClock {
   #time = START.getTime();
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];

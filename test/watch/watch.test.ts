@@ -1,4 +1,4 @@
-/** A watch of a service that lies, vanishes and comes back, by a clock of its own. */
+/** A watch of a service that lies, fails and recovers, by a clock of its own. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,7 +76,7 @@ const HOUR: readonly (readonly [minute: number, happens: () => unknown])[] = [
   [53, () => (interference = undefined)],
 ];
 
-describe("an hour with a service that lies, vanishes and comes back", () => {
+describe("an hour with a service that lies, fails and recovers", () => {
   const path = join(folder, "hour.jsonl");
   const messages: WatchMessage[] = [];
   const handedOn: LogEntry[] = [];
@@ -117,7 +117,7 @@ describe("an hour with a service that lies, vanishes and comes back", () => {
     await log.close();
   }
 
-  it("leaves a log that is whole, with the entries that it should have, and no other", async () => {
+  it("leaves an intact log with exactly the expected entries", async () => {
     // Ended and begun again in between: nothing is lost, and nothing recorded twice.
     for (const minute of [3, 15, 34, 61]) await watchUntil(minute);
     const entries: LogEntry[] = [];
@@ -138,7 +138,7 @@ describe("an hour with a service that lies, vanishes and comes back", () => {
     expect(entries[0]).toMatchObject({ app: "signer", ephemeralKey: null, deployment: "signer lab.2", policy: "lab" });
   });
 
-  it("has evidence in each entry that comes to the same verdict again", async () => {
+  it("has evidence in each entry with the same verdict", async () => {
     for (const line of readFileSync(path, "utf8").trimEnd().split("\n")) {
       const { at, bootProofs, verdict, failed } = JSON.parse(line) as LogEntry;
       const { report } = await verifyBootProof(bootProofs[0], { policy, now: new Date(at) });
@@ -149,13 +149,13 @@ describe("an hour with a service that lies, vanishes and comes back", () => {
     }
   });
 
-  it("has handed on each refusal, in order, again where that had failed", () => {
+  it("has delivered each refusal in order, with retries", () => {
     const numbers = handedOn.map(({ n }) => n);
     expect([...new Set(numbers)]).toEqual([2, 5, 7]);
     for (const n of [2, 5, 7]) expect(numbers.filter((one) => one === n).length).toBeGreaterThan(1);
   });
 
-  it("has told of each outage when it began, when it turned into another, and when it ended", () => {
+  it("has reported the begin, change and end of each outage", () => {
     const told = messages.flatMap((message) => {
       if (message.event === "outage") return [message.kind];
       return message.event === "recovered" ? [`recovered after ${message.failedPolls > 1 ? "polls" : "a poll"}`] : [];
@@ -178,7 +178,7 @@ describe("an hour with a service that lies, vanishes and comes back", () => {
   });
 });
 
-/** A watch of a service that answers by a function, until it has nothing left to say. */
+/** A watch of a scripted service, until the script ends. */
 async function watched(
   answers: readonly ((app: string) => JsonValue | null)[],
   more: Partial<WatchOptions> = {},
@@ -224,18 +224,18 @@ const failing = (error: Error) => (): never => {
 };
 
 describe("a watch", () => {
-  it("records a service that alternates each time it does", async () => {
+  it("records each change of a service that alternates", async () => {
     const [a, b] = [{ boot: "a" }, { boot: "b" }];
     const { lines } = await watched([() => a, () => b, () => a, () => a, () => b]);
     expect(lines.map(({ entry }) => entry.bootProofs[0])).toEqual([a, b, a, b]);
   });
 
-  it("records another label, which is what the service says", async () => {
+  it("records a changed label, an unverified claim", async () => {
     const { lines } = await watched([() => ({ owner: "a" }), () => ({ owner: "b" })]);
     expect(lines).toHaveLength(2);
   });
 
-  it("goes on at its interval while one of several is answered, and backs off where none is", async () => {
+  it("keeps its interval while one of several succeeds, otherwise backs off", async () => {
     const one = (app: string): JsonValue | null => (app === "signer" ? { boot: 1 } : null);
     const apps = { apps: ["signer", "other"], intervalMs: 7000 };
     expect((await watched([one, one, one], apps)).waits).toEqual([7000, 7000, 7000]);
@@ -246,7 +246,7 @@ describe("a watch", () => {
     expect(messages[0]).toMatchObject({ watched: [{ app: "signer" }, { app: "other" }], message: "down" });
   });
 
-  it("says every hour that nothing is watched, where waiting does not mend it", async () => {
+  it("reports every hour that nothing is watched, if waiting does not help", async () => {
     const refused = failing(new FetchError("credentials", "HTTP 401"));
     const answers = [() => ({ boot: 1 }), ...Array<() => never>(40).fill(refused)];
     const { messages, summary } = await watched(answers);
@@ -256,20 +256,21 @@ describe("a watch", () => {
     expect(summary.refused).toEqual([{ app: "signer" }]);
   });
 
-  it("ends at once where the first poll is refused for its credentials as a whole", async () => {
+  it("ends at once if the whole first poll is refused for its credentials", async () => {
     const refused = failing(new FetchError("credentials", "HTTP 401"));
     await expect(watched([refused, refused])).rejects.toThrow(FetchError);
     const half = (app: string): JsonValue => (app === "signer" ? { boot: 1 } : refused());
     expect((await watched([half, half], { apps: ["signer", "other"] })).messages).toHaveLength(1);
   });
 
-  it("takes an answer that is too large for none", async () => {
+  it("treats a response that is too large as a failure", async () => {
     const { lines, messages } = await watched([() => ({ a: "x".repeat(3 * 1024 * 1024) })]);
     expect(lines).toEqual([]);
-    expect(messages).toMatchObject([{ event: "outage", kind: "answer" }]);
+    const message = expect.stringContaining("bytes as JSON text, at most 2097152 wanted") as string;
+    expect(messages).toMatchObject([{ event: "outage", kind: "answer", message }]);
   });
 
-  it("records the verdict of what its line holds", async () => {
+  it("records the verdict of the evidence in its line", async () => {
     const ask = askService(client);
     const whole = (await ask({ app: "signer" }, new AbortController().signal)) as JsonObject;
     const answers = [null, Infinity, NaN, -0].map((createdAt) => () => ({ ...whole, createdAt }) as JsonValue);
@@ -284,7 +285,7 @@ describe("a watch", () => {
     }
   });
 
-  it("holds the boot proof of a key against that key", async () => {
+  it("compares the boot proof of a key with that key", async () => {
     const [first, second] = lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
     const ask = askService(client);
     const asked = { apps: [], ephemeralKeys: [first!.toUpperCase()], once: true };
@@ -297,7 +298,7 @@ describe("a watch", () => {
     expect(wrong.lines.map(({ entry }) => entry.failed.map(({ id }) => id))).toEqual([["bind.key"]]);
   });
 
-  it("tells an organization that is not known from an application without a boot proof", async () => {
+  it("distinguishes an unknown organization from an application without a boot proof", async () => {
     const ask = () => askService(client)({ app: "nobody" }, new AbortController().signal);
     await expect(ask()).resolves.toBe(null);
     interference = answering(404, '{"code":5,"details":[{"turnkeyErrorCode":"ORGANIZATION_NOT_FOUND"}]}');
@@ -305,7 +306,7 @@ describe("a watch", () => {
     interference = undefined;
   });
 
-  it("ends though what it asks does not", async () => {
+  it("ends although a request does not", async () => {
     const stop = new AbortController();
     const hanging = new Promise<never>(() => {});
     const watching = watched([() => null], { newest: () => hanging, signal: stop.signal });
@@ -317,7 +318,7 @@ describe("a watch", () => {
     expect((await handing).summary).toMatchObject({ recorded: 1, waiting: true });
   });
 
-  it("gives up handing on after three attempts, where it polls once", async () => {
+  it("gives up a delivery after three attempts if it polls once", async () => {
     let attempts = 0;
     const { summary, messages } = await watched([() => ({ boot: 1 })], {
       once: true,
@@ -333,7 +334,13 @@ describe("a watch", () => {
     ]);
   });
 
-  it("ends where an entry cannot be written, and hands on no refusal that is in no log", async () => {
+  it("reports why a refusal was not delivered, for any thrown value", async () => {
+    const onRefusal = (): Promise<never> => Promise.reject("no address" as unknown as Error);
+    const { messages } = await watched([() => ({ boot: 1 })], { once: true, onRefusal });
+    expect(messages.map((message) => "message" in message && message.message)).toEqual(["no address", "no address"]);
+  });
+
+  it("ends if an entry cannot be written, and delivers no unrecorded refusal", async () => {
     const handedOn: number[] = [];
     const log = { ...memoryStore(), append: failing(new Error("no space left")) };
     const onRefusal = async ({ entry }: LogLine): Promise<void> => void handedOn.push(entry.n);
@@ -347,6 +354,7 @@ describe("a watch", () => {
     ["no key", { ephemeralKeys: ["04"] }, /260 hex digits/],
     ["no policy", { policy: undefined }, /options\.policy: wanted/],
     ["another option", { interval: 1 }, /options\.interval: unknown/],
+    ["a listener that is none", { onEntry: 7 }, /options\.onEntry: /],
     ["no interval", { intervalMs: 10 }, /1000 to 86400000 wanted/],
     ["more than a timer has", { intervalMs: 2 ** 31 }, /1000 to 86400000 wanted/],
   ])("refuses %s", async (_, more, message) => {

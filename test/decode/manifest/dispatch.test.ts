@@ -1,4 +1,4 @@
-/** Which version are these bytes? (decode/README.md, "Which version"), and what every version shares. */
+/** The version of a manifest (decode/README.md, "Which version"), and the rules of every version. */
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../../src/bytes.js";
 import {
@@ -117,7 +117,7 @@ describe("JSON without a version member", () => {
     }
   });
 
-  it("is v1, and a bad one, where v1's members are there and of the wrong type", () => {
+  it("is an invalid v1 if it has v1's members with wrong types", () => {
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", "true")))).toContain(
       "pivot.debugMode: a string",
     );
@@ -355,7 +355,7 @@ it("JSON of more values than any manifest has is refused; as many as there may b
   expect(decodeManifest(hashed)).toEqual(manifest);
 });
 
-describe("what else a version's row says", () => {
+describe("the row of a version", () => {
   it("v3 is a draft, and the others are released", () => {
     expect(VERSIONS.map((version) => [version, manifestDraft(version)])).toEqual([
       ["v0", null],
@@ -516,7 +516,7 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
     expect(decodeJson(withMember(loose, "namespace.nonce", "0")).namespace.nonce).toBe(0);
   });
 
-  it("are all looked at: every fault is in one answer", () => {
+  it("are all checked: every fault is reported", () => {
     const bad = withMember(
       withMember(withMember(manifestJson(version), "namespace.name", 1), "shareSet.threshold", "x"),
       "enclave.pcr3",
@@ -532,7 +532,7 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
     expect(faultsOf(() => decodeManifest(toUtf8(poisoned)))).toContain("namespace.name: missing");
   });
 
-  it("number 1.0 and 1e0 are no integers, though their values are", () => {
+  it("1.0 and 1e0 are not integers", () => {
     const text = JSON.stringify(manifestJson(version));
     for (const spelling of ["31.0", "3.1e1", "31e0", "-0"]) {
       expect(

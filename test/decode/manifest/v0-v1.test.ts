@@ -1,4 +1,4 @@
-/** What v0 and v1 say beside the members that all versions share: borsh fields, patch set, bridge configuration. */
+/** The rules of v0 and v1 alone: borsh fields, patch set, bridge configuration. */
 import { describe, expect, it } from "vitest";
 import { type Manifest, decodeManifest, manifestHashInput } from "../../../src/decode/manifest/index.js";
 import { hex, join } from "../../support/cbor.js";

@@ -1,4 +1,4 @@
-/** What v2 says beside the members that all versions share. */
+/** The rules of v2 alone. */
 import { describe, expect, it } from "vitest";
 import { fromUtf8 } from "../../../src/bytes.js";
 import {

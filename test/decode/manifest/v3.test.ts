@@ -1,4 +1,4 @@
-/** What v3, a draft of QOS, says beside the members that all versions share. */
+/** The rules of v3 alone, a draft of QOS. */
 import { describe, expect, it } from "vitest";
 import { fromHex, fromUtf8 } from "../../../src/bytes.js";
 import {
@@ -217,7 +217,7 @@ describe("the rules", () => {
     expect(faultsOf(() => decodeJson(v3With("volumes", volumes(17))))).toBe("volumes: 17 entries, at most 16 wanted");
   });
 
-  it("are all asked: every fault is in one answer", () => {
+  it("are all checked: every fault is reported", () => {
     const bad = withMember(
       withMember(v3With("workloads.0.name", "A"), "volumes.scratch.type", "disk"),
       "enclave.type",

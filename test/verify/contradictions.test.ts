@@ -3,17 +3,16 @@ import { describe, expect, it } from "vitest";
 import { readActivity } from "../../src/decode/activity.js";
 import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
 import {
-  type Expected,
   activityContradictions,
   comparedMembers,
-  expectationOf,
   isEmpty,
   isVotedOn,
   proofContradictions,
   requestTime,
   sameAddress,
   unansweredAddresses,
-} from "../../src/verify/expectation.js";
+} from "../../src/verify/contradictions.js";
+import { type Expected, expectationOf } from "../../src/verify/expectation.js";
 
 const ORGANIZATION = "org-1";
 const PROOF = { scheme: "s", publicKey: "p", proofPayload: "{}", signature: "s" };

@@ -1,16 +1,16 @@
 /**
- * Bytes are taken over when they are handed in: whoever reuses a buffer while an answer is awaited, or after it,
- * changes nothing. Every exported function is in one of two lists here: it takes bytes, and is tried, or it takes none.
+ * Functions copy their bytes before they first await: a caller may reuse the buffer during the call and after it. Every
+ * exported function is in one of two lists: it takes bytes, and is tested, or it takes none.
  */
 import { describe, expect, it } from "vitest";
-import { fromBase64, toHex, toUtf8 } from "../src/bytes.js";
+import { fromBase64, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as library from "../src/index.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
-import { ed25519Point, generateKeyPair, signDer } from "../src/lab/keys.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
-import { AT, ORGANIZATION, apiKey, isStamped } from "./client/support.js";
+import { JWKS, delivered } from "./client/deliveries.js";
+import { AT, apiKey, isStamped } from "./client/support.js";
 
 const whole = forge();
 const options = optionsOf(whole, { noPolicy: true });
@@ -24,23 +24,11 @@ const { bootProof, appProofs, activity } = whole;
 const answering = forge({ nonce: Uint8Array.of(1, 2, 3) });
 const verified = ({ report }: { readonly report: library.Report }): unknown => report;
 
-const pair = generateKeyPair("ed25519");
-const delivery = bytesOf({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" });
-const headers = {
-  "X-Webhook-Event-Id": "e",
-  "X-Webhook-Timestamp": String(AT.getTime()),
-  "X-Webhook-Signature-Key-Id": "k",
-  "X-Webhook-Signature-Algorithm": "ed25519",
-  "X-Webhook-Signature-Version": "v1",
-  "X-Webhook-Signature": toHex(
-    signDer(pair, null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery])),
-  ),
-};
-const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
+const { rawBody: delivery, headers } = delivered();
 
 const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
 
-/** The bytes that a door takes, and what it answers to them. Answers that chance is part of are made comparable. */
+/** The bytes of a call, and the call. Results that include random values are made comparable. */
 type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];
 const DOORS: Readonly<Record<string, readonly Door[]>> = {
   makeBuildPolicy: [
@@ -152,7 +140,8 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   verifyWebhook: [
     [
       delivery,
-      (rawBody) => client.verifyWebhook({ rawBody, headers, jwks, now: AT, store: new client.MemoryEventStore() }),
+      (rawBody) =>
+        client.verifyWebhook({ rawBody, headers, jwks: JWKS, now: AT, store: new client.MemoryEventStore() }),
     ],
   ],
   apiKeyStamper: [[toUtf8('{"a":1}'), (bytes) => stamped(stamper, bytes)]],
@@ -171,7 +160,7 @@ async function packed(bytes: Uint8Array): Promise<unknown> {
   return report.checks;
 }
 
-/** They take text, values that were verified or decoded before, or nothing. */
+/** These take text, values that were verified or decoded before, or nothing. */
 const WITHOUT_BYTES = [
   "MalformedError",
   "RejectedError",
@@ -181,7 +170,7 @@ const WITHOUT_BYTES = [
   "VerifiedBootProof",
   "AppProofUses",
   "decodeAppProofPayload",
-  // A stream's pieces, each of which is the reader's until it asks for the next.
+  // The pieces of a stream belong to the reader until it requests the next one.
   "inspectImageUnverified",
   "makePolicy",
   "makeReleasePolicy",
@@ -230,18 +219,18 @@ function fromHex(text: unknown): Uint8Array {
   return new Uint8Array(Buffer.from(text as string, "hex"));
 }
 
-/** The stamp is over the bytes as they were, which are spelled out here. */
+/** The stamp must cover the original bytes, which are written out here. */
 async function stamped(stamper: client.Stamper, bytes: Uint8Array): Promise<boolean> {
   const { value } = await stamper.stamp(bytes);
   return isStamped(value, toUtf8('{"a":1}'));
 }
 
-/** What the authenticator is asked. */
+/** The request that the authenticator receives. */
 async function challengeOf(body: Uint8Array, id: Uint8Array): Promise<unknown> {
-  let asked: unknown;
+  let received: unknown;
   const get = async (request: CredentialRequestOptions): Promise<unknown> => {
     await new Promise((resolve) => setImmediate(resolve));
-    asked = structuredClone(request.publicKey);
+    received = structuredClone(request.publicKey);
     return null;
   };
   const passkey = client.webauthnStamper({
@@ -250,14 +239,14 @@ async function challengeOf(body: Uint8Array, id: Uint8Array): Promise<unknown> {
     allowCredentials: [{ type: "public-key", id: id as BufferSource }],
   });
   await passkey.stamp(body).catch(() => {});
-  return asked;
+  return received;
 }
 
-describe("bytes that are changed as soon as the call is made", () => {
+describe("bytes that the caller changes right after the call", () => {
   const rows = Object.entries(DOORS).flatMap(([name, doors]) =>
     doors.map((door, index) => [name, index, ...door] as const),
   );
-  it.each(rows)("change nothing: %s, %i", async (_name, _index, bytes, through) => {
+  it.each(rows)("do not change the result: %s, %i", async (_name, _index, bytes, through) => {
     const expected = await through(new Uint8Array(bytes));
     const mine = new Uint8Array(bytes);
     const pending = through(mine);
@@ -265,10 +254,10 @@ describe("bytes that are changed as soon as the call is made", () => {
     const answer = await pending;
     mine.fill(0x00);
     expect(answer).toEqual(expected);
-    expect(expected, "something was answered").toBeDefined();
+    expect(expected, "the call returned a value").toBeDefined();
   });
 
-  it("are tried at every door that there is", () => {
+  it("are tested in every exported function that takes bytes", () => {
     const functions = [library, client]
       .flatMap((exports) => Object.entries(exports))
       .filter(([, value]) => typeof value === "function")

@@ -1,0 +1,93 @@
+/** Evidence from the service, for `fetch` and `verify`. Nothing is verified here. */
+import type { ActivityEvidence, AskService } from "../client/index.js";
+import type { JsonValue } from "../decode/json.js";
+import { printable } from "../report/printable.js";
+import { inTurns } from "../verify/in-turns.js";
+import { type Connection, connect, reached } from "./connection.js";
+import { type Io, UnreachableError } from "./io.js";
+
+/** Concurrent requests: each response may be large. */
+const AT_ONCE = 4;
+
+/** Throws {@link UnreachableError} with every failure, each under the name of its application. */
+export async function fetchLatestBootProofs(
+  apps: readonly string[],
+  connection: Connection,
+  io: Io,
+): Promise<readonly { readonly app: string; readonly bootProof: JsonValue }[]> {
+  const [client, { fetchLatestBootProof }] = await Promise.all([connect(connection, io), import("../client/index.js")]);
+  const query: AskService = (name, parameters) => client.query(name, parameters);
+  io.progress(`fetching the newest boot proof of ${apps.map(printable).join(", ")} from ${hostOf(connection)}`);
+  const fetched = await inTurns(apps, AT_ONCE, async (app) => {
+    try {
+      const bootProof = await reached(fetchLatestBootProof(query, app), connection);
+      if (bootProof === null) throw unreachable(connection, ["the service has no boot proof of this application"]);
+      return { app, bootProof };
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      return error.problems.map(({ message }) => `${printable(app)}: ${message}`);
+    }
+  });
+  const failures = fetched.flatMap((one) => (Array.isArray(one) ? one : []));
+  if (failures.length > 0) throw new UnreachableError(failures);
+  return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
+}
+
+/** The boot proof of a key, or the newest one of an application, as it was received. */
+export async function fetchBootProofOf(
+  wanted: { readonly ephemeralKey: string } | { readonly app: string },
+  connection: Connection,
+  io: Io,
+): Promise<JsonValue> {
+  const client = await connect(connection, io);
+  io.progress(`fetching the boot proof from ${hostOf(connection)}`);
+  const answer =
+    "app" in wanted
+      ? client.query("get_latest_boot_proof", { appName: wanted.app })
+      : client.query("get_boot_proof", wanted);
+  const { bootProof } = await reached(answer, connection);
+  if (bootProof === undefined)
+    throw unreachable(connection, ["bootProof is missing in the response: check the base address"]);
+  return bootProof;
+}
+
+/**
+ * Throws {@link UnreachableError} without the activity itself: app proofs of an id alone do not show what was
+ * requested.
+ */
+export async function fetchActivityEvidence(
+  wanted: { readonly activityId: string } | { readonly activity: JsonValue },
+  connection: Connection,
+  io: Io,
+): Promise<ActivityEvidence<JsonValue>> {
+  const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
+  const query: AskService = (name, parameters) => client.query(name, parameters);
+  const host = hostOf(connection);
+  io.progress(`fetching the activity and its app proofs from ${host}`);
+  const activity =
+    "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
+  if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
+  const whole = await reached(library.withAppProofs(query, activity), connection);
+  return reached(
+    library.fetchEvidence(whole, (key, index, count) => {
+      io.progress(`fetching the boot proof of key ${index + 1} of ${count} from ${host}`);
+      return library.fetchBootProof(query, key);
+    }),
+    connection,
+  );
+}
+
+function hostOf({ baseUrl }: Connection): string {
+  return new URL(baseUrl).host;
+}
+
+function noActivity(activityId: string, connection: Connection): UnreachableError {
+  const advice =
+    "If you have the response to its submission, give that with --activity FILE: app proofs that are fetched by an " +
+    "id alone do not show what was requested.";
+  return unreachable(connection, [`the service does not return the activity ${activityId} (get_activity). ${advice}`]);
+}
+
+export function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {
+  return new UnreachableError(messages.map((message) => printable(`${baseUrl}: ${message}`)));
+}

@@ -1,0 +1,340 @@
+/** Every option of every command. commander's options, the types of flags and lists of options come from here. */
+import { type Command, Option } from "commander";
+import { REPORT_FORMATS } from "../report/report.js";
+import { COMMITMENT_KINDS } from "../verify/commitment.js";
+import { DEFAULT_KEY_FILE } from "./key-files.js";
+
+/** The word for a value in the help: its kind, which `completion.ts` completes. */
+export type ValueWord =
+  | "address"
+  | "arn"
+  | "command"
+  | "duration"
+  | "fault"
+  | "file"
+  | "folder"
+  | "format"
+  | "hex"
+  | "id"
+  | "kind"
+  | "name"
+  | "number"
+  | "policy"
+  | "report-format"
+  | "seconds"
+  | "time"
+  | "type"
+  | "url"
+  | "version"
+  | "when";
+
+/** With dots: one or more values. Null: a switch. */
+type Value = ValueWord | `${ValueWord}...` | null;
+
+/** What it does to what passes (cli/README.md, "What loosens and what demands"). */
+type Effect = "loosens" | "demands" | "neither";
+
+export const OPTIONS = {
+  activity: ["file", "neither"],
+  "activity-id": ["id", "demands"],
+  "add-to": ["policy", "neither"],
+  address: ["address...", "demands"],
+  "allow-debug": [null, "loosens"],
+  "api-key": ["hex", "neither"],
+  "api-key-file": ["file", "neither"],
+  "api-private-key": ["hex", "neither"],
+  "api-public-key": ["hex", "neither"],
+  app: ["name...", "demands"],
+  "app-proof": ["file...", "neither"],
+  "app-proof-type": ["type...", "demands"],
+  at: ["when", "loosens"],
+  attestation: ["file", "neither"],
+  "base-url": ["url", "neither"],
+  binary: ["file", "demands"],
+  "boot-proof": ["file...", "neither"],
+  "bundle-policy": [null, "loosens"],
+  commitment: ["kind", "loosens"],
+  data: ["folder", "neither"],
+  "ear-key": ["file", "neither"],
+  "ephemeral-key": ["hex", "demands"],
+  "fail-fast": [null, "neither"],
+  "fail-on-warning": [null, "demands"],
+  fault: ["fault...", "neither"],
+  format: ["format", "neither"],
+  head: ["hex", "demands"],
+  image: ["file", "demands"],
+  "instance-id": ["id", "demands"],
+  interval: ["duration", "neither"],
+  "list-faults": [null, "neither"],
+  log: ["file", "neither"],
+  "manifest-set": ["file", "demands"],
+  "manifest-version": ["version", "neither"],
+  name: ["name", "neither"],
+  namespace: ["name", "demands"],
+  "no-manifest-set": [null, "loosens"],
+  "no-policy": [null, "loosens"],
+  nonce: ["hex", "demands"],
+  now: ["time", "loosens"],
+  "on-refusal": ["command", "neither"],
+  once: [null, "neither"],
+  "only-failures": [null, "neither"],
+  "organization-id": ["id", "demands"],
+  out: ["file", "neither"],
+  pcrs: ["file", "demands"],
+  policy: ["file", "demands"],
+  port: ["number", "neither"],
+  "private-key": ["hex", "neither"],
+  queue: ["url", "neither"],
+  quiet: [null, "neither"],
+  "quorum-key": ["hex", "demands"],
+  release: ["file", "neither"],
+  request: ["file", "demands"],
+  "role-arn": ["arn", "demands"],
+  "skip-unapproved": [null, "loosens"],
+  state: ["file", "neither"],
+  summary: [null, "neither"],
+  timeout: ["seconds", "neither"],
+  "trust-anchor": ["file", "loosens"],
+  verbose: [null, "neither"],
+  verify: ["file", "neither"],
+  workers: ["number", "neither"],
+} as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
+
+export type OptionName = keyof typeof OPTIONS;
+
+/** Help null: not shown. Value: only where it differs for this command. */
+type Row = readonly [name: OptionName, help: string | null, value?: Value];
+
+/** A key on the command line is refused, with the reason. */
+const KEY = [
+  ["api-key", null],
+  ["api-private-key", null],
+  ["api-public-key", null],
+  ["private-key", null],
+  ["api-key-file", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)'],
+] as const satisfies readonly Row[];
+
+export const DEFAULT_TIMEOUT_SECONDS = 20;
+
+const CONNECTION = [
+  ["base-url", "the service: https://…, without /public/v1"],
+  ["organization-id", "the organization that requests and evidence belong to"],
+  ...KEY,
+  ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
+] as const satisfies readonly Row[];
+
+const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const satisfies Row;
+const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const satisfies Row;
+const NO_POLICY = [
+  "no-policy",
+  'accept any genuine enclave, no matter whose: the verdict is "authentic" at best',
+] as const satisfies Row;
+const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
+const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
+
+/** The sources of `pin` that no enclave attests. */
+const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
+
+/** The options of each command, in the order of its help. */
+export const COMMAND_OPTIONS = {
+  verify: [
+    ["boot-proof", 'boot proofs: JSON, one, bare or as {"bootProof": …}, an array, or {"bootProofs": […]}'],
+    ["app-proof", 'app proofs: JSON, one, an array, or {"appProofs": […]}; each is matched to a boot proof by its key'],
+    ACTIVITY,
+    ["app", "instead of --boot-proof: fetch the newest boot proof of each application from the service"],
+    ["attestation", "instead of --boot-proof: a bare attestation document, binary, base64 or hex"],
+    POLICY,
+    NO_POLICY,
+    ["bundle-policy", 'with a bundle: use the policy that its maker chose ("authentic" at best)'],
+    ["image", "the enclave image that was built: each boot proof must attest its PCRs"],
+    ["ephemeral-key", "the expected key: each boot proof must attest it; without a boot proof, one is fetched"],
+    ["activity-id", "the expected activity: fetched with its evidence, or compared with the file of --activity"],
+    ["nonce", "the expected nonce: each document must carry it"],
+    ["request", "the request as it was submitted, JSON: the activity must be its result"],
+    ["address", "expected addresses: each must be in an app proof"],
+    ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)"],
+    ["now", "RFC 3339: the current time, from which ages are counted, for repeatable audits (default: the clock)"],
+    ALLOW_DEBUG,
+    ["trust-anchor", "with --no-policy or --bundle-policy: a PEM certificate that replaces the AWS Nitro root"],
+    ...CONNECTION,
+    ["format", `${REPORT_FORMATS.join(", ")} (default: text)`, "report-format"],
+    ["ear-key", "with --format ear: the private key that signs it, a JWK or PEM"],
+    ["summary", "one screen of text: the verdict, what weakens it, the first failures"],
+    ["quiet", "write no report: the exit code is the result"],
+    ["verbose", "every check of every piece, and every hash in full"],
+    ["fail-on-warning", "exit code 1 if the report has a BUT: something that weakens the verdict"],
+  ],
+  audit: [
+    POLICY,
+    NO_POLICY,
+    ["boot-proof", "boot proofs, for app proofs and activities that come without one"],
+    ["out", "write the results to this file instead of stdout"],
+    ["state", "with --out: save the progress of the run in this file, and resume from it"],
+    ["workers", "threads that verify (default: one for each core)"],
+    ["queue", "have bootproof worker verify, on other machines: redis://HOST:PORT"],
+    ["only-failures", "write only the lines of entries that are not accepted"],
+    ["fail-fast", "stop at the first entry that is not accepted"],
+    ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time"],
+    ["now", "RFC 3339: the current time, from which ages are counted (default: the clock at the start)"],
+    ALLOW_DEBUG,
+    ["trust-anchor", "with --no-policy: a PEM certificate that replaces the AWS Nitro root"],
+  ],
+  worker: [
+    ["queue", "the queue: redis://HOST:PORT, or rediss:// for TLS, with USER:PASSWORD@ and /DATABASE"],
+    ["policy", "the policy of the audits that it serves"],
+    ["no-policy", "serve audits without a policy"],
+    ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
+    ["workers", "threads that verify (default: one for each core)"],
+  ],
+  fetch: [
+    ["ephemeral-key", "the boot proof that attests this key"],
+    ["app", "the newest boot proof of this application", "name"],
+    ["activity-id", "this activity, its app proofs, and the boot proof of each key that they name"],
+    ["activity", 'the app proofs and boot proofs that the activity in this file lacks: JSON, bare or {"activity": …}'],
+    ...CONNECTION,
+  ],
+  bundle: [
+    ["boot-proof", 'boot proofs: JSON, bare, as {"bootProof": …}, or a bundle that has boot proofs only'],
+    ["app-proof", 'app proofs: JSON, one, an array, or {"appProofs": […]}'],
+    ACTIVITY,
+    ["policy", "the policy that the evidence must meet; it is packed too"],
+    ["no-policy", "pack authentic evidence of any enclave, and no policy"],
+    ["organization-id", "the organization that the evidence must belong to; it is not packed"],
+    ["nonce", "the expected nonce; it is not packed"],
+    ["now", "RFC 3339: the current time, from which ages are counted (default: the clock)"],
+  ],
+  page: [
+    ["verify", "the page to check; - for stdin"],
+    ["policy", "with --verify: compare the evidence with this policy, not with the page's own"],
+    ["no-policy", 'with --verify: accept any genuine enclave, no matter whose ("authentic" at best)'],
+    ["bundle-policy", 'with --verify: use the policy that the page\'s maker chose ("authentic" at best)'],
+    ["trust-anchor", "with --no-policy or --bundle-policy: a PEM certificate that replaces the AWS root"],
+    ["now", "with --verify: RFC 3339: the current time, from which ages are counted (default: the clock)"],
+    ["allow-debug", "with --verify: accept debug mode with a warning"],
+    ["organization-id", "with --verify: the organization that the evidence must belong to"],
+    ["activity-id", "with --verify: the expected activity"],
+    ["request", "with --verify: the request as it was submitted, JSON: the activity must be its result"],
+    ["address", "with --verify: expected addresses: each must be in an app proof"],
+    ["format", "with --verify: text or json (default: text)"],
+  ],
+  watch: [
+    ["app", "applications, each by its newest boot proof"],
+    ["ephemeral-key", "keys, each by its boot proof, with applications or instead of them", "hex..."],
+    POLICY,
+    ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
+    ["log", "append the entries to this file (see bootproof log verify)"],
+    [
+      "on-refusal",
+      "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
+        "URL, to which it is posted",
+    ],
+    ["once", "poll once, and exit"],
+    ["format", "text or json: a line for each entry, in JSON the line of the log (default: text)"],
+    ...CONNECTION,
+  ],
+  "log verify": [["head", "the hash of the last line, as it was kept in another place"], TEXT_OR_JSON],
+  pin: [
+    [
+      "boot-proof",
+      'boot proofs of the deployments: JSON, one, bare or as {"bootProof": …}, an array, or those of a bundle; - for ' +
+        "stdin",
+    ],
+    [
+      "trust-anchor",
+      "PEM certificates that replace the AWS Nitro root: with --boot-proof the policy names those that were needed, " +
+        "with --image or --binary all of them",
+      "file...",
+    ],
+    [
+      "release",
+      "published releases: folders, whose approvals are verified first; or one YAML file, with the binary's digest and " +
+        "the PCRs of each application",
+      "file...",
+    ],
+    ["app", "with --release: the application to pin", "name"],
+    ["image", "an enclave image that was built: its PCR0, 1 and 2, and PCR8 if it is signed"],
+    ["pcrs", "instead of --image: its PCRs as published, in QOS's nitro.pcrs or the output of nitro-cli"],
+    ["binary", "the application binary that was built: its SHA-256, which manifests name"],
+    ["role-arn", "with --image: the IAM role of the instance that the enclave runs on, PCR3"],
+    ["commitment", `${WITHOUT_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")} (default: live)`],
+    [
+      "manifest-set",
+      `${WITHOUT_EVIDENCE}: the set that approves manifests, JSON {"threshold": n, "members": ["hex", …]}`,
+    ],
+    ["quorum-key", `${WITHOUT_EVIDENCE}: the quorum key of the deployment, 130 bytes`],
+    ["namespace", `${WITHOUT_EVIDENCE}: the namespace that the manifest set approves manifests for`],
+    ["allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode"],
+    ["nonce", "with --boot-proof: the expected nonce; it is not pinned"],
+    ["app-proof-type", "the types of app proof that the deployment may sign (default: any)"],
+    ["name", "the policy's name, which reports show"],
+    ["out", "the file to write, as a whole or not at all; an existing file is replaced (default: -, stdout)"],
+    ["add-to", "add to the deployments of this policy, and leave the rest of it as it is; --out writes elsewhere"],
+  ],
+  "policy check": [TEXT_OR_JSON],
+  "release check": [
+    ["app", "the applications to check (default: all)"],
+    ["manifest-set", 'the set that approves the first release: JSON {"threshold": n, "members": ["hex", …]}'],
+    ["policy", "a policy: the manifestSet and minNonce of its deployments judge"],
+    ["no-manifest-set", "demand no set, and trust the first one that the folder names"],
+    ["skip-unapproved", "leave out releases without a manifest or approvals, and count them"],
+    TEXT_OR_JSON,
+  ],
+  measure: [
+    ["binary", "the application's binary, for its pivot hash; - for stdin"],
+    ["role-arn", "the IAM role of the parent instance, for PCR3"],
+    ["instance-id", "the parent instance, for PCR4"],
+    ["policy", "the policy that must pin what was measured"],
+    TEXT_OR_JSON,
+  ],
+  explain: [TEXT_OR_JSON],
+  inspect: [TEXT_OR_JSON],
+  diff: [TEXT_OR_JSON],
+  lab: [
+    ["port", "0 for any free port (default: 0)"],
+    [
+      "data",
+      "keep the state in this folder between starts, with the package classic-level: an empty folder, or that of a " +
+        "lab (default: a temporary folder, removed at the end)",
+    ],
+    ["fault", "misbehave in this way; may be given several times"],
+    [
+      "list-faults",
+      "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [which calls detect it]",
+    ],
+    ["manifest-version", "for the releases of a new lab, such as v2 (default: v1 for old releases, v2 for new ones)"],
+  ],
+  keygen: [["out", `the key file (default: ${DEFAULT_KEY_FILE})`]],
+  stamp: [...KEY],
+} as const satisfies Readonly<Record<string, readonly Row[]>>;
+
+/** A command with options: `verify`, `policy check`. */
+export type CommandName = keyof typeof COMMAND_OPTIONS;
+
+type RowOf<C extends CommandName> = (typeof COMMAND_OPTIONS)[C][number];
+type ValueOf<R extends Row> = R extends readonly [OptionName, string | null, infer V] ? V : (typeof OPTIONS)[R[0]][0];
+type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
+type FlagName<N extends OptionName> = N extends `no-${infer P}` ? Camel<P> : Camel<N>;
+type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
+type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : string;
+
+/** What commander parses: `--no-policy` is `policy: false`. */
+export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
+
+export function addOptions(command: Command, name: CommandName): Command {
+  const rows: readonly Row[] = COMMAND_OPTIONS[name];
+  for (const [option, help, value = OPTIONS[option][0]] of rows) command.addOption(optionOf(option, value, help));
+  return command;
+}
+
+function optionOf(name: OptionName, value: Value, help: string | null): Option {
+  if (help === null) return new Option(`--${name} [${value}]`).hideHelp();
+  return new Option(value === null ? `--${name}` : `--${name} <${value}>`, help);
+}
+
+/** The commands that show an option, in the order of the help. */
+export function commandsWith(option: OptionName): CommandName[] {
+  const rows = Object.entries(COMMAND_OPTIONS) as [CommandName, readonly Row[]][];
+  return rows.flatMap(([command, own]) =>
+    own.some(([name, help]) => name === option && help !== null) ? command : [],
+  );
+}

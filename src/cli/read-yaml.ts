@@ -1,0 +1,29 @@
+/** The YAML of a release. */
+import { listed } from "../errors.js";
+import type { InputFiles } from "./files.js";
+
+/** Every scalar is text: a digest of decimal digits is no number. */
+export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
+  const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
+  const lineCounter = new LineCounter();
+  const faults: string[] = [];
+  const fault = (offset: number | undefined, message: string): void => {
+    const { line, col } = lineCounter.linePos(offset ?? 0);
+    faults.push(`${message} at line ${line}, column ${col}`);
+  };
+  // The library's own search for duplicate keys is quadratic.
+  const document = parseDocument(text, { schema: "failsafe", prettyErrors: false, uniqueKeys: false, lineCounter });
+  for (const { message, pos } of document.errors) fault(pos[0], message);
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) faults.push("a map whose key is no text");
+        else if (seen.has(key.value)) fault(key.range?.[0], "Map keys must be unique");
+        else seen.add(key.value);
+      }
+    },
+    Alias: (_, alias) => fault(alias.range?.[0], "an alias, which is not followed"),
+  });
+  return faults.length > 0 ? files.fault(path, `not YAML: ${listed(faults, "; ")}`) : document.toJS();
+}

@@ -1,0 +1,70 @@
+/** What `watch` writes: a line for each entry on stdout, and messages on stderr. */
+import { fromUtf8 } from "../bytes.js";
+import { printable, quoted } from "../report/printable.js";
+import type { LogEntry, LogLine, WatchMessage, Watched } from "../watch/index.js";
+
+export function entryJson({ bytes }: LogLine): string {
+  return `${fromUtf8(bytes)!}\n`;
+}
+
+const MAX_DETAIL = 200;
+
+/** Text that evidence chose is made printable. */
+export function entryText(entry: LogEntry): string {
+  const { n, at, verdict, failed, deployment } = entry;
+  const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
+  const stale = entry.stale ? ", for its age alone" : "";
+  const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
+  return `${at} #${n} ${verdict.toUpperCase()} ${nameOfEntry(entry)}${why}\n`;
+}
+
+function deploymentText(deployment: string | null): string {
+  return deployment === null ? "" : ` as ${quoted(deployment)}`;
+}
+
+function nameOfEntry({ app, ephemeralKey }: LogEntry): string {
+  return nameOf(app === null ? { ephemeralKey: ephemeralKey! } : { app });
+}
+
+const SHOWN_DIGITS = 16;
+
+function nameOf(watched: Watched): string {
+  return "app" in watched ? printable(watched.app) : `key ${watched.ephemeralKey.slice(0, SHOWN_DIGITS)}…`;
+}
+
+function namesOf(watched: readonly Watched[]): string {
+  return watched.map(nameOf).join(", ");
+}
+
+const LOUD = {
+  credentials: "NOT WATCHED",
+  missing: "NOT WATCHED",
+  answer: "not known",
+  unreachable: "not known",
+} as const;
+
+export function messageText(message: WatchMessage, once: boolean): string {
+  const at = message.at.toISOString();
+  switch (message.event) {
+    case "outage": {
+      const { watched, kind, again, since } = message;
+      const still = again ? ` still, since ${since.toISOString()}` : "";
+      const next = once ? "" : ". It will be polled again";
+      const said = message.message.replace(/\.$/, "");
+      return `warning: ${at} ${namesOf(watched)}: ${LOUD[kind]}${still}: ${printable(said)}${next}\n`;
+    }
+    case "recovered": {
+      const { watched, since, failedPolls } = message;
+      const polls = failedPolls === 1 ? "1 poll" : `${failedPolls} polls`;
+      const from = since.toISOString();
+      return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} without a response since ${from}\n`;
+    }
+    case "not-handed-on": {
+      const { n, attempts, tries } = message;
+      const what = tries ? "will retry" : `given up after ${attempts} attempts`;
+      return `warning: ${at} the refusal of entry ${n} was not delivered: ${printable(message.message)}; ${what}\n`;
+    }
+    case "handed-on":
+      return `note: ${at} the refusal of entry ${message.n} was delivered at attempt ${message.attempts}\n`;
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Policies and options as plain data, for files, threads, and other copies of this package. Each file that a policy
+ * names is embedded as the PEM text of its certificate.
+ */
+import { ParsedPolicy } from "./appraise/parsed-policy.js";
+import { type Policy, parsePolicy } from "./appraise/policy.js";
+import { fromUtf8, toUtf8 } from "./bytes.js";
+import { copyPlain, otherMembers, ownMembers, ownOptions } from "./decode/input.js";
+import { type JsonValue, isJsonObject, parseJson } from "./decode/json.js";
+import { attempt } from "./errors.js";
+import { NO_POLICY_ANY_ENCLAVE, OPTION_NAMES, type OptionsBesidePolicy, type VerifyOptions } from "./inputs.js";
+import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/trust-anchor.js";
+
+/** Reads as the same policy, with the same digest. */
+export interface PlainPolicy {
+  /** The policy file. */
+  readonly bytes: Uint8Array;
+  /** The PEM text of each file that it names as a trust anchor, by that name. */
+  readonly anchors?: Readonly<Record<string, string>>;
+}
+
+const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, anchors: true };
+
+/**
+ * The policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no bytes.
+ */
+export function plainPolicy(policy: Policy): PlainPolicy {
+  const bytes = ParsedPolicy.is(policy) ? policy.bytes() : null;
+  if (bytes === null) throw new TypeError("policy: one that was read from text or bytes wanted");
+  const anchors = anchorPems(parseJson(bytes), policy);
+  return { bytes, ...(Object.keys(anchors).length > 0 && { anchors }) };
+}
+
+/** A {@link PlainPolicy} for JSON: the policy file as text. */
+export interface PolicyText extends Omit<PlainPolicy, "bytes"> {
+  readonly text: string;
+}
+
+export function policyText(policy: PlainPolicy): PolicyText {
+  const { bytes, anchors } = ownMembers(policy, POLICY_NAMES);
+  // UTF-8, since it was parsed as JSON.
+  return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
+}
+
+export function policyOfText({ text, anchors }: PolicyText): PlainPolicy {
+  return { bytes: toUtf8(text), ...(anchors && { anchors }) };
+}
+
+/** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
+export function parsePlainPolicy(policy: PlainPolicy): Policy {
+  const { bytes, anchors = {} } = ownMembers(policy, POLICY_NAMES);
+  return parsePolicy(bytes, {
+    readFile: (name) => {
+      if (Object.hasOwn(anchors, name)) return anchors[name]!;
+      throw new Error("not among the files that were given");
+    },
+  });
+}
+
+/** The PEM text of each file that the policy names, by name: made from the certificate, without other content. */
+export function anchorPems(file: JsonValue, { trustAnchors }: Policy): Readonly<Record<string, string>> {
+  const pems = anchorFiles(file).map(([name, index]) => [name, pemOf(trustAnchors[index]!)] as const);
+  return Object.fromEntries(pems) as Record<string, string>;
+}
+
+/** The names of the files, whatever else is wrong with the policy. */
+export function anchorFileNames(bytes: Uint8Array): readonly string[] {
+  return anchorFiles(attempt(() => parseJson(bytes)).value).map(([name]) => name);
+}
+
+function anchorFiles(policy: JsonValue | undefined): readonly (readonly [name: string, index: number])[] {
+  const anchors = isJsonObject(policy) && Array.isArray(policy["trustAnchors"]) ? policy["trustAnchors"] : [];
+  return anchors.flatMap((anchor, index) =>
+    isJsonObject(anchor) && typeof anchor["file"] === "string" ? [[anchor["file"], index] as const] : [],
+  );
+}
+
+function pemOf({ certificate }: TrustAnchor): string {
+  return certificatePem(certificate.der);
+}
+
+/** The options of a verification as plain data, which another copy of this package accepts, too; see VerifyOptions. */
+export interface PlainOptions extends Omit<VerifyOptions, "policy" | "trustAnchors" | "cache" | "uses"> {
+  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, so any genuine enclave passes. */
+  readonly policy: PlainPolicy | "bundle" | null;
+  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
+}
+
+const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(OPTION_NAMES, "cache", "uses");
+
+/**
+ * The options as plain data, without `cache` and `uses`; if the policy is undefined, the bundle's. Throws TypeError for
+ * a policy that was read from a parsed value.
+ */
+export function plainOptions(
+  options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
+): PlainOptions {
+  const own = ownMembers(options, NAMES);
+  const given = Object.entries(own).filter(([, value]) => value !== undefined);
+  const trustAnchors = own.trustAnchors?.map((anchor) => ({ name: anchor.name, pem: pemOf(anchor) }));
+  return copyPlain({
+    ...(Object.fromEntries(given) as unknown as Omit<typeof own, "policy" | "trustAnchors">),
+    policy: plainPolicyOf(own.policy),
+    ...(trustAnchors && { trustAnchors }),
+  });
+}
+
+function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
+  if (policy === undefined) return "bundle";
+  return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
+}
+
+/** A copy of plain options. Throws TypeError as {@link ownOptions} does. */
+export function ownPlainOptions(options: PlainOptions): PlainOptions {
+  return copyPlain(ownOptions("options", options, NAMES));
+}
+
+/** Plain options without their policy, as options. Throws {@link MalformedError} for a malformed trust anchor. */
+export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): OptionsBesidePolicy {
+  const own = ownMembers(plain as PlainOptions, NAMES);
+  const anchors = own.trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
+  return Object.assign(otherMembers(own, "policy", "trustAnchors"), anchors && { trustAnchors: anchors });
+}

@@ -1,0 +1,308 @@
+/**
+ * The checks of an activity: whether it is the response to the request, and whether its app proofs agree with what the
+ * service reports (verify/README.md, "Activities"). Loaded only for an activity. The package has this file bundled with
+ * what it imports (bin/build.mjs), so nothing here may keep state.
+ */
+import { Checklist } from "../checks.js";
+import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";
+import type { AddressDerivationProof } from "../decode/app-proof.js";
+import { type InputCopy, readInput } from "../decode/input.js";
+import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
+import { type Reading, faultText, listed, wholeOf } from "../errors.js";
+import { type Coverage, coverageOf } from "./addresses.js";
+import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
+import { type VerifiedAppProof, lastDecisions } from "./app-proof.js";
+import {
+  activityContradictions,
+  comparedMembers,
+  isEmpty,
+  isSubOrganizationType,
+  isVotedOn,
+  soleMember,
+  unansweredAddresses,
+} from "./contradictions.js";
+import type { Expectation, Expected } from "./expectation.js";
+
+/** Addresses in their results are new. */
+const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
+
+export interface ActivityFacts {
+  readonly activity: Activity;
+  readonly appProofs: readonly VerifiedAppProof[];
+  readonly asked: readonly (keyof Expected)[];
+  readonly coveredAddresses: readonly string[];
+  readonly uncoveredAddresses: readonly string[];
+  readonly walletId: string | null;
+  readonly subOrganizationId: string | null;
+  readonly resultWithoutProof: readonly string[];
+}
+
+type ReadActivity = Reading<Activity>["value"];
+
+export interface ActivityReading {
+  readonly checklist: Checklist;
+  readonly value: ReadActivity;
+  /** Null if there is a fault. */
+  readonly whole: Activity | null;
+}
+
+/** Runs `activity.decode` on an activity, bare or in its wrapper. */
+export function readActivityInput(input: InputCopy): ActivityReading {
+  const checklist = new Checklist("activity");
+  const reading = readInput(input, readActivity);
+  checklist.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  return { checklist, value: reading.value, whole: wholeOf(reading) };
+}
+
+export interface ActivityDemands {
+  readonly expectation: Expectation | null;
+  /** An address without a proof fails instead of warning. */
+  readonly coverage: boolean;
+  /** Null: reuse is not checked. */
+  readonly uses: AppProofUses | null;
+}
+
+/**
+ * Runs `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: those inside the activity and
+ * beside it; null for a rejected one. Returns null unless every check passed. Synchronous, so that nothing is awaited
+ * between the check of reuse and its record.
+ */
+export function checkActivity(
+  decoded: ActivityReading,
+  appProofs: readonly (VerifiedAppProof | null)[],
+  { expectation, coverage: required, uses }: ActivityDemands,
+): ActivityFacts | null {
+  const { checklist, value, whole } = decoded;
+  const proofs = appProofs.filter((proof) => proof !== null);
+  const wallet = walletOf(value);
+  const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const coverage = coverageOf({
+    intent: soleMember(value.intent),
+    result: soleMember(value.result),
+    walletId: wallet.id,
+    // `activity.request` compares such an intent with the caller's parameters.
+    mayRepeatIntent: isJsonObject(expectation?.parameters) || !MAKES_KEYS.test(String(value.type)),
+    proofs: derivations,
+  });
+  const answers = checkRequest(expectation, value, coverage, checklist);
+  const organization = spokenOf(value, proofs, expectation);
+  const isRead = value.intent !== undefined && value.result !== undefined;
+  const contradictions = [
+    ...organization.contradictions,
+    ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
+    ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
+    ...outcomeContradictions(proofs, value.status),
+    ...reuseContradictions(proofs, usedFor(expectation, value), uses),
+  ];
+  const { subOrganizationId } = organization;
+  const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
+  const agrees = checkClaims(value, compared, checklist);
+  const covers = checkCoverage(value, coverage, required, checklist);
+  if (whole === null || !answers || !agrees || !covers) return null;
+  return {
+    activity: whole,
+    appProofs: proofs,
+    asked: comparedMembers(expectation, whole),
+    coveredAddresses: coverage.covered,
+    uncoveredAddresses: coverage.uncovered,
+    walletId: wallet.id,
+    subOrganizationId,
+    resultWithoutProof: membersWithoutProof(whole, proofs, coverage, subOrganizationId),
+  };
+}
+
+/** What the app proofs of an activity are used for: its id, and the submitted request if there is one. */
+export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
+  const { organizationId, type, parameters, requestedAt } = expectation ?? {};
+  const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
+  const submitted = isSubmitted ? jsonKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
+  return { activityId: activity.id ?? "", submitted };
+}
+
+function checkRequest(
+  expectation: Expectation | null,
+  activity: ReadActivity,
+  coverage: Coverage,
+  checklist: Checklist,
+): boolean {
+  if (expectation === null) {
+    checklist.skip("activity.request", "there is no question, so the owner of the activity is not checked");
+    return true;
+  }
+  const missing = unansweredAddresses(expectation, coverage.covered);
+  const reasons = [
+    ...activityContradictions(expectation, activity),
+    ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was expected`]),
+  ];
+  return checklist.conclude(
+    "activity.request",
+    reasons,
+    `as expected: ${comparedMembers(expectation, activity).join(", ")}`,
+  );
+}
+
+interface Organizations {
+  readonly contradictions: readonly string[];
+  /** Null unless proofs name the organization that the activity creates. */
+  readonly subOrganizationId: string | null;
+}
+
+/** Proofs name the activity's organization, or the sub-organization that it creates. */
+function spokenOf(
+  activity: ReadActivity,
+  proofs: readonly VerifiedAppProof[],
+  expectation: Expectation | null,
+): Organizations {
+  const { organizationId } = activity;
+  if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
+  const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
+  const foreign = spoken.filter((claimed) => claimed !== organizationId);
+  const made = madeOrganization(activity, expectation);
+  return {
+    contradictions: foreign
+      .filter((claimed) => claimed !== made)
+      .map((claimed) => `an app proof names organization ${claimed}, the activity names ${organizationId}`),
+    subOrganizationId: foreign.length > 0 ? made : null,
+  };
+}
+
+function claimedOrganization({
+  addressDerivationProof,
+  policyOutcomeProof,
+}: VerifiedAppProof["payload"]): string | undefined {
+  return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
+}
+
+/** Null unless the activity is of the one type that creates an organization, and the question names no other type. */
+function madeOrganization(activity: ReadActivity, expectation: Expectation | null): string | null {
+  const asked = expectation?.type ?? activity.type;
+  if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
+  return textMember(soleMember(activity.result), "subOrganizationId");
+}
+
+function textMember(value: JsonValue | undefined, name: string): string | null {
+  const member = isJsonObject(value) ? value[name] : undefined;
+  return typeof member === "string" && member !== "" ? member : null;
+}
+
+interface ActivityWallet {
+  readonly id: string | null;
+  /** If not null, a proof without a wallet contradicts it. */
+  readonly inResult: string | null;
+  readonly contradictions: readonly string[];
+}
+
+function walletOf({ intent, result }: ReadActivity): ActivityWallet {
+  const [intended, answered] = [walletsIn(soleMember(intent)), walletsIn(soleMember(result))];
+  const [inIntent = null, inResult = null] = [intended[0], answered[0]];
+  const all = [...new Set([...intended, ...answered])];
+  const contradictions = all.length > 1 ? [`intent and result name several wallets: ${listed(all, ", ")}`] : [];
+  return { id: inIntent ?? inResult, inResult, contradictions };
+}
+
+function walletsIn(holder: JsonValue | undefined): string[] {
+  const nested = isJsonObject(holder) ? holder["wallet"] : undefined;
+  return [textMember(holder, "walletId"), textMember(nested, "walletId")].filter((id) => id !== null);
+}
+
+function walletContradictions({ id, inResult }: ActivityWallet, proofs: readonly AddressDerivationProof[]): string[] {
+  const named = [...new Set(proofs.map(({ walletId }) => walletId))];
+  return named.flatMap((walletId) => {
+    if (walletId === undefined)
+      return inResult === null ? [] : [`an app proof names no wallet, the result names ${inResult}`];
+    return walletId === id ? [] : [`an app proof names wallet ${walletId}, the activity names ${id ?? "none"}`];
+  });
+}
+
+function strayText(address: string, derivationPath: string | undefined): string {
+  const path = derivationPath === undefined ? "without a path" : `at path ${derivationPath}`;
+  return `an app proof names address ${address} ${path}, which is not in the result`;
+}
+
+function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: string | undefined): string[] {
+  if (status !== COMPLETED) return [];
+  const denied = [...lastDecisions(proofs)].filter(
+    ([, outcomes]) => !outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"),
+  );
+  return denied.map(
+    ([organizationId, outcomes]) =>
+      `the enclave's last decision for ${organizationId} is ${outcomes.join(", ")}, but the activity is completed`,
+  );
+}
+
+function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, uses: AppProofUses | null): string[] {
+  return uses?.areFree(proofs, use) === false ? ["one of its app proofs was used for another activity before"] : [];
+}
+
+const NEW_ORGANIZATION = "its app proofs name a new sub-organization: no enclave signed that it is new, or yours";
+
+interface ComparedClaims {
+  readonly contradictions: readonly string[];
+  readonly proofs: number;
+  readonly given: number;
+  readonly subOrganizationId: string | null;
+}
+
+function checkClaims(
+  activity: ReadActivity,
+  { contradictions, proofs, given, subOrganizationId }: ComparedClaims,
+  checklist: Checklist,
+): boolean {
+  if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions);
+  if (activity.organizationId === undefined || !activity.intent || !activity.result)
+    return checklist.skip("activity.claims", "the activity could not be read");
+  if (proofs === 0) return checklist.skip("activity.claims", "there is no verified app proof to compare with");
+  if (proofs < given) {
+    const rejected = `${given - proofs} of ${given} app proofs were rejected, and are not compared`;
+    return checklist.skip("activity.claims", rejected);
+  }
+  if (subOrganizationId !== null) return checklist.warn("activity.claims", NEW_ORGANIZATION);
+  return checklist.pass("activity.claims");
+}
+
+function checkCoverage(
+  activity: ReadActivity,
+  { covered, uncovered }: Coverage,
+  required: boolean,
+  checklist: Checklist,
+): boolean {
+  if (activity.result === undefined) return checklist.skip("activity.coverage", "the result could not be read");
+  const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
+  if (uncovered.length === 0)
+    checklist.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
+  else if (required) checklist.fail("activity.coverage", reason);
+  else checklist.warn("activity.coverage", reason);
+  return uncovered.length === 0 || !required;
+}
+
+const MAX_WITHOUT_PROOF = 100;
+
+/** Paths of the result that no app proof covers. An object or list is split only if part of it is covered. */
+function membersWithoutProof(
+  { result }: Activity,
+  proofs: readonly VerifiedAppProof[],
+  { coveredPaths }: Coverage,
+  subOrganizationId: string | null,
+): string[] {
+  const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const proven = new Set<JsonValue | undefined>([...derivations.map(({ walletId }) => walletId), subOrganizationId]);
+  const provenNames: readonly (string | undefined)[] = ["walletId", "subOrganizationId"];
+  const covered = new Set(coveredPaths);
+  const partly = new Set(coveredPaths.flatMap(ancestorsOf));
+  const walk = (value: JsonValue | undefined, path: string, name?: string): string[] => {
+    const isProven = covered.has(path) || (provenNames.includes(name) && proven.has(value));
+    if (isEmpty(value) || isProven) return [];
+    if (Array.isArray(value) && partly.has(path))
+      return value.flatMap((item, index) => walk(item, `${path}[${index}]`));
+    if (!isJsonObject(value)) return [path];
+    return Object.entries(value).flatMap(([member, inner], index) =>
+      walk(inner, memberPath(path, member, index), member),
+    );
+  };
+  return walk(soleMember(result), "").slice(0, MAX_WITHOUT_PROOF);
+}
+
+/** Of `wallet.addresses[0]`: `wallet.addresses` and `wallet`. */
+function ancestorsOf(path: string): string[] {
+  return [...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index));
+}

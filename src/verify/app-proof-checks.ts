@@ -1,0 +1,295 @@
+/**
+ * The checks of app proofs (verify/README.md, "App proofs"). Loaded only for app proofs, or where some are expected.
+ * The package has this file bundled with what it imports (bin/build.mjs), so nothing here may keep state.
+ */
+import { equalBytes, toUtf8 } from "../bytes.js";
+import { Checklist, type CheckSubject } from "../checks.js";
+import {
+  type AppProof,
+  type AppProofPayload,
+  MAX_PAYLOADS_VALUES,
+  readAppProof,
+  readAppProofPayloadText,
+} from "../decode/app-proof.js";
+import { type InputCopy, readInput } from "../decode/input.js";
+import type { ValueBudget } from "../decode/json.js";
+import { type Reading, faultText, wholeOf } from "../errors.js";
+import type { VerifiedBootProof } from "./boot-proof.js";
+import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
+import { SKEW_MS, type VerifyContext } from "./context.js";
+import { proofContradictions, requestTime, unansweredAddresses } from "./contradictions.js";
+import type { Expectation } from "./expectation.js";
+import { isQosPublicKey } from "./qos-key.js";
+
+export interface AppProofFacts {
+  readonly payload: AppProofPayload;
+  readonly signature: Uint8Array;
+  readonly bootProof: VerifiedBootProof;
+}
+
+interface BootProofCandidate {
+  readonly statedKey: Uint8Array | null;
+  /** Null if it was rejected. */
+  readonly verified: VerifiedBootProof | null;
+}
+
+export interface AppProofCompany {
+  readonly boots: readonly BootProofCandidate[];
+  readonly activity: { readonly value: ActivityTimes } | null;
+}
+
+type ActivityTimes = Parameters<typeof requestTime>[1];
+
+interface AppProofSetting {
+  readonly candidates: readonly BootProofCandidate[];
+  /** The question is then compared with the activity. */
+  readonly withActivity: boolean;
+  /** Earliest time, in milliseconds since the epoch, apart from skew. Null: unknown. */
+  readonly requestedAt: number | null;
+  /** Addresses of the question that no proof derives: faults of the first proof. */
+  readonly unanswered: readonly string[];
+  readonly verifies: (signed: SignedPayload) => Promise<boolean>;
+}
+
+interface CheckedAppProof {
+  readonly checklist: Checklist;
+  /** Null unless every check passed. */
+  readonly facts: AppProofFacts | null;
+}
+
+type ReadAppProof = Reading<AppProof>["value"];
+type ReadPayload = Reading<AppProofPayload>["value"];
+
+interface DecodedAppProof {
+  readonly checklist: Checklist;
+  readonly proof: ReadAppProof;
+  readonly payload: ReadPayload;
+  /** Null if there is a fault. */
+  readonly whole: { readonly proof: AppProof; readonly payload: AppProofPayload } | null;
+}
+
+/** Runs `app.decode` and `app.payload`. `budget` is shared by all payloads of the verification. */
+function decodeAppProofInput(input: InputCopy, subject: CheckSubject, budget: ValueBudget): DecodedAppProof {
+  const checklist = new Checklist(subject);
+  const read = readInput(input, readAppProof);
+  checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
+  const payload = decodePayload(read.value, checklist, budget);
+  const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
+  const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
+  return { checklist, proof: read.value, payload: payload?.value ?? {}, whole };
+}
+
+function decodePayload(
+  { proofPayload }: ReadAppProof,
+  checklist: Checklist,
+  budget: ValueBudget,
+): Reading<AppProofPayload> | null {
+  if (proofPayload === undefined) {
+    checklist.skip("app.payload", "the payload could not be read");
+    return null;
+  }
+  const reading = readAppProofPayloadText(proofPayload, budget);
+  checklist.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  return reading;
+}
+
+interface AppProofResults {
+  readonly facts: readonly (AppProofFacts | null)[];
+  readonly checklists: readonly Checklist[];
+}
+
+export interface SignedPayload {
+  readonly publicKey: Uint8Array;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly bootProof: VerifiedBootProof | null;
+}
+
+/** `verifies`: an argument, since one choice of cryptography serves the whole process. */
+export async function runAppProofChecks(
+  inputs: readonly InputCopy[],
+  { boots, activity }: AppProofCompany,
+  context: VerifyContext,
+  verifies: (signed: SignedPayload) => Promise<boolean>,
+): Promise<AppProofResults> {
+  const { expectation } = context;
+  const budget = { left: MAX_PAYLOADS_VALUES };
+  const decoded = inputs.map((input, index) => decodeAppProofInput(input, `app[${index}]`, budget));
+  const setting = {
+    candidates: boots,
+    withActivity: activity !== null,
+    requestedAt: requestTime(expectation, activity?.value),
+    unanswered: [],
+    verifies,
+  };
+  const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const unanswered = unansweredAddresses(
+    expectation,
+    derived.map(({ address }) => address),
+  );
+  const checked = await Promise.all(
+    decoded.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
+  );
+  const missing = decoded.length === 0 && activity === null ? missingProofs(expectation) : [];
+  return {
+    facts: checked.map(({ facts }) => facts),
+    checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
+  };
+}
+
+/** `app.request` of a question without app proofs and activity. */
+function missingProofs(expectation: Expectation | null): Checklist[] {
+  if (expectation === null) return [];
+  const checklist = new Checklist("app[0]");
+  if (expectation.addresses !== null)
+    checklist.fail("app.request", "addresses are expected, and there is no app proof");
+  else checklist.skip("app.request", "there is no app proof, and a boot proof names no organization");
+  return [checklist];
+}
+
+async function checkAppProof(
+  decoded: DecodedAppProof,
+  setting: AppProofSetting,
+  context: VerifyContext,
+): Promise<CheckedAppProof> {
+  const { checklist, proof, payload, whole } = decoded;
+  const named = checkKey(proof, setting.candidates, checklist);
+  const isSigned = await checkSignature(proof, named.bootProof, setting, checklist);
+  const isTimely = checkTime(
+    payload.timestampMs,
+    { bootProof: named.bootProof, requestedAt: setting.requestedAt, now: context.now.getTime() },
+    checklist,
+  );
+  const isAnswer = checkRequest(payload, setting, context, checklist);
+  if (whole === null || named.signer === null || !isSigned || !isTimely || !isAnswer) return { checklist, facts: null };
+  return {
+    checklist,
+    facts: { payload: whole.payload, signature: whole.proof.signature, bootProof: named.signer },
+  };
+}
+
+interface NamedBootProof {
+  readonly bootProof: VerifiedBootProof | null;
+  readonly signer: VerifiedBootProof | null;
+}
+
+const NO_BOOT_PROOF: NamedBootProof = { bootProof: null, signer: null };
+
+function checkKey(
+  { publicKey }: ReadAppProof,
+  candidates: readonly BootProofCandidate[],
+  checklist: Checklist,
+): NamedBootProof {
+  if (publicKey === undefined) {
+    checklist.skip("app.key", "the key could not be read");
+    return NO_BOOT_PROOF;
+  }
+  const named = candidates.filter(({ statedKey }) => statedKey !== null && equalBytes(statedKey, publicKey));
+  const bootProof = named.find(({ verified }) => verified !== null)?.verified ?? null;
+  if (bootProof !== null) return checkKind(bootProof, checklist);
+  if (named.length > 0) checklist.skip("app.key", "the boot proof of this key was rejected");
+  else if (candidates.some(({ statedKey }) => statedKey === null))
+    checklist.skip("app.key", "no readable boot proof attests this key");
+  else checklist.fail("app.key", "no boot proof attests this key");
+  return NO_BOOT_PROOF;
+}
+
+const ATTESTED: Readonly<Record<CommitmentKind, string>> = {
+  live: "the key is the one that a live enclave attested",
+  setup: "the key is the one that an enclave attested for its setup",
+  legacy: "the key is the one that a legacy document attests; its enclave committed to no key",
+};
+
+function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBootProof {
+  const maySign = COMMITMENTS[bootProof.commitment].signsAppProofs;
+  checklist.conclude(
+    "app.key",
+    maySign ? [] : [`the key is the enclave's ${bootProof.commitment} key, which signs no app proofs`],
+    ATTESTED[bootProof.commitment],
+    { advice: "The key is not the one that the enclave serves with: do not use the result." },
+  );
+  return { bootProof, signer: maySign ? bootProof : null };
+}
+
+async function checkSignature(
+  { publicKey, proofPayload, signature }: ReadAppProof,
+  bootProof: VerifiedBootProof | null,
+  { verifies }: AppProofSetting,
+  checklist: Checklist,
+): Promise<boolean> {
+  if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
+    return checklist.skip("app.signature", "key, payload or signature could not be read");
+  }
+  const isValid = await verifies({ publicKey, message: toUtf8(proofPayload), signature, bootProof });
+  if (isValid) return checklist.pass("app.signature");
+  const wrong = isQosPublicKey(publicKey)
+    ? "the signature is not one of the key over this payload"
+    : "the key is not two points of P-256";
+  return checklist.fail("app.signature", wrong);
+}
+
+interface TimeBounds {
+  readonly bootProof: VerifiedBootProof | null;
+  /** Null: unknown. */
+  readonly requestedAt: number | null;
+  readonly now: number;
+}
+
+function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklist: Checklist): boolean {
+  if (timestampMs === undefined) return checklist.skip("app.time", "timestampMs could not be read");
+  const { bootProof } = bounds;
+  const beforeBoot = bootProof === null ? null : bootFault(timestampMs, bootProof);
+  // Such an enclave may make its document after it signed the app proof.
+  const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
+  const faults = [...timeFaults(timestampMs, bounds), ...(beforeBoot === null || isAnyTime ? [] : [beforeBoot])];
+  if (faults.length > 0) {
+    const isFuture = timestampMs > bounds.now + SKEW_MS;
+    return checklist.conclude("app.time", faults, undefined, isFuture ? { advice: CHECK_THE_CLOCK } : {});
+  }
+  if (bootProof === null) return checklist.skip("app.time", "there is no verified boot proof to compare with");
+  if (beforeBoot === null) return checklist.pass("app.time", `made at ${iso(timestampMs)}`);
+  return checklist.warn("app.time", `${beforeBoot}, which a live enclave may make at any time`);
+}
+
+const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use the result.";
+
+function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
+  const faults: string[] = [];
+  if (timestampMs > now + SKEW_MS) faults.push(`made at ${iso(timestampMs)}, in the future of ${iso(now)}`);
+  if (requestedAt !== null && timestampMs < requestedAt - SKEW_MS)
+    faults.push(`made at ${iso(timestampMs)}, before the request of ${iso(requestedAt)} was sent`);
+  return faults;
+}
+
+function bootFault(timestampMs: number, bootProof: VerifiedBootProof): string | null {
+  const booted = bootProof.attestation.document.timestamp;
+  if (timestampMs >= booted - SKEW_MS) return null;
+  return `made at ${iso(timestampMs)}, before the boot document of ${iso(booted)}`;
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+function checkRequest(
+  payload: ReadPayload,
+  { withActivity, unanswered }: AppProofSetting,
+  { expectation }: VerifyContext,
+  checklist: Checklist,
+): boolean {
+  const skipped = (reason: string): true => {
+    checklist.skip("app.request", reason);
+    return true;
+  };
+  if (withActivity) return skipped("the activity is compared with the question instead");
+  if (expectation === null) return skipped("there is no question, so the owner of the proof is not checked");
+  const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
+  const missing = unanswered.map((address) => `no app proof names address ${address}, which was expected`);
+  if (claim === undefined && missing.length === 0) {
+    return checklist.warn("app.request", "payloads of its type name no organization, so that the owner is unknown");
+  }
+  return checklist.conclude("app.request", [
+    ...(claim === undefined ? [] : proofContradictions(expectation, claim)),
+    ...missing,
+  ]);
+}

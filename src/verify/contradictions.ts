@@ -1,0 +1,263 @@
+/** What in an activity or app proof contradicts the question (verify/README.md, "The question"). */
+import { type Activity, COMPLETED } from "../decode/activity.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import type { Reading } from "../errors.js";
+import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-rules.js";
+import type { Expectation, Expected } from "./expectation.js";
+
+/**
+ * Members of the question that were compared with the activity. For a vote that returned the activity voted on, only
+ * the unsigned fingerprint stands for type and parameters.
+ */
+export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
+  if (expectation === null) return [];
+  const open: readonly (keyof Expected)[] = isVotedOn(expectation, activity)
+    ? ["type", "parameters", "requestedAt"]
+    : [];
+  return (Object.keys(expectation) as (keyof Expected)[]).filter(
+    (name) => expectation[name] !== null && !open.includes(name),
+  );
+}
+
+const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
+const SUB_ORGANIZATION_RULE: ActivityRule = {
+  type: null,
+  intentMember: null,
+  resultMember: null,
+  filledIn: ["wallet.mnemonicLength"],
+  repeats: [],
+};
+const OTHER_RULE: ActivityRule = { type: null, intentMember: null, resultMember: null, filledIn: [], repeats: [] };
+
+const RULES: ReadonlyMap<string, ActivityRule> = new Map(
+  Object.values(ACTIVITY_RULES).map((rule) => [withoutVersion(rule.type), rule]),
+);
+
+function withoutVersion(type: string): string {
+  return type.replace(/_V[0-9]+$/, "");
+}
+
+/** The rule applies to every version of the type; the members' names only to the version that it lists. */
+function ruleOf(type: string | undefined): ActivityRule {
+  const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
+  if (rule !== undefined) return rule.type === type ? rule : { ...rule, intentMember: null, resultMember: null };
+  return isSubOrganizationType(type) ? SUB_ORGANIZATION_RULE : OTHER_RULE;
+}
+
+export function isSubOrganizationType(type: string | null | undefined): boolean {
+  return type?.startsWith(CREATE_SUB_ORGANIZATION) === true;
+}
+
+/** The service may respond to these with the activity voted on. */
+const VOTES: readonly (string | null | undefined)[] = [
+  "ACTIVITY_TYPE_APPROVE_ACTIVITY",
+  "ACTIVITY_TYPE_REJECT_ACTIVITY",
+];
+
+type ReadActivity = Reading<Activity>["value"];
+
+/** Whether this is the response to a vote, and the activity is the one voted on. */
+export function isVotedOn(expectation: Expectation | null, activity: ReadActivity): boolean {
+  return VOTES.includes(expectation?.type) && activity.type !== expectation?.type;
+}
+
+/**
+ * Earliest time of app proofs, in milliseconds since the epoch: that of the request or, for a vote, of the request
+ * voted on. Null if unknown.
+ */
+export function requestTime(expectation: Expectation | null, activity?: ReadActivity): number | null {
+  if (expectation === null || expectation.requestedAt === null) return null;
+  if (activity === undefined || !isVotedOn(expectation, activity)) return expectation.requestedAt;
+  // The activity's time is unsigned, so it may only move the limit back.
+  return Math.min(expectation.requestedAt, activity.requestedAt ?? expectation.requestedAt);
+}
+
+/** Every contradiction. Parameters may be confidential, so that their values are not quoted. */
+export function activityContradictions(expectation: Expectation, activity: ReadActivity): string[] {
+  const votedOn = isVotedOn(expectation, activity);
+  const rule = ruleOf(activity.type);
+  return [
+    ...differs("organizationId", activity.organizationId, expectation.organizationId),
+    ...(expectation.id === null ? [] : differs("id", activity.id, expectation.id)),
+    ...differs("status", activity.status, COMPLETED),
+    ...(votedOn ? fingerprintFaults(expectation, activity) : typeFaults(expectation, activity)),
+    ...memberFaults("intent", activity.intent, rule.intentMember),
+    ...memberFaults("result", activity.result, rule.resultMember),
+    ...(votedOn || expectation.parameters === null
+      ? []
+      : intentFaults(soleMember(activity.intent), expectation.parameters, rule.filledIn)),
+    ...resultFaults(activity, votedOn ? { ...expectation, parameters: null } : expectation, rule),
+  ];
+}
+
+function differs(name: string, answered: string | undefined, wanted: string): string[] {
+  return answered === wanted ? [] : [`${name} is ${shown(answered)}, ${shown(wanted)} wanted`];
+}
+
+function shown(value: string | undefined): string {
+  return value === undefined ? "missing" : value.slice(0, 100);
+}
+
+function typeFaults({ type }: Expectation, activity: ReadActivity): string[] {
+  return type === null ? [] : differs("type", activity.type, type);
+}
+
+/** Votes contain the fingerprint with or without `sha256:`. */
+function fingerprintFaults({ parameters }: Expectation, activity: ReadActivity): string[] {
+  const submitted = parameters?.["fingerprint"];
+  const bare = (text: string): string => text.replace(/^sha256:/, "");
+  const same =
+    typeof submitted === "string" &&
+    submitted !== "" &&
+    typeof activity.fingerprint === "string" &&
+    bare(submitted) === bare(activity.fingerprint);
+  return same ? [] : ["the activity's fingerprint is not the one that was voted on"];
+}
+
+function membersOf(object: JsonObject | undefined): [string, JsonValue][] {
+  return Object.entries(object ?? {}).filter(([, value]) => value !== null);
+}
+
+export function soleMember(object: JsonObject | undefined): JsonValue | undefined {
+  const members = membersOf(object);
+  return members.length === 1 ? members[0]![1] : undefined;
+}
+
+function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | null): string[] {
+  const names = membersOf(object).map(([name]) => name);
+  if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, one wanted`];
+  if (names.length !== 1) return [`${what} has ${names.length} members, only ${wanted} wanted`];
+  return names[0] === wanted ? [] : [`${what} holds ${shown(names[0])}, ${wanted} wanted`];
+}
+
+/** Parameters that are not part of the intent. */
+const NOT_INTENT = ["generateAppProofs"];
+
+function intentFaults(intent: JsonValue | undefined, parameters: JsonObject, filledIn: readonly string[]): string[] {
+  const stated = isJsonObject(intent) ? intent : {};
+  const names = [...new Set([...Object.keys(parameters), ...Object.keys(stated)])].filter(
+    (name) => !NOT_INTENT.includes(name),
+  );
+  return names
+    .filter((name) => !asSent(parameters[name], stated[name], name, filledIn))
+    .map((name) => `the intent's ${shown(name)} is not what was submitted`);
+}
+
+/** Equal, except for what the service may fill in. */
+function asSent(
+  sent: JsonValue | undefined,
+  answered: JsonValue | undefined,
+  place: string,
+  filledIn: readonly string[],
+): boolean {
+  if (isEmpty(sent)) return isEmpty(answered) || filledIn.includes(place);
+  if (Array.isArray(sent)) {
+    return (
+      Array.isArray(answered) &&
+      sent.length === answered.length &&
+      sent.every((item, index) => asSent(item, answered[index], `${place}[]`, filledIn))
+    );
+  }
+  if (!isJsonObject(sent)) return sent === answered;
+  if (!isJsonObject(answered)) return false;
+  const names = [...new Set([...Object.keys(sent), ...Object.keys(answered)])];
+  return names.every((name) => asSent(sent[name], answered[name], `${place}.${name}`, filledIn));
+}
+
+/** Services omit empty values or fill them in. */
+export function isEmpty(value: JsonValue | undefined): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    value === false ||
+    (Array.isArray(value) && value.length === 0)
+  );
+}
+
+function resultFaults(activity: ReadActivity, expectation: Expectation, rule: ActivityRule): string[] {
+  const [result, intent] = [objectOf(soleMember(activity.result)), objectOf(soleMember(activity.intent))];
+  const stated = expectation.parameters === null ? [intent] : [intent, expectation.parameters];
+  const wanted = ({ of }: Repetition): (JsonValue | undefined)[] => {
+    if (of === "organizationId") return [expectation.organizationId];
+    return stated
+      .map((holder) => holder[of.intent])
+      .filter((value) => !isEmpty(value) || !rule.filledIn.includes(of.intent));
+  };
+  const differing = rule.repeats.filter((repetition) =>
+    wanted(repetition).some((value) => !sameInAnyOrder(value, result[repetition.result])),
+  );
+  return [
+    ...differing.map((repetition) => `the result's ${repetition.result} is not what was submitted`),
+    ...listFaults(result, intent, expectation, rule),
+  ];
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function sameInAnyOrder(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  const sorted = (value: JsonValue | undefined): JsonValue | undefined =>
+    Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value;
+  return isSame(sorted(a), sorted(b));
+}
+
+function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return asSent(a, b, "", []);
+}
+
+function listFaults(
+  result: JsonObject,
+  intent: JsonObject,
+  expectation: Expectation,
+  { lists }: ActivityRule,
+): string[] {
+  if (lists === undefined) return [];
+  const entries = [result[lists.result]].flat().filter(isJsonObject);
+  const holds = (said: JsonObject): boolean => {
+    const [key, ...rest] = lists.members;
+    const named = entries.filter((entry) => isSame(said[key!], entry[key!]));
+    return named.length === 1 && rest.every((name) => isSame(said[name], named[0]![name]));
+  };
+  const good = [intent, ...(expectation.parameters === null ? [] : [expectation.parameters])].every(holds);
+  return good ? [] : [`the result's ${lists.result} do not hold what was submitted`];
+}
+
+interface Claim {
+  readonly organizationId: string;
+  readonly address?: string | undefined;
+}
+
+/** Contradictions of a proof that came without an activity. */
+export function proofContradictions(expectation: Expectation, { organizationId, address }: Claim): string[] {
+  const asked = expectation.addresses;
+  return [
+    ...(organizationId === expectation.organizationId
+      ? []
+      : [
+          `the proof names organization ${shown(organizationId)}, ` +
+            `${shown(expectation.organizationId)} is expected`,
+        ]),
+    ...(address === undefined || asked === null || isAmong(address, asked)
+      ? []
+      : [`the proof names address ${shown(address)}, which is not expected`]),
+  ];
+}
+
+export function unansweredAddresses(expectation: Expectation | null, addresses: readonly string[]): readonly string[] {
+  return (expectation?.addresses ?? []).filter((asked) => !isAmong(asked, addresses));
+}
+
+function isAmong(address: string, addresses: readonly string[]): boolean {
+  return addresses.some((other) => sameAddress(other, address));
+}
+
+/** The case of hex digits is a checksum (EIP-55), not part of the address. */
+export function sameAddress(a: string, b: string): boolean {
+  return comparableAddress(a) === comparableAddress(b);
+}
+
+export function comparableAddress(text: string): string {
+  return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
+}

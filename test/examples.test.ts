@@ -1,0 +1,139 @@
+/** Every `@example` of `src/` compiles, with the exports of the package and a few values that a caller has. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, it } from "vitest";
+import { ROOT, trackedFiles } from "./tracked.mjs";
+
+/** The values that examples use without declaring them, and their types. */
+const GIVEN: Readonly<Record<string, string>> = {
+  baseUrl: "string",
+  bytes: "Uint8Array",
+  client: 'import("../src/client/index.js").Client',
+  coseSign1: "Uint8Array",
+  createReadStream: 'typeof import("node:fs").createReadStream',
+  head: "string",
+  key: 'import("../src/client/index.js").ApiKey',
+  line: "Uint8Array",
+  organizationId: "string",
+  payload: 'import("../src/index.js").AppProofPayload',
+  policy: 'import("../src/index.js").Policy',
+  setting: 'import("../src/audit/index.js").AuditSetting',
+  text: "string",
+  userId: "string",
+};
+
+interface Example {
+  /** The source file, and its line. */
+  readonly place: string;
+  readonly code: string;
+}
+
+const options: ts.CompilerOptions = {
+  ...ts.parseJsonConfigFileContent(ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile).config, ts.sys, ROOT)
+    .options,
+  noEmit: true,
+};
+const entries = (
+  ts.readConfigFile(join(ROOT, "tsconfig.build.json"), ts.sys.readFile).config as { readonly files: readonly string[] }
+).files;
+const found = trackedFiles()
+  .filter((file) => /^src\/.*\.ts$/.test(file))
+  .flatMap(examplesOf);
+
+function examplesOf(file: string): Example[] {
+  const text = readFileSync(join(ROOT, file), "utf8");
+  if (!text.includes("@example")) return [];
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const tags = new Set<ts.JSDocTag>();
+  const visit = (node: ts.Node): void => {
+    for (const tag of ts.getJSDocTags(node)) if (tag.tagName.text === "example") tags.add(tag);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return [...tags].map((tag) => {
+    const { line } = source.getLineAndCharacterOfPosition(tag.getStart());
+    const comment = ts.getTextOfJSDocComment(tag.comment) ?? "";
+    return { place: `${file}:${line + 1}`, code: comment.replaceAll(/^```.*$/gm, "") };
+  });
+}
+
+/** Source files in memory beside those on the disk, each parsed once for all programs. */
+class Host {
+  readonly #texts = new Map<string, string>();
+  readonly #parsed = new Map<string, ts.SourceFile | undefined>();
+  readonly host = ts.createCompilerHost(options);
+
+  constructor() {
+    const { getSourceFile, fileExists, readFile } = this.host;
+    this.host.fileExists = (name) => this.#texts.has(name) || fileExists(name);
+    this.host.readFile = (name) => this.#texts.get(name) ?? readFile(name);
+    this.host.getSourceFile = (name, language, ...rest) => {
+      const text = this.#texts.get(name);
+      if (text !== undefined) return ts.createSourceFile(name, text, language);
+      if (!this.#parsed.has(name)) this.#parsed.set(name, getSourceFile(name, language, ...rest));
+      return this.#parsed.get(name);
+    };
+  }
+
+  write(name: string, text: string): string {
+    const path = join(ROOT, "test", name);
+    this.#texts.set(path, text);
+    return path;
+  }
+
+  program(paths: readonly string[]): ts.Program {
+    return ts.createProgram(paths, options, this.host);
+  }
+}
+
+const host = new Host();
+
+/** The names that each public entry exports. */
+function exportsOf(paths: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const program = host.program(paths.map((path) => join(ROOT, path)));
+  const checker = program.getTypeChecker();
+  return new Map(
+    paths.map((path) => {
+      const module = checker.getSymbolAtLocation(program.getSourceFile(join(ROOT, path))!)!;
+      return [path, checker.getExportsOfModule(module).map(({ name }) => name)];
+    }),
+  );
+}
+
+const exported = exportsOf(entries);
+
+/** Imports of what the code names: from the entry of its own room where that exports the name, too. */
+function importsFor({ place, code }: Example): string {
+  const isOwn = (entry: string): number => Number(place.startsWith(entry.replace(/[^/]+$/, "")));
+  const sorted = [...exported].sort(([one], [other]) => isOwn(other) - isOwn(one));
+  const names = new Set(code.match(/\b[A-Za-z_]\w*\b/g));
+  return [...names]
+    .flatMap((name) => {
+      const [entry] = sorted.find(([, all]) => all.includes(name)) ?? [];
+      return entry === undefined ? [] : [`import { ${name} } from "../${entry.replace(/\.ts$/, ".js")}";`];
+    })
+    .join("\n");
+}
+
+it("examples compile as written", () => {
+  const given = Object.entries(GIVEN).map(([name, type]) => `  const ${name}: ${type};`);
+  const globals = host.write("examples.d.ts", `export {};\ndeclare global {\n${given.join("\n")}\n}\n`);
+  const files = found.map((example, index) => ({
+    ...example,
+    path: host.write(`example-${index}.ts`, `${importsFor(example)}\n${example.code}\nexport {};\n`),
+  }));
+  const program = host.program([globals, ...files.map(({ path }) => path)]);
+  const faults = files.flatMap(({ place, path }) => {
+    const source = program.getSourceFile(path)!;
+    const diagnostics = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+    return diagnostics.map(({ messageText }) => `${place}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
+  });
+  expect(faults).toEqual([]);
+});
+
+it("examples are found, and use each of the given values", () => {
+  expect(found.length).toBeGreaterThan(10);
+  const code = found.map((example) => example.code).join("\n");
+  expect(Object.keys(GIVEN).filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
+});

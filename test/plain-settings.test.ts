@@ -1,0 +1,80 @@
+/** Policies and options as plain data: what is written is read again as the same. */
+import { describe, expect, it } from "vitest";
+import { parsePolicy } from "../src/appraise/policy.js";
+import { auditSetting, verifyOptionsOf } from "../src/audit/setting.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, readOptions } from "../src/inputs.js";
+import { labDeployment, labPolicy } from "../src/lab/forge.js";
+import {
+  anchorFileNames,
+  optionsBesidePolicy,
+  parsePlainPolicy,
+  plainOptions,
+  plainPolicy,
+  policyOfText,
+  policyText,
+} from "../src/plain-settings.js";
+import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
+import { NOW, forge, lab } from "./attacks/support.js";
+import { faultsOf } from "./support/faults.js";
+
+const { anchorPem } = forge();
+const FILES = ["roots/a.pem", "__proto__", "C:\\b.pem"];
+const text = JSON.stringify({
+  ...labPolicy(anchorPem, [labDeployment(lab)]),
+  trustAnchors: [{ file: FILES[0] }, "aws-nitro-root-g1", ...FILES.slice(1).map((file) => ({ file }))],
+});
+const policy = parsePolicy(text, { readFile: () => `secret\n${anchorPem}` });
+
+describe("a policy that names files", () => {
+  it("is read again as the same, also from JSON, without other content of the files", () => {
+    const plain = plainPolicy(policy);
+    expect(Object.keys(plain.anchors!)).toEqual(FILES);
+    expect(JSON.stringify(plain)).not.toContain("secret");
+    const json = JSON.parse(JSON.stringify(policyText(plain))) as ReturnType<typeof policyText>;
+    for (const one of [plain, policyOfText(json)]) {
+      expect(parsePlainPolicy(one)).toEqual(policy);
+      expect(plainPolicy(parsePlainPolicy(one))).toEqual(plain);
+    }
+  });
+
+  it.each([{}, { anchors: {} }, { anchors: Object.create({ [FILES[0]!]: anchorPem }) as Record<string, string> }])(
+    "is refused without them",
+    (anchors) => {
+      expect(faultsOf(() => parsePlainPolicy({ ...plainPolicy(policy), anchors: {}, ...anchors }))).toContain(
+        "trustAnchors[0]: roots/a.pem could not be read: not among the files that were given",
+      );
+    },
+  );
+
+  it("has their names, whatever else is wrong with it", () => {
+    const wrong = '{"trustAnchors":[{"file":"a"},"b",{"file":1},null,{"file":"c","pem":"d"}],"e":1}';
+    expect(anchorFileNames(new TextEncoder().encode(wrong))).toEqual(["a", "c"]);
+    for (const none of ["", "[]", "{", '{"trustAnchors":{"file":"a"}}'])
+      expect(anchorFileNames(new TextEncoder().encode(none))).toEqual([]);
+  });
+
+  it("was read from text or bytes: a value has none", () => {
+    const value = parsePolicy(JSON.parse(text) as object, { readFile: () => anchorPem });
+    for (const other of [value, { ...policy }, null])
+      expect(() => plainPolicy(other as typeof policy)).toThrow("policy: one that was read from text or bytes wanted");
+  });
+});
+
+describe("options", () => {
+  const anchors = [parseTrustAnchor("lab", anchorPem)];
+  const all: Omit<VerifyOptions, "policy"> = { now: NOW, at: new Date(5), trustAnchors: anchors, allowDebug: true };
+
+  it("are read again as the same, also those of an audit", () => {
+    const given: VerifyOptions = { ...all, policy: NO_POLICY_ANY_ENCLAVE };
+    const setting = auditSetting(given);
+    const again = JSON.parse(JSON.stringify(setting)) as typeof setting;
+    const fromPlain: VerifyOptions = { ...optionsBesidePolicy(plainOptions(given)), policy: NO_POLICY_ANY_ENCLAVE };
+    const others = [fromPlain, verifyOptionsOf(again)];
+    for (const other of others) expect(readOptions(other)).toEqual(readOptions(given));
+  });
+
+  it("have the bundle's policy where none is named, which no audit has", () => {
+    expect(plainOptions({ ...all, policy: undefined }).policy).toBe("bundle");
+    expect(() => auditSetting(all as VerifyOptions)).toThrow(/^options\.policy: /);
+  });
+});
