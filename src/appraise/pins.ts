@@ -143,7 +143,7 @@ function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): Docume
   };
 }
 
-/** What a boot proof of this manifest would show, of its PCRs those that the manifest names: for what pins manifests. */
+/** What a boot proof of this manifest would show; of its PCRs only those that the manifest names. */
 export function manifestFacts(manifest: Manifest, manifestHash: Uint8Array, commitment: CommitmentKind): DocumentFacts {
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   return {
