@@ -225,5 +225,5 @@ function notesOn({ histories, unknowable }: ReleaseCheck, isWord: boolean, commi
 }
 
 const LIVE_NOTE =
-  "commitment live is written, which a manifest does not say: documents of images before mid 2026 are legacy, and an " +
-  "application inside such an image could have asked for one over any key";
+  "commitment live is written, which a manifest does not say: documents of images before mid 2026 need " +
+  "--commitment legacy, under which an application inside such an image could have asked for a document over any key";

@@ -51,7 +51,9 @@ describe("pin --release FOLDER", () => {
     });
     expect(stderr).toMatch(/^Pinned this release: the approvals were verified\.\n/);
     expect(stderr).toContain("folder's word");
-    expect(stderr).toContain("documents of images before mid 2026 are legacy");
+    expect(stderr).toContain(
+      "documents of images before mid 2026 need --commitment legacy, under which an application",
+    );
     expect(stderr).toContain("cannot be noticed");
     expect((await bootproof(["policy", "check", fileOf(stdout)])).code).toBe(0);
   });
