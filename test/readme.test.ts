@@ -417,7 +417,8 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
   "docs/sdk.md, Published releases": {
     before: `
       import { readFileSync } from "node:fs";
-      const manifestSet = JSON.parse(readFileSync("operators.json", "utf8")) as { threshold: number; members: string[] };`,
+      type Operators = { threshold: number; members: string[] };
+      const manifestSet = JSON.parse(readFileSync("operators.json", "utf8")) as Operators;`,
     after: `if (pinned.deployments.length !== 1 || notes.length === 0) throw new Error();`,
   },
   "docs/sdk.md, Tests of your own": { before: "", after: "" },
