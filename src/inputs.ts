@@ -1,4 +1,4 @@
-/** Copies the inputs of callers: later changes to their objects have no effect. Unknown options are refused. */
+/** Copies the inputs of callers, and refuses unknown options. */
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
@@ -15,10 +15,7 @@ import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
 
-/**
- * In place of a policy: accepts any genuine enclave, whatever it runs and whoever owns it. The verdict is then
- * `authentic` at best: the evidence is consistent, and from some Nitro enclave.
- */
+/** In place of a policy: accepts any genuine enclave, whatever it runs. The verdict is `authentic` at best. */
 export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
 
 export interface VerifyOptions {
@@ -26,35 +23,29 @@ export interface VerifyOptions {
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
   /** The present, for ages and for documents from the future. */
   readonly now: Date;
-  /** The time at which certificates must be valid. Default: `document`, the document's signed time. */
+  /** When certificates must be valid. Default: `document`, the document's signed time. */
   readonly at?: "document" | "now" | Date;
   /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
   readonly trustAnchors?: readonly TrustAnchor[];
-  /**
-   * PCRs by index, 48 bytes each, as `measureImage` returns them: each document must attest them, in addition to the
-   * policy.
-   */
+  /** PCRs by index, 48 bytes each, as `measureImage` returns them, in addition to the policy. */
   readonly measurements?: Readonly<Record<number, Uint8Array>>;
   /** The requested ephemeral key, 130 bytes: each boot proof must attest it. */
   readonly ephemeralKey?: Uint8Array;
-  /** The requested nonce: each document must carry it. Without this option, no boot proof may carry one. */
+  /** The requested nonce: each document must carry it. Default: no boot proof may carry one. */
   readonly nonce?: Uint8Array;
-  /**
-   * The request: activity and app proofs must match it. Without it the report leaves open whose they are. TypeError if
-   * only boot proofs are verified, which say nothing of requests.
-   */
+  /** The request: activity and app proofs must match it. TypeError with boot proofs alone. */
   readonly expected?: Expected;
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
   /**
-   * Only boot proofs were requested: the policy's rules about app proofs are not applied, and the report lists them.
-   * The caller decides this before evidence arrives, since a service can leave app proofs out. Excludes app proofs and
-   * an activity. Default: false; true for `verifyBootProof` and `verifyAttestation`.
+   * Only boot proofs were requested: rules about app proofs are not applied, and the report lists them. Decide this
+   * before evidence arrives, since a service can omit app proofs. Excludes app proofs and an activity. Default: false;
+   * true for `verifyBootProof` and `verifyAttestation`.
    */
   readonly bootProofsOnly?: boolean;
-  /** Remembers valid signatures: pass the same one to each verification to make later ones cheaper. */
+  /** Remembers valid signatures: share it to make later verifications cheaper. */
   readonly cache?: SignatureCache;
-  /** Remembers the activity of each app proof: pass the same one, and no app proof is accepted for two activities. */
+  /** Remembers the activity of each app proof: share it, and no app proof is accepted for two activities. */
   readonly uses?: AppProofUses;
 }
 
@@ -75,7 +66,7 @@ interface PieceFacts {
 
 const FACT_NAMES: Readonly<Record<keyof PieceFacts, true>> = { bytes: true, ephemeralKey: true, latestOf: true };
 
-/** A piece of evidence with its name, which the report shows, and how it was requested. */
+/** Evidence with a name for the report, and how it was requested. */
 export class NamedEvidence {
   /** For example a file's name. */
   readonly name: string | null;
@@ -83,9 +74,9 @@ export class NamedEvidence {
   readonly value: unknown;
   /** The original bytes, if the value was parsed from them. */
   readonly bytes: Uint8Array | null;
-  /** Of a boot proof: the ephemeral key by which it was requested, 130 bytes. */
+  /** The ephemeral key by which a boot proof was requested, 130 bytes. */
   readonly ephemeralKey: Uint8Array | null;
-  /** Of a boot proof: the application whose newest one was requested. The service chose it: this is not verified. */
+  /** The application whose newest boot proof was requested. The service chose it: this is not verified. */
   readonly latestOf: string | null;
 
   constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
@@ -100,7 +91,7 @@ export class NamedEvidence {
   }
 }
 
-/** A {@link NamedEvidence} without copies, for values and bytes that no caller holds: pieces of a file share them. */
+/** Without copies, for values that no caller holds. */
 export function namedSharing(
   name: string | null,
   value: unknown,
@@ -109,9 +100,8 @@ export function namedSharing(
   return Object.assign(new NamedEvidence(name, null, facts), { value, bytes });
 }
 
-/** The options of one verification, copied and read. */
 export interface VerifySetting {
-  /** Null: none, so any genuine enclave passes. */
+  /** Null: any genuine enclave passes. */
   readonly policy: ParsedPolicy | null;
   /** `maker`: the policy came with the evidence, so the verdict is `authentic` at best. */
   readonly policyFrom: "caller" | "maker";
@@ -121,16 +111,14 @@ export interface VerifySetting {
   readonly bootProofsOnly: boolean;
 }
 
-/** A piece of evidence, and its subject in reports. */
 export interface InputPiece {
   readonly subject: CheckSubject;
   readonly piece: NamedEvidence;
 }
 
-/** Evidence; or a bare attestation document, with or without a name. */
+/** A bare attestation document may have no name. */
 export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
 
-/** The evidence of one verification, copied. */
 export interface CopiedEvidence {
   readonly bootProofs: readonly BootProofInput[];
   /** Without those inside the activity. */
@@ -139,7 +127,6 @@ export interface CopiedEvidence {
   readonly given: readonly InputPiece[];
 }
 
-/** The names of all options. */
 export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   policy: true,
   now: true,
@@ -157,8 +144,8 @@ export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
 /**
- * Copies and reads options. Throws TypeError for an option of a wrong type or name, or one that contradicts another.
- * `isOnlyOne`: the call verifies one boot proof or document, so `bootProofsOnly` is true by default.
+ * Throws TypeError for an option of a wrong type or name, or one that contradicts another. `isOnlyOne`: the default of
+ * `bootProofsOnly`.
  */
 export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySetting {
   const options = ownVerifyOptions(given);
@@ -183,8 +170,8 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 
 /**
- * Reads options under a policy that came with the evidence. It may only tighten: only the caller can allow other trust
- * anchors or debug mode. Throws as {@link readOptions} does, and {@link MalformedError} (`code`) for one that loosens.
+ * Reads options under a policy that came with the evidence, which may only tighten. Throws as {@link readOptions} does,
+ * and {@link MalformedError} (`code`) for one that loosens.
  */
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
@@ -194,7 +181,6 @@ export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, cod
   return { ...readOptions(own), policy, policyFrom: "maker" };
 }
 
-/** What the policy allows and the caller's options do not. */
 function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBesidePolicy): Fault[] {
   const others = policy.trustAnchors.filter((anchor) => !isAwsNitroRoot(anchor)).map(({ name }) => name);
   return [
@@ -256,7 +242,7 @@ function readUses(uses: unknown): AppProofUses | null {
 }
 
 function wantedKey(key: Uint8Array): WantedKey {
-  return { what: "the key that was asked for", key };
+  return { what: "the requested key", key };
 }
 
 /** Decoded again from a copy, so that later changes have no effect. */
@@ -285,7 +271,6 @@ function readMeasurements(measurements: unknown): VerifyContext["measurements"] 
   return new Map(entries);
 }
 
-/** Whether a member name is the index of a PCR. */
 export function isPcrIndex(name: string): boolean {
   return /^(?:[12]?\d|3[01])$/.test(name);
 }
@@ -307,7 +292,7 @@ const EVIDENCE_WANTED =
 type EvidenceLists = Readonly<Record<keyof Evidence, unknown>> &
   Readonly<Record<"bootProofs" | "appProofs", readonly unknown[]>>;
 
-/** The members of evidence, each read once. Throws TypeError for invalid evidence, with a suggestion. */
+/** The members of evidence, each read once. Throws TypeError, with a suggestion. */
 export function evidenceMembers(evidence: Evidence): EvidenceLists {
   return evidenceLists(ownEvidence(evidence));
 }
@@ -332,8 +317,8 @@ function listOf(one: string, value: unknown): readonly unknown[] {
 }
 
 /**
- * Copies evidence. Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError
- * for more than {@link MAX_APP_PROOFS} app proofs.
+ * Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError for more than
+ * {@link MAX_APP_PROOFS} app proofs.
  */
 export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
@@ -372,12 +357,11 @@ function inputParts({ bootProofs, appProofs, activity }: EvidenceLists): {
   };
 }
 
-/** Whether it is a bare attestation document. */
 export function isDocument(evidence: EvidenceInput): evidence is NamedEvidence | Uint8Array {
   return evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
 }
 
-/** The pieces in report order, without the app proofs inside an activity. */
+/** In report order, without the app proofs inside an activity. */
 export function inputPieces(evidence: EvidenceInput): readonly InputPiece[] {
   if (isDocument(evidence)) return [given("boot[0]", evidence)];
   const { boots, apps, whole } = inputParts(evidenceMembers(evidence));
@@ -394,8 +378,7 @@ function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: read
 }
 
 /**
- * Throws TypeError for an expectation that the evidence cannot be checked against: it would silently not be checked.
- * Missing addresses are a failed check instead.
+ * An expectation that no evidence can be checked against would silently not be checked. Missing addresses fail a check.
  */
 function requireAnswerable(expectation: Expectation | null, appProofs: number): void {
   if (expectation === null) return;
@@ -405,7 +388,7 @@ function requireAnswerable(expectation: Expectation | null, appProofs: number): 
     throw new TypeError("expected: app proofs or an activity wanted, not boot proofs alone");
 }
 
-/** Copies a bare attestation document. Throws TypeError for anything but bytes, and for options of other evidence. */
+/** Throws TypeError for anything but bytes, and for options of other evidence. */
 export function copyDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,

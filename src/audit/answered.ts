@@ -1,4 +1,4 @@
-/** Validates results from other processes: only the form that this package writes is accepted. */
+/** Accepts only results in the form that this package writes. */
 import { CHECK_IDS } from "../checks.js";
 import {
   type Shape,
@@ -15,7 +15,7 @@ import {
 } from "../decode/shapes.js";
 import { type AuditResult, isAccepted } from "./result.js";
 
-/** Characters of a text; far more than a reason or a deployment's name has. */
+/** Far more than a reason or a deployment's name has. */
 const shortText = sizedText(0, 65_536);
 const verdict = keyOf<AuditResult["verdict"]>({ verified: true, authentic: true, rejected: true, malformed: true });
 
@@ -42,7 +42,6 @@ const result = refined(members, (read, place) =>
   isConsistent(read) ? read : place.fault<typeof read>("members that contradict each other"),
 );
 
-/** An accepted result has no failed check, and a malformed one has a reason. */
 function isConsistent(read: AuditResult): boolean {
   if (isAccepted(read)) return read.failed.length === 0 && read.stale === undefined;
   return read.verdict !== "malformed" || (read.failed.length === 0 && read.reason !== undefined);

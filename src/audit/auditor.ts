@@ -1,4 +1,4 @@
-/** Judges entries, also several at once, and caches verified evidence within limits. */
+/** Judges entries, and caches verified evidence within limits. */
 import { type Evidence, type EvidenceVerdict, judgeDocument, judgeEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
@@ -16,21 +16,19 @@ import { readEntry } from "./entry.js";
 import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
-/** Signatures, and imported keys. A boot proof has about ten, some of them shared within its region. */
+/** Signatures and imported keys. A boot proof has about ten. */
 const MAX_SIGNATURES = 4096;
-/** Boot proofs of entries. */
 const MAX_BOOT_PROOFS = 256;
-/** Characters of the JSON of one. Genuine ones have 20,000, but their unsigned members could have any size. */
+/** Characters of JSON. Genuine ones have 20,000, but their unsigned members could have any size. */
 const MAX_REMEMBERED = 65_536;
 
-/** A boot proof of the setting: verified, or raw where it is rejected. */
+/** Verified, or raw where it is rejected. */
 type Standing = unknown;
 
 export class Auditor {
   readonly #setting: VerifySetting;
-  /** By key in hex. */
   readonly #standing: ReadonlyMap<string, Standing>;
-  /** Verified boot proofs of entries, by the SHA-256 of their JSON; the least recently used first. */
+  /** By the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
    * The results of the setting's boot proofs, in its order. A rejected one is still used, and fails what depends on it.
@@ -43,10 +41,7 @@ export class Auditor {
     this.bootProofs = boots.judged;
   }
 
-  /**
-   * Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text of boot proofs that is no JSON
-   * or has none in it.
-   */
+  /** Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot proofs. */
   static async of(given: AuditSetting): Promise<Auditor> {
     const setting = ownSetting(given);
     const cache = new SignatureCache(MAX_SIGNATURES);
@@ -57,7 +52,7 @@ export class Auditor {
   }
 
   /**
-   * Judges one entry by itself. Faults of the entry are in the result, and never thrown.
+   * Judges one entry. Its faults are in the result, and never thrown.
    *
    * @example
    * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
@@ -77,7 +72,7 @@ export class Auditor {
     }
   }
 
-  /** As `verify` judges a bare document: without the policy's rules about app proofs. */
+  /** As `verify` judges a bare document: without rules about app proofs. */
   async #judgeDocument(document: Uint8Array): Promise<EntryResult> {
     const judged = await judgeDocument(document, { ...this.#setting, bootProofsOnly: true });
     return resultOf(judged, [judged.attestation]);
@@ -99,7 +94,6 @@ export class Auditor {
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** The setting's boot proofs for the keys of the app proofs; the others belong to other enclaves. */
   #bootProofsFor(evidence: Evidence): Standing[] {
     const { appProofs, activity } = evidenceMembers(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
@@ -120,7 +114,6 @@ export class Auditor {
   }
 }
 
-/** An app proof's key as the setting's boot proofs are indexed by it; the verification reads the app proof again. */
 function keyTextOf(appProof: unknown): string {
   const text = isJsonObject(appProof) && Object.hasOwn(appProof, "publicKey") && appProof["publicKey"];
   return typeof text === "string" ? text.toLowerCase() : "";
@@ -130,9 +123,9 @@ function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAtte
   return bootProofs.map((bootProof) => bootProof && bootProof.attestation);
 }
 
-const NO_BOOT_PROOF = "no boot proof was given with it, and none of its key beside it";
+const NO_BOOT_PROOF = "neither the entry nor the setting has a boot proof of its key";
 
-/** The cache key of a boot proof: covers all of its JSON, labels included. Null: too long to cache. */
+/** The cache key of a boot proof: covers all of its JSON. Null: too long to cache. */
 async function nameOf(bootProof: unknown): Promise<string | null> {
   const text = jsonKey(bootProof as JsonValue);
   return text.length > MAX_REMEMBERED ? null : toHex(await sha256(toUtf8(text)));
@@ -143,7 +136,7 @@ interface StandingBootProofs {
   readonly judged: readonly EntryResult[];
 }
 
-/** Of several boot proofs with one key, the first that is accepted by itself counts, or else the first. */
+/** Of several with one key, the first accepted one counts, or else the first. */
 async function standingBootProofs(texts: readonly string[], setting: VerifySetting): Promise<StandingBootProofs> {
   const standing = new Map<string, { readonly bootProof: Standing; readonly accepted: boolean }>();
   const judged: EntryResult[] = [];

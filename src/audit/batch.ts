@@ -1,35 +1,32 @@
-/** The input and the output of a judge. */
 import type { AuditResult } from "./result.js";
 
-/** Consecutive entries of the input, as plain data for threads and machines. */
+/** Consecutive entries, as plain data for threads and machines. */
 export interface Batch {
   /** Counts the batches of a run, from 0. */
   readonly index: number;
   readonly first: number;
-  /**
-   * A line of NDJSON without its line feed, or the bytes of a file; cut off where it is longer than an entry may be.
-   */
+  /** Lines without line feeds, or files; cut off where longer than an entry may be. */
   readonly entries: readonly Uint8Array[];
 }
 
-/** A batch with copies of its entries, so that the caller may reuse its buffers. */
+/** Copies the entries, so that the caller may reuse its buffers. */
 export function ownBatch({ index, first, entries }: Batch): Batch {
   return { index, first, entries: entries.map((entry) => new Uint8Array(entry)) };
 }
 
-/** The results of a batch, one for each entry, in their order. */
+/** One result for each entry, in their order. */
 export interface JudgedBatch {
   readonly index: number;
   readonly results: readonly AuditResult[];
-  /** The slowest entry, for progress messages; never part of a result. */
+  /** For progress messages; never part of a result. */
   readonly slowest?: { readonly n: number; readonly milliseconds: number };
 }
 
 /** Judges batches: in this process, in threads, or on other machines. */
 export interface Judge {
   /**
-   * Judges several batches at once, in any order. Faults of entries are results: it rejects only where nothing more can
-   * be judged.
+   * Judges several at once, in any order. Faults of entries are results: it rejects only where nothing more can be
+   * judged.
    */
   judge(batch: Batch): Promise<JudgedBatch>;
   readonly concurrency: number;

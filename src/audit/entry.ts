@@ -1,4 +1,4 @@
-/** Reads one entry of an audit: a line of NDJSON, or a file. Its content decides its kind, as for `inspect`. */
+/** Reads one entry: a line of NDJSON, or a file. Its content decides its kind, as for `inspect`. */
 import type { Evidence } from "../bootproof.js";
 import { type Bundle, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, evidenceIn } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
@@ -12,26 +12,25 @@ import { type EvidenceKind, beginsAsJson, kindOfJson, recognise } from "../inspe
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printableStart } from "../report/printable.js";
 
-/** Bytes of one entry. A longer one is malformed; a reader of lines never holds more than one byte above it. */
+/** A longer entry is malformed. */
 export const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
-/** The reason of a longer entry. */
 export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
 
 /** A parsed entry; its evidence is not verified. */
 export type Entry =
   /**
-   * Evidence without boot proofs is judged under those of the setting. `isBootProofs`: boot proofs alone, and not a set
-   * of evidence from which app proofs could be missing.
+   * Evidence without boot proofs is judged under those of the setting. `isBootProofs`: only boot proofs, so no app
+   * proofs can be missing.
    */
   | { readonly kind: "evidence"; readonly evidence: Evidence; readonly isBootProofs: boolean }
   | { readonly kind: "document"; readonly document: Uint8Array }
   | { readonly kind: "bundle"; readonly bundle: Bundle }
   | { readonly kind: "malformed"; readonly reason: string };
 
-/** Characters of a reason, since it may quote untrusted text. */
+/** Characters, since a reason may quote untrusted text. */
 const MAX_REASON = 300;
 
-/** Reads a line of NDJSON without its line feed, or the bytes of a file. Never throws: other bytes are malformed. */
+/** Reads a line without its line feed, or a file. Never throws: other bytes are malformed. */
 export function readEntry(bytes: Uint8Array): Entry {
   if (bytes.length > MAX_ENTRY_BYTES) return malformed(TOO_LONG_REASON);
   try {
@@ -76,10 +75,7 @@ const PIECES: Readonly<Partial<Record<EvidenceKind, Piece>>> = {
   activity: "activity",
 };
 
-/**
- * Whether it is an object with {@link EVIDENCE_MEMBERS}. A bare activity may have app proofs, and an object that names
- * its format has that format.
- */
+/** A bare activity may have app proofs, and an object that names its format has that format. */
 function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
   if (!isJsonObject(json) || Object.hasOwn(json, "bundle")) return false;
   if (kind === "activity") return Object.hasOwn(json, "activity");
@@ -103,7 +99,7 @@ function entryOfMembers(json: JsonObject): Entry {
   return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }
 
-/** How to read each kind of JSON; for kinds that are no evidence, their description. The compiler holds it total. */
+/** The description of kinds that are no evidence. The compiler holds it total. */
 const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entry)>> = {
   "boot proof": (json) => evidenceOf({ bootProofs: [json] }, true),
   "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs }), true),
@@ -138,7 +134,7 @@ function evidenceOf(evidence: Evidence, isBootProofs = false): Entry {
 
 const MOST = { "boot proofs": MAX_BUNDLE_BOOT_PROOFS, "app proofs": MAX_APP_PROOFS };
 
-/** Limits the time for a small line, since each item is judged on its own. */
+/** Each item is judged on its own, so a small line could take long. */
 function bounded(
   what: keyof typeof MOST,
   list: readonly unknown[],

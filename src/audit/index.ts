@@ -1,4 +1,4 @@
-/** Exports of `bootproof/audit`: judges many entries, on any JavaScript platform. */
+/** Exports of `bootproof/audit`, for any JavaScript platform. */
 export { Auditor } from "./auditor.js";
 export type { Batch, Judge, JudgedBatch } from "./batch.js";
 export { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "./entry.js";

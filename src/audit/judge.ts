@@ -1,14 +1,10 @@
-/** A judge in this process, and the judging of one batch, which threads and workers share. */
 import { inTurns } from "../verify/in-turns.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
-/**
- * The reason of an entry whose judging failed twice. It is the same in this process, in threads and on other machines,
- * so that results do not depend on where they were judged.
- */
+/** An entry whose judging failed twice. The same for every judge, so that results do not depend on it. */
 export const UNJUDGED_REASON = "it could not be judged: twice, what judged it failed";
 
 export function unjudgedResult(n: number): AuditResult {
@@ -16,8 +12,8 @@ export function unjudgedResult(n: number): AuditResult {
 }
 
 /**
- * Judges the entries of a batch, a few at once; results are in their order. `clock` returns milliseconds from any
- * start. The time of the slowest entry includes that of entries judged meanwhile.
+ * Judges the entries of a batch, a few at once; results are in their order. `clock` returns milliseconds. The time of
+ * the slowest entry includes that of others judged meanwhile.
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,
@@ -38,7 +34,6 @@ export async function judgeBatch(
   return { index, results, ...(entries.length > 0 && { slowest }) };
 }
 
-/** Joins parts of a batch, given in their order. */
 export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<JudgedBatch, "index"> {
   const slowest = parts.flatMap((part) => part.slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds)[0];
   return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
@@ -58,7 +53,7 @@ async function judgeEntry(auditor: Pick<Auditor, "judge">, n: number, entry: Uin
   return unjudgedResult(n);
 }
 
-/** A judge without threads, for one batch at a time. Throws as `Auditor.of` does. */
+/** Throws as `Auditor.of` does. */
 export async function localJudge(setting: AuditSetting, clock?: () => number): Promise<Judge> {
   const auditor = await Auditor.of(setting);
   let before: Promise<unknown> = Promise.resolve();

@@ -1,12 +1,11 @@
-/** Bytes cut into lines. */
 import { concatBytes } from "../bytes.js";
 
 const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Cuts chunks into lines, without their line feeds, and without a carriage return before one. Of a line that exceeds
- * the limit, it yields one byte more than the limit, and never holds the rest.
+ * Cuts chunks into lines, without line feeds and the carriage returns before them. Of a line above the limit it yields
+ * one byte more than the limit, and never holds the rest.
  */
 export class LineCutter {
   readonly #limit: number;
@@ -29,7 +28,7 @@ export class LineCutter {
     this.#hold(chunk.subarray(start));
   }
 
-  /** The last line, where no line feed ends it; null where there is none. */
+  /** The last line, where no line feed ends it; else null. */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#line();
   }

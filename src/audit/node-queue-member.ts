@@ -1,4 +1,4 @@
-/** Both sides of a queue: joining it, and reporting each note once. */
+/** What producer and worker share: joining the queue, and reporting each note once. */
 import { TOOL } from "../version.js";
 import { type Peer, Seal, newRunId, queueName } from "./node-queue-wire.js";
 import { type RedisConnection, connectRedis } from "./node-redis.js";
@@ -17,9 +17,9 @@ interface MemberOptions {
 }
 
 const TRUSTED =
-  "without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted: they could make up results";
+  "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
 
-/** Connects, as `connect` does. `most` limits the number of different notes that are reported once. */
+/** Connects, as `connect` does. `most` limits the different notes. */
 export async function joinQueue(
   url: string,
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
@@ -35,7 +35,6 @@ export async function joinQueue(
   return { connection, seal, peer, notes };
 }
 
-/** Notes, each with the server's address. */
 class Notes {
   readonly #shown: string;
   readonly #onNote: (text: string) => void;

@@ -1,20 +1,17 @@
-/**
- * The data of a queue: jobs, answers, and peers. Anyone with access to the server may have written them, so their form
- * is checked, and with a secret their seal.
- */
+/** The data of a queue. Anyone with access to the server may have written it, so its form and its seal are checked. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Redis } from "ioredis";
 import { fromBase64, fromUtf8, toBase64, toUtf8 } from "../bytes.js";
 import { isJsonObject } from "../decode/json.js";
 import { TOOL } from "../version.js";
 
-/** Increment it where the same entry may yield another result line, or jobs and answers are written in another form. */
+/** Increment it if the same entry may yield another line, or jobs or answers are written in another form. */
 const FORMAT = 1;
 export const PREFIX = "bootproof";
 
 /** A peer that was silent for longer is gone. */
 const ALIVE_SECONDS = 10;
-/** Lifetime of settings and answers. A producer that was away for longer puts its jobs on the queue again. */
+/** Lifetime of settings and answers. A producer that was away for longer enqueues its jobs again. */
 const KEPT_SECONDS = 600;
 const MAX_PEERS = 1000;
 const RUN = /^[0-9a-f]{32}$/;
@@ -42,7 +39,7 @@ export class Seal {
     return this.#secret !== null;
   }
 
-  /** HMAC-SHA256 in hex; empty without a secret. `kind` separates texts of different kinds. */
+  /** HMAC-SHA256 in hex; empty without a secret. */
   of(kind: "job" | "answer" | "queue", text: string): string {
     if (this.#secret === null) return "";
     return createHmac("sha256", this.#secret).update(`bootproof ${kind}\n${text}`).digest("hex");
@@ -55,26 +52,21 @@ export class Seal {
   }
 }
 
-/**
- * One queue for each policy, version of this package, and secret, so that a worker never fetches a job that only others
- * can judge.
- */
+/** One queue for each policy, package version and secret, so that a worker fetches only jobs that it can judge. */
 export function queueName(policy: string, seal: Seal): string {
   const secret = seal.of("queue", policy).slice(0, 16);
   return [PREFIX, policy.slice(0, 32), TOOL.version, FORMAT, ...(secret === "" ? [] : [secret])].join("-");
 }
 
-/** Entries that one worker judges together. */
 export interface Job {
   readonly run: string;
-  /** Covers the entries with their numbers, and the setting. */
+  /** Covers the setting, and the entries with their numbers. */
   readonly digest: string;
   readonly setting: string;
   readonly first: number;
   readonly entries: readonly Uint8Array[];
 }
 
-/** The digest that a job and its answer share. */
 export function jobDigest(setting: string, first: number, entries: readonly Uint8Array[]): string {
   const hash = createHash("sha256").update(`${setting}\n${first}\n`);
   for (const entry of entries) hash.update(`${entry.length}\n`).update(entry);
@@ -83,7 +75,6 @@ export function jobDigest(setting: string, first: number, entries: readonly Uint
 
 const sealedJob = (id: string, { run, setting, digest }: Job): string => [run, id, setting, digest].join("\n");
 
-/** The job as JSON for BullMQ. */
 export function writeJob(id: string, job: Job, seal: Seal): unknown {
   const entries = job.entries.map((bytes) => fromUtf8(bytes) ?? { base64: toBase64(bytes) });
   return { run: job.run, setting: job.setting, first: job.first, entries, seal: seal.of("job", sealedJob(id, job)) };
@@ -110,12 +101,12 @@ export interface Answer {
   readonly run: string;
   readonly job: string;
   readonly digest: string;
-  /** Unchecked results: see `readResults`. Null where the worker's judge failed. */
+  /** Unchecked. Null: the worker's judge failed. */
   readonly results: unknown;
   readonly slowest: { readonly n: number; readonly milliseconds: number } | null;
 }
 
-/** Null where it is malformed. The caller checks the seal. */
+/** The caller checks the seal. */
 export function readAnswer(text: string): Answer | null {
   const answer = jsonOf(text);
   if (!isJsonObject(answer)) return null;
@@ -147,7 +138,7 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Adds an answer to the stream of its run. The stream expires, so that a lost run leaves nothing behind for long. */
+/** Adds an answer to the stream of its run, which expires. */
 export async function putAnswer(client: Redis, answer: Answer, seal: Seal): Promise<void> {
   const text = JSON.stringify(answer);
   await client.xadd(keys.answers(answer.run), "*", "answer", text, "seal", seal.of("answer", text));
@@ -197,7 +188,7 @@ function peerOf(text: string | null): Peer | null {
   return isWhole && typeof queue === "string" ? { id, queue, policy, version } : null;
 }
 
-/** Why one peer ignores the other; null where it does not. */
+/** Why one peer ignores the other; null if it does not. */
 export function difference(own: Peer, other: Peer): string | null {
   if (own.queue === other.queue) return null;
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;
@@ -206,7 +197,7 @@ export function difference(own: Peer, other: Peer): string | null {
   return "has another secret, or only one of them has one (BOOTPROOF_QUEUE_SECRET)";
 }
 
-/** Keeps the text of the setting on the server. It expires unless this is called again. */
+/** Stores the setting. It expires unless this is called again. */
 export async function keepSetting(client: Redis, run: string, text: string): Promise<void> {
   const isThere = (await client.expire(keys.setting(run), KEPT_SECONDS)) === 1;
   if (!isThere) await client.set(keys.setting(run), text, "EX", KEPT_SECONDS);
@@ -222,7 +213,6 @@ export interface DeadLetter {
 const MAX_DEAD_LETTERS = 1000;
 const DEAD_LETTER_SECONDS = 30 * 86_400;
 
-/** The newest first. */
 export async function addDeadLetter(client: Redis, letter: DeadLetter): Promise<void> {
   await client.lpush(keys.deadLetters, JSON.stringify(letter));
   await client.ltrim(keys.deadLetters, 0, MAX_DEAD_LETTERS - 1);

@@ -1,4 +1,4 @@
-/** The producer's side of a queue. It keeps each batch until its answer arrives, so that a server may lose its data. */
+/** The producer's side of a queue. It keeps each batch until its answer arrives, so the server may lose its data. */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { readResults } from "./answered.js";
@@ -59,9 +59,8 @@ const CLEANUP_MS = 2000;
 const KEPT_EVENTS = 100;
 
 /**
- * A judge that sends its batches to the workers of the queue ({@link runWorker}). Throws {@link QueueError} if the
- * server cannot be reached within ten seconds or its packages are missing. Later failures of network and server do not
- * end it.
+ * A judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the server
+ * cannot be reached within ten seconds or its packages are missing. Later outages do not end it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
   const own = ownOptions("options", options, QUEUE_OPTIONS);
@@ -104,7 +103,6 @@ class QueueJudge implements Judge {
   #ticking: Promise<void> | null = null;
   #lonelyTicks = 0;
   #attempts = 0;
-  /** Made on demand. */
   #own: Promise<Judge> | null = null;
 
   constructor(run: Run, concurrency: number) {
@@ -144,7 +142,7 @@ class QueueJudge implements Judge {
     await this.#own?.then((judge) => judge.close()).catch(() => {});
   }
 
-  /** A tick that is under way would announce this producer again, so it ends first. */
+  /** A pending tick would announce this producer again. */
   async #leave(): Promise<void> {
     await this.#ticking;
     const { client } = this.#connection;
@@ -204,7 +202,7 @@ class QueueJudge implements Judge {
     });
   }
 
-  /** Each time under a new id: BullMQ does not add an id again while a trace of its job is left. */
+  /** Each time under a new id: BullMQ drops an id while a trace of its job is left. */
   async #enqueue(task: Task): Promise<void> {
     const { peer, digest: setting, seal } = this.#run;
     task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
@@ -265,7 +263,7 @@ class QueueJudge implements Judge {
     this.#run.notes.once(`an answer is refused: ${why}`);
   }
 
-  /** Announces this producer, and looks for jobs that are missing. One at a time. */
+  /** Announces this producer, and looks for missing jobs. One at a time. */
   async #tick(): Promise<void> {
     if (this.#ticking !== null) return;
     this.#ticking = this.#look();
@@ -316,7 +314,6 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** The connection reports outages. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
     this.#run.notes.once(this.#connection.messageOf(error));

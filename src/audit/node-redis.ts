@@ -1,4 +1,4 @@
-/** The connection to a queue's server, Redis or Valkey. Its packages are loaded on demand. */
+/** The connection to Redis or Valkey. Its packages are loaded on demand. */
 import type * as BullMq from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { QueueError } from "./queue-error.js";
@@ -84,7 +84,7 @@ const PATIENT: ClientOptions = {
   socketTimeout: SILENCE_MS,
 };
 
-/** A server that was reached once. It reports the begin and the end of each outage. */
+/** A server that was reached once. Reports the begin and the end of each outage. */
 export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
@@ -129,7 +129,7 @@ export class RedisConnection {
     return messageOf(error, this.#options);
   }
 
-  /** Runs the first command. Where it fails the server is of no use: closes, and throws QueueError. */
+  /** Runs the first command. If it fails, closes and throws QueueError. */
   async first(work: Promise<void>): Promise<void> {
     try {
       await work;
@@ -146,14 +146,12 @@ export class RedisConnection {
     return other;
   }
 
-  /** Pending commands reject. */
   close(): void {
     this.#isClosed = true;
     for (const client of [this.client, ...this.#others]) client.disconnect();
   }
 }
 
-/** Matches ioredis's errors of lost connections. */
 export function isOutage(error: unknown): boolean {
   const { code = "", message } = error as NodeJS.ErrnoException;
   return (
@@ -161,14 +159,14 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
-/** An outage, or a server that refuses writes for a while: no memory, no disk, loading, a replica. */
+/** An outage, or a server that refuses writes for a while. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
   return isOutage(error) || refuses.test(message);
 }
 
-/** Connects. Throws QueueError where the packages are missing, or no server was reached within ten seconds. */
+/** Throws QueueError if the packages are missing, or no server was reached within ten seconds. */
 export async function connectRedis(
   url: string,
   note: (text: string) => void,

@@ -17,7 +17,6 @@ export class AuditFileError extends Error {
   }
 }
 
-/** The valid length of the file, and a digest of its last part. */
 export interface ResultsMark {
   readonly length: number;
   /** SHA-256 of its last 64 KiB. */
@@ -40,8 +39,8 @@ export class ResultsFile {
   }
 
   /**
-   * Creates the file, readable only by its owner; an existing one is overwritten. With a state, it must be empty:
-   * rejects with {@link AuditFileError} for results that the state does not cover.
+   * Creates the file, readable only by its owner, or overwrites it. With a state it must be empty: rejects with {@link
+   * AuditFileError} for results that the state does not cover.
    */
   static async create(path: string, hasState: boolean): Promise<ResultsFile> {
     const file = await opened(path, "a+");
@@ -64,8 +63,8 @@ export class ResultsFile {
   }
 
   /**
-   * Opens the file of a former run, and cuts off what follows the mark. Rejects with {@link AuditFileError} where the
-   * file does not match the mark.
+   * Opens the file of a former run, and cuts off what follows the mark. Rejects with {@link AuditFileError} if it does
+   * not match the mark.
    */
   static async resume(path: string, mark: ResultsMark): Promise<ResultsFile> {
     const file = await opened(path, "r+");
@@ -98,9 +97,7 @@ export class ResultsFile {
     }
   }
 
-  /**
-   * Rejects with {@link AuditFileError} where the file was changed, moved or replaced: other programs ignore the lock.
-   */
+  /** Rejects with {@link AuditFileError} if the file was changed, moved or replaced: other programs ignore the lock. */
   async requireOwn(): Promise<void> {
     const { size } = await inWords(this.path, this.#handle.stat());
     if (size !== this.#length) throw new AuditFileError(this.path, "somebody else has written to it, or cut it off");
@@ -152,9 +149,7 @@ async function opened(path: string, flags: string): Promise<OpenedFile> {
   }
 }
 
-/**
- * Null where no file can be created beside it, as in a read-only folder: then only the size shows changes by others.
- */
+/** Null in a read-only folder: then only the size shows changes by others. */
 async function lockOf(path: string): Promise<Lock | null> {
   try {
     return await takeLock(`${await realpath(path)}.lock`, "file of results");

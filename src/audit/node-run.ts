@@ -13,18 +13,18 @@ import { type AuditSignal, type AuditEnd, type AuditSummary, NO_ENTRIES, type Sl
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface AuditFilesOptions {
-  /** Files of lines, folders, or `-` for {@link stdin}: see `inputBatches`. */
+  /** Files of lines, folders, or `-` for {@link stdin}. */
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** A file, which is overwritten unless `state` exists; or a function that takes text. */
+  /** A file, overwritten unless `state` exists; or a function that takes text. */
   readonly out: string | ((lines: string) => Promise<void> | void);
   /**
-   * The file of the run's state. If it exists, the run goes on, even one that has ended: the inputs are read again and
-   * compared with the state, and only added entries are judged. Requires `out` to be a file.
+   * The file of the run's state. If it exists, the run goes on: the inputs are read again and compared with the state,
+   * and only added entries are judged. Requires `out` to be a file.
    */
   readonly state?: string;
-  /** With `state`: {@link setting} must have the same `now` as the state. Otherwise that of the state is used. */
+  /** With `state`: {@link setting} must have its `now`. Otherwise that of the state is used. */
   readonly isNowGiven?: boolean;
   /** Makes the judge, which is closed at the end. Default: threads, one for each core. */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
@@ -54,7 +54,7 @@ const FILES_OPTIONS: Readonly<Record<keyof AuditFilesOptions, true>> = {
   onProgress: true,
 };
 
-/** Progress of the whole run, earlier processes included. */
+/** Of the whole run, earlier processes included. */
 export interface AuditFilesProgress {
   readonly bytes: number;
   readonly summary: AuditSummary;
@@ -66,7 +66,7 @@ export interface AuditFilesEnd extends AuditEnd {
   readonly slowest: Slowest | null;
 }
 
-/** Minimal time between two writes of the state, since each waits for the disk. */
+/** Minimal time between two writes of the state: each waits for the disk. */
 const SAVE_EVERY_MS = 500;
 
 /**
@@ -93,7 +93,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   }
 }
 
-/** Output inside an audited folder might become an entry, and output to an input would destroy it. */
+/** Output in an audited folder might become an entry; output to an input would destroy it. */
 async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
   const folder = await realpath(dirname(resolve(file))).catch(() => null);
   for (const input of inputs) {
@@ -142,12 +142,12 @@ function sourceOf(
   return inputBatches(inputs, { from, ...reading });
 }
 
-/** Whether an earlier process ended at its first failure: this one judges nothing after it either. */
+/** After a first failure in an earlier process, this one judges nothing either. */
 function hasFailedFast({ failFast = false }: AuditFilesOptions, before: AuditProgress | null): boolean {
   return failFast && before !== null && before.summary.accepted < before.summary.entries;
 }
 
-/** Makes the judge with the first batch: without new entries, no thread is started and no queue is joined. */
+/** Makes the judge with the first batch: without new entries, no thread is started and no queue joined. */
 class LateJudge implements Judge {
   readonly #make: () => Judge | Promise<Judge>;
   #made: Promise<Judge> | null = null;
@@ -240,7 +240,6 @@ class Keeper {
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
   }
 
-  /** Reports no end without its results in the file. */
   async finish(end: AuditProgress["end"]): Promise<void> {
     await this.#results?.requireOwn();
     await this.save(end);

@@ -1,7 +1,4 @@
-/**
- * Reads inputs in a fixed order: lines of files and of stdin, and files of folders. Their positions let another run go
- * on.
- */
+/** Reads inputs in a fixed order, and marks positions at which another run can go on. */
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { copyPlain, ownOptions } from "../decode/input.js";
@@ -23,24 +20,18 @@ export class AuditInputError extends Error {
   }
 }
 
-/** How far the inputs were read. */
 export interface AuditPosition {
-  /** Entries, and bytes, of all inputs. */
   readonly entries: number;
   readonly bytes: number;
-  /**
-   * Index of the current input, from 0; then how much of it was read, in bytes, or in files of a folder; and its
-   * entries.
-   */
+  /** The current input, from 0; how much of it was read, in bytes, or in files of a folder; and its entries. */
   readonly input: number;
   readonly offset: number;
   readonly inputEntries: number;
-  /** SHA-256 of everything before; null where it was not requested. */
+  /** SHA-256 of everything before; null if not requested. */
   readonly digest: string | null;
 }
 
 export interface InputBatch extends Batch {
-  /** The position after the batch. */
   readonly end: AuditPosition;
   /** The place of each entry; null where its number is enough. */
   readonly files: readonly (string | null)[];
@@ -48,30 +39,27 @@ export interface InputBatch extends Batch {
 
 export interface InputOptions {
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Where to go on. The reader throws {@link AuditInputError} where the inputs before it differ. */
+  /** Where to go on. The reader throws {@link AuditInputError} if the inputs before it differ. */
   readonly from?: AuditPosition | null;
-  /** Whether positions have a digest, so that another run can go on there. */
+  /** Whether positions have a digest, which going on requires. */
   readonly digest?: boolean;
-  /** Most entries in a batch. Default: 512. */
+  /** Default: 512. */
   readonly batchEntries?: number;
 }
 
-/**
- * Large enough that a handover costs little, also by a queue; small enough that no thread waits long for the last
- * batch.
- */
+/** Large, so that a handover costs little; small, so that no thread waits long for the last batch. */
 const BATCH_ENTRIES = 512;
 const CHUNK = 1024 * 1024;
 
 /**
- * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: each file in
- * it, and in the folders inside it, is an entry, in the order of the bytes of their names.
+ * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder, whose files, at
+ * any depth, are entries, ordered by the bytes of their names.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
   return batchesOf(inputs, options, false);
 }
 
-/** Yields no batch: compares the inputs up to the position, and reads nothing after it. */
+/** Yields nothing: compares the inputs up to the position. */
 export function comparedInputs(
   inputs: readonly string[],
   options: InputOptions & { readonly from: AuditPosition },
@@ -107,7 +95,7 @@ async function* readBatches(
   for (const input of inputs.keys()) yield* reader.read(input);
 }
 
-/** Bytes of all inputs; null where the size of an input is not known before it is read. */
+/** Bytes of all inputs; null if the size of one is not known yet. */
 export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
   const sizes = await Promise.all(
     inputs.map(async (input) => {
@@ -125,9 +113,7 @@ class InputReader {
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #batchEntries: number;
   readonly #comparesOnly: boolean;
-  /** Whether everything before the position matched. */
   #isSame = false;
-  /** Whether the line before the position has no line feed yet. */
   #isOpen = false;
   #index = 0;
   /** The position after the last batch, later that of everything read. */
@@ -154,7 +140,7 @@ class InputReader {
     this.#at = parts.from ?? { entries: 0, bytes: 0, input: 0, offset: 0, inputEntries: 0 };
   }
 
-  /** Reads the known part again, and compares it with the position's digest. */
+  /** Reads the known part again, and compares it with the digest. */
   async *read(input: number): AsyncGenerator<InputBatch> {
     const name = this.#inputs[input]!;
     this.#hash?.update(`input ${input}\n`);
@@ -166,7 +152,6 @@ class InputReader {
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
   }
 
-  /** Infinity: the whole input. */
   #doneOf(input: number): number {
     if (this.#from === null || input > this.#from.input) return 0;
     return input < this.#from.input ? Infinity : this.#from.offset;
@@ -192,7 +177,7 @@ class InputReader {
     if (this.#entries.length > 0) yield this.#flush();
   }
 
-  /** Yields a batch after each chunk, so that entries from a slow stdin are judged at once. */
+  /** A batch after each chunk, so that entries from a slow stdin are judged at once. */
   async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
     let [done, last] = [0, 0];
     const take = (end: number): void => {
@@ -253,7 +238,7 @@ class InputReader {
     this.#files.push(file);
   }
 
-  /** With a single file of lines, the entry's number is the line: null. */
+  /** With a single file of lines, the entry's number is the line. */
   #placeOf(name: string, inside: string | null): string | null {
     const isOne = this.#inputs.length === 1;
     if (inside !== null) return isOne ? inside : `${name.replace(/\/+$/, "")}/${inside}`;
@@ -338,13 +323,12 @@ async function start(file: FileHandle): Promise<Uint8Array> {
   return buffer.subarray(0, length);
 }
 
-/** File names are bytes, not necessarily text. */
 interface FoundFile {
   readonly path: Buffer;
   readonly shown: string;
 }
 
-/** Holds the names of one folder at a time, and of the folders above it. */
+/** Holds the names of one folder at a time, and of those above it. */
 async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
   const found = await told(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
   found.sort((a, b) => Buffer.compare(a.name, b.name));

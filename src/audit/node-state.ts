@@ -1,7 +1,4 @@
-/**
- * The state file of a run: its progress and its question, so that a later process goes on and comes to the same
- * results. One process at a time holds it.
- */
+/** The state file of a run: its progress and its question, so that a later process comes to the same results. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { CHECK_IDS } from "../checks.js";
@@ -30,13 +27,12 @@ import type { AuditSetting } from "./setting.js";
 
 const STATE_FORMAT = "bootproof-audit-state/1";
 
-/** Everything that decides the results: only a run with the same question may go on. */
 interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** Whether the caller chose the present. */
+  /** Whether the caller chose `now`. */
   readonly isNowGiven: boolean;
 }
 
@@ -45,7 +41,6 @@ export interface AuditProgress {
   readonly position: AuditPosition | null;
   readonly results: ResultsMark;
   readonly summary: AuditSummary;
-  /** Null: not ended. */
   readonly end: "done" | "failed" | null;
 }
 
@@ -56,9 +51,7 @@ interface StateFile extends AuditProgress {
   readonly asked: Readonly<Record<string, unknown>>;
 }
 
-/** A state that this process holds until it is closed. */
 export interface OpenedState {
-  /** The present of the run: that of its first process. */
   readonly now: string;
   /** Where to go on; null: the first process. */
   readonly before: AuditProgress | null;
@@ -67,8 +60,8 @@ export interface OpenedState {
 }
 
 /**
- * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, where another
- * process holds it, where the file is no state, and where it belongs to another question.
+ * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
+ * holds it, or it is no state or that of another question.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -83,7 +76,7 @@ export async function openState(path: string, question: AuditQuestion): Promise<
     const before = text === null ? null : stateOf(path, text);
     if (before !== null) refuseOther(path, before, question);
     const now = before?.now ?? question.setting.now;
-    const asked = askedIn(question);
+    const asked = optionsOf(question);
     return {
       now,
       before,
@@ -167,8 +160,8 @@ const STATE = objectOf<StateFile>(
   IGNORE,
 );
 
-/** The question by option, each as one word or a digest. */
-function askedIn({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
+/** Each option as one word or a digest. */
+function optionsOf({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
   return {
     INPUT: [...inputs],
@@ -186,21 +179,20 @@ function digestOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** All results of a run must come from the same question. */
 function refuseOther(path: string, before: StateFile, question: AuditQuestion): void {
-  const asked = askedIn(question);
+  const asked = optionsOf(question);
   const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
   if (question.isNowGiven && question.setting.now !== before.now) other.push(`--now (it was ${before.now})`);
   if (other.length > 0)
     throw new AuditFileError(
       path,
-      `the state of a run that was asked otherwise: ${other.join(", ")} ${other.length > 1 ? "are" : "is"} not as ` +
-        `then. Ask as then, or start anew with another state and another file for the results`,
+      `the state of a run with other options: ${other.join(", ")}. Use the options of that run, or start anew with ` +
+        `another state and another file for the results`,
     );
   if (before.tool !== TOOL.version)
     throw new AuditFileError(
       path,
-      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge otherwise: end ` +
-        `the run with that one, or start anew with another state and another file for the results`,
+      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge differently: end ` +
+        `the run with that version, or start anew with another state and another file for the results`,
     );
 }

@@ -1,11 +1,11 @@
-/** The module of a judging thread; the pool calls it with one batch after the other. */
+/** The module of a judging thread; the pool calls it with one batch at a time. */
 import { workerData } from "node:worker_threads";
 import { Auditor } from "./auditor.js";
 import type { JudgedBatch } from "./batch.js";
 import { judgeBatch } from "./judge.js";
 import type { AuditSetting } from "./setting.js";
 
-/** A batch for a thread: all entries in one buffer, which is transferred and not copied. */
+/** All entries in one buffer, which is transferred and not copied. */
 export interface PackedBatch {
   readonly index: number;
   readonly first: number;

@@ -1,4 +1,4 @@
-/** A judge with threads. It isolates an entry that kills a thread, and the audit goes on. */
+/** A judge with threads. It isolates an entry that kills a thread, and goes on. */
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
@@ -25,7 +25,7 @@ export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}):
   return new ThreadJudge(ownSetting(setting), ownOptions("options", options, THREAD_OPTIONS));
 }
 
-/** Forever: nothing waits for an idle thread, and starting a new one takes time. */
+/** Forever: nothing waits for an idle thread, and a new one takes time. */
 const IDLE_MS = 2 ** 31 - 1;
 
 type PoolThread = Tinypool["threads"][number];
@@ -34,7 +34,7 @@ class ThreadJudge implements Judge {
   readonly concurrency: number;
   readonly #pool: Tinypool;
   readonly #watched = new WeakSet<PoolThread>();
-  /** Errors of threads that died. Any other rejection of a batch has nothing to do with its entries. */
+  /** Errors of threads that died. Other rejections have nothing to do with the entries. */
   readonly #deaths = new WeakSet<object>();
   /** Called where no thread can be started. */
   readonly #rejects = new Set<(reason: Error) => void>();
@@ -103,14 +103,14 @@ class ThreadJudge implements Judge {
     });
   }
 
-  /** Limits batches to threads: a batch queued in the pool could wait for a thread that has died. */
+  /** A batch queued in the pool could wait for a thread that has died. */
   async #turn(): Promise<void> {
     while (this.#running >= this.concurrency) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#isClosed) throw new Error("the judge is closed");
     this.#running++;
   }
 
-  /** The pool reports errors of threads, such as lack of memory, but not a thread that just exits. */
+  /** The pool reports errors of threads, but not a thread that just exits. */
   #watch(): void {
     for (const thread of this.#pool.threads) {
       if (this.#watched.has(thread)) continue;
@@ -138,7 +138,7 @@ class ThreadJudge implements Judge {
   }
 }
 
-/** Resolved by its export, so that the built command, the library and its tests find the same file. */
+/** Resolved by its export, so that command, library and tests find the same file. */
 function shippedThread(): string {
   return pathToFileURL(createRequire(import.meta.url).resolve("bootproof/audit/thread")).href;
 }

@@ -38,10 +38,7 @@ export interface RunWorkerOptions {
   readonly onNote?: (text: string) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
-  /**
-   * Milliseconds of silence after which other workers get its batches. Renewing a lock needs a free event loop.
-   * Default: 5,000.
-   */
+  /** Milliseconds of silence after which other workers get its batches. Default: 5,000. */
   readonly lockMs?: number;
   /** Judges the batches of a setting. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
@@ -71,9 +68,9 @@ const IDLE_MS = 30_000;
 const MAX_SAID = 1000;
 
 /**
- * Judges batches of producers with the same policy, trust anchors, package version and secret, and reports all others.
- * Resolves when the signal was aborted and its batches are finished. Rejects with {@link QueueError} if the server
- * cannot be reached within ten seconds, its packages are missing, or a judge rejects.
+ * Judges batches of producers with the same policy, trust anchors, package version and secret; reports all others.
+ * Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached within ten
+ * seconds, its packages are missing, or a judge rejects.
  */
 export async function runWorker(
   url: string,
@@ -177,7 +174,7 @@ class QueueWorker {
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
-  /** Ends when idle long enough to confirm the last answer, or when the server is away. */
+  /** Ends when the last answer was confirmed, or the server is away. */
   async #idle(milliseconds: number): Promise<void> {
     let looks = 0;
     for (let left = milliseconds; left >= 0 && looks < IDLE_LOOKS; left -= LOOK_MS) {
@@ -249,7 +246,7 @@ class QueueWorker {
     return judge;
   }
 
-  /** The producer's setting with this worker's policy, which must match the digest. */
+  /** The producer's setting with this worker's policy must match the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
     const told = readTold(await this.#connection.client.get(keys.setting(run)));
     if (told === null) return null;
@@ -309,7 +306,7 @@ function judgeFailure(error: unknown): QueueError {
   return new QueueError("judge", `nothing more can be judged here: ${message}`, { cause: error });
 }
 
-/** The setting that a producer stored; null if it is absent or malformed. */
+/** Null if absent or malformed. */
 function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnchors"> | null {
   const told = text === null ? null : jsonOf(text);
   if (!isJsonObject(told)) return null;

@@ -1,9 +1,4 @@
-/** The errors of a queue. The type is public, so this file imports none of the queue's packages. */
-
-/**
- * Why a queue cannot be used: the caller can correct `url` and `missing`, `unreachable` may pass, and `judge` is a
- * worker whose judge failed.
- */
+/** The caller can correct `url` and `missing`; `unreachable` may pass; `judge`: a worker's judge failed. */
 export class QueueError extends Error {
   override readonly name = "QueueError";
   readonly code: "url" | "missing" | "unreachable" | "judge";

@@ -1,5 +1,3 @@
-/** Cuts batches into the parts that are the jobs of a queue. */
-
 /** Bytes of the entries of a job. A longer entry is a job by itself. */
 const MAX_JOB_BYTES = 1024 * 1024;
 
@@ -9,7 +7,6 @@ export interface Part {
   readonly entries: readonly Uint8Array[];
 }
 
-/** Limits the bytes of a part. */
 export function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
   const parts: { first: number; entries: Uint8Array[] }[] = [];
   let bytes = Infinity;
@@ -24,7 +21,6 @@ export function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
   return parts;
 }
 
-/** Limits the entries of a part. */
 export function splitPart({ first, entries }: Part, size: number): Part[] {
   return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => ({
     first: first + index * size,

@@ -1,4 +1,4 @@
-/** What `bootproof/audit/queue` exports: an audit whose entries are judged on other machines, by way of Redis. */
+/** Exports of `bootproof/audit/queue`: entries are judged on other machines, by way of Redis. */
 export { queueJudge } from "./node-queue.js";
 export type { QueueJudgeOptions } from "./node-queue.js";
 export { QueueError } from "./queue-error.js";

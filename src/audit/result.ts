@@ -1,4 +1,3 @@
-/** The result of an entry, and its canonical line. */
 import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
@@ -13,9 +12,9 @@ export interface AuditResult {
   /** For a folder: the file's path inside it. */
   readonly file?: string;
   readonly verdict: Verdict | "malformed";
-  /** The failed checks, each once, in the order of their table. */
+  /** Each once, in the order of their table. */
   readonly failed: readonly CheckId[];
-  /** Rejected only because of its age. */
+  /** Only because of its age. */
   readonly stale?: true;
   /** Why an entry is malformed, or has no boot proof. */
   readonly reason?: string;
@@ -23,11 +22,10 @@ export interface AuditResult {
   readonly deployments?: readonly string[];
   /** Rules of the policy that do not apply to boot proofs alone or to a document. */
   readonly notApplied?: readonly string[];
-  /** RFC 3339, for accepted entries: the time of the oldest and of the newest document. Not in the line. */
+  /** RFC 3339, for accepted entries: of the oldest and the newest document. Not in the line. */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
-/** The result of evidence, apart from its place. */
 export type EntryResult = Omit<AuditResult, "n" | "file">;
 
 /** Whether `verify` would end with exit code 0. */
@@ -52,12 +50,11 @@ export function resultLine(result: AuditResult): string {
   );
 }
 
-/** The result of an entry that is no evidence. */
 export function malformedResult(n: number, reason: string): AuditResult {
   return { n, verdict: "malformed", failed: [], reason };
 }
 
-/** The result of a verification. `attestations`: those of the boot proofs, or that of the document. */
+/** `attestations`: those of the boot proofs, or that of the document. */
 export function resultOf(
   { verdict, stale, checks, appraisal }: Pick<EvidenceVerdict, "verdict" | "stale" | "checks" | "appraisal">,
   attestations: readonly (VerifiedAttestation | null)[],

@@ -1,10 +1,9 @@
-/** Runs an audit: reads batches, judges several at once, and writes results in the order of the input. */
 import { copyPlain, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
 import { type AuditResult, isAccepted, resultLine } from "./result.js";
 
-/** Counts over all entries so far. Plain data; its size does not grow with their number. */
+/** Counts over all entries so far. Plain data of bounded size. */
 export interface AuditSummary {
   readonly entries: number;
   readonly accepted: number;
@@ -12,7 +11,7 @@ export interface AuditSummary {
   readonly stale: number;
   /** Entries in which the check failed, in the order of the checks. */
   readonly failures: Readonly<Partial<Record<CheckId, number>>>;
-  /** Entries by matching deployment of the policy. */
+  /** Entries by matching deployment. */
   readonly deployments: Readonly<Record<string, number>>;
   /** RFC 3339: the oldest and the newest time in a verified document; null without one. */
   readonly oldest: string | null;
@@ -30,19 +29,16 @@ export const NO_ENTRIES: AuditSummary = {
   newest: null,
 };
 
-/** The slowest entry, for progress messages; not part of any result. */
 export type Slowest = NonNullable<JudgedBatch["slowest"]>;
 
-/** A part of the results, to store before the next one is delivered. */
 export interface AuditedPart<B extends Batch> {
   readonly batch: B;
-  /** Each line with its line feed. */
   readonly lines: string;
   readonly summary: AuditSummary;
   readonly slowest: Slowest | null;
 }
 
-/** The used members of an `AbortSignal`, since not every platform declares the class. */
+/** The used members of an `AbortSignal`, which not every platform declares. */
 export interface AuditSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
@@ -52,17 +48,16 @@ export interface AuditSignal {
 export interface AuditRun<B extends Batch> {
   readonly source: AsyncIterable<B>;
   readonly judge: Judge;
-  /** Stores one part of the results. Until it resolves, no other part is delivered, and reading soon pauses. */
+  /** Stores one part of the results. Until it resolves, no other part is delivered. */
   readonly write: (part: AuditedPart<B>) => Promise<void> | void;
-  /** The line of a result, without line feed, where it should have more than that of `resultLine`. */
+  /** The line of a result, without line feed. Default: `resultLine`. */
   readonly lineOf?: (result: AuditResult, batch: B) => string;
-  /** Writes only lines of entries that were not accepted. */
+  /** Writes only entries that were not accepted. */
   readonly onlyFailures?: boolean;
   /** Ends after the first entry that was not accepted. */
   readonly failFast?: boolean;
-  /** Of earlier entries, where the run goes on. */
   readonly summary?: AuditSummary;
-  /** On abort, pending batches are dropped, and written results stay. */
+  /** On abort, pending batches are dropped; written results stay. */
   readonly signal?: AuditSignal;
 }
 
@@ -77,19 +72,19 @@ const RUN: Readonly<Record<keyof AuditRun<Batch>, true>> = {
   signal: true,
 };
 
-/** `done`: after all of the input. `failed`: after the first entry that was not accepted. `aborted`: by the signal. */
+/** `done`: all of the input. `failed`: ended at the first entry that was not accepted. `aborted`: by the signal. */
 export interface AuditEnd {
   readonly end: "done" | "failed" | "aborted";
   readonly summary: AuditSummary;
   readonly slowest: Slowest | null;
 }
 
-/** Batches for each one that the judge works on: one is judged while the next waits. */
+/** One is judged while the next waits. */
 const BATCHES_EACH = 2;
-/** Limit of the bytes of pending entries; a single batch may exceed it. */
+/** Bytes of pending entries; a single batch may exceed it. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Judges everything of a source. Rejects with the errors of source, judge or `write`. */
+/** Judges all of a source. Rejects with the errors of source, judge or `write`. */
 export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<AuditEnd> {
   const own = ownOptions("run", given, RUN);
   const run = Object.assign(own, { summary: copyPlain(own.summary ?? NO_ENTRIES) });
@@ -141,7 +136,7 @@ interface InFlight<B> {
   readonly judged: Promise<JudgedBatch>;
 }
 
-/** Reads ahead as far as there is room, and yields batches in their order. */
+/** Reads ahead as far as there is room, and yields batches in order. */
 class Pipeline<B extends Batch> {
   readonly #source: AsyncIterator<B>;
   readonly #judge: Judge;
@@ -155,7 +150,6 @@ class Pipeline<B extends Batch> {
     this.#judge = judge;
   }
 
-  /** Returns null at the end. Reads and judges others meanwhile. */
   async next(): Promise<{ readonly batch: B; readonly judged: JudgedBatch } | null> {
     for (;;) {
       if (this.#hasRoom) this.#reading ??= this.#source.next();
@@ -209,7 +203,6 @@ class Results<B extends Batch> {
   readonly #run: AuditRun<B>;
   #summary: AuditSummary;
   #slowest: Slowest | null = null;
-  /** In this process or before. */
   hasFailed = false;
 
   constructor(run: AuditRun<B>) {

@@ -1,4 +1,4 @@
-/** The setting of an audit as plain data, for the state of a run, other threads and other machines. */
+/** The setting of an audit as plain data, for states, threads and other machines. */
 import type { Policy } from "../appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
@@ -14,18 +14,18 @@ import {
 import { sha256 } from "../verify/digest.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 
-/** Everything that decides a verdict, as JSON that can also be cloned. */
+/** Everything that decides a verdict, as JSON. */
 export interface AuditSetting {
   /** Null: no policy, so any genuine enclave. */
   readonly policy: AuditPolicy | null;
   /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
   readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
-  /** RFC 3339, UTC, with milliseconds: the present of the whole run, also where it is resumed. */
+  /** RFC 3339, UTC, with milliseconds: the present of the whole run, also if resumed. */
   readonly now: string;
   /** As in `VerifyOptions`; an instant as RFC 3339. */
   readonly at?: string;
   readonly allowDebug?: boolean;
-  /** JSON texts, each one or several boot proofs, for app proofs and activities without any. */
+  /** JSON texts, each one or several boot proofs, for evidence without any. */
   readonly bootProofs: readonly string[];
 }
 
@@ -38,14 +38,14 @@ const SETTING: Readonly<Record<keyof AuditSetting, true>> = {
   bootProofs: true,
 };
 
-/** A copy of a setting. Throws TypeError as `ownOptions` does. */
+/** Throws TypeError as `ownOptions` does. */
 export function ownSetting(setting: AuditSetting): AuditSetting {
   return copyPlain(ownOptions("setting", setting, SETTING));
 }
 
 type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
 
-/** A copy of the worker's part of a setting. */
+/** The worker's part of a setting. */
 export function ownHeld(held: Held): Held {
   return copyPlain(ownMembers(held, { policy: true, trustAnchors: true }));
 }
@@ -70,7 +70,7 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
   bootProofs: true,
 };
 
-/** The setting as plain data. Throws TypeError for a policy that was given as a value, since it has no text. */
+/** Throws TypeError for a policy that was passed as a value, since it has no text. */
 export function auditSetting(options: AuditOptions): AuditSetting {
   const { bootProofs = [], ...own } = ownOptions("options", options, OPTIONS);
   const { policy, now, at, ...others } = plainOptions(own);
@@ -84,7 +84,7 @@ export function auditSetting(options: AuditOptions): AuditSetting {
   };
 }
 
-/** The options of each verification. Throws MalformedError for a malformed policy or anchor. */
+/** Throws MalformedError for a malformed policy or anchor. */
 export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   const own = ownSetting(setting);
   const { policy, now, at } = own;
@@ -98,7 +98,7 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   };
 }
 
-/** SHA-256, in hex, of the whole setting: identifies the run of a state or a queue. */
+/** SHA-256, in hex, of the whole setting: identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
   const { now, at = "document", allowDebug = false, bootProofs } = own;

@@ -1,4 +1,4 @@
-/** The bundle file, `bootproof-bundle/1`: evidence, policy, time and report. Nothing in it is trusted. */
+/** The bundle file, `bootproof-bundle/1`. Nothing in it is trusted. */
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
@@ -11,9 +11,9 @@ import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
-/** Each is verified separately, so a small file with more would take long. */
+/** Each is verified separately, which takes time. */
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
-/** The file, as JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
+/** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
   /** RFC 3339, UTC, with milliseconds: the present of the verification. */
@@ -33,21 +33,20 @@ export interface Bundle {
   readonly judgement: Judgement | null;
 }
 
-/** The verification by the bundle's maker, as the bundle states it. */
+/** The verification by the bundle's maker. */
 export interface Judgement {
   readonly now: Date;
   readonly policy: Policy | null;
   readonly report: JsonObject;
 }
 
-/** Whether a JSON value claims to be a bundle of any version. */
 export function isBundle(json: unknown): boolean {
   return isJsonObject(json) && Object.hasOwn(json, "bundle");
 }
 
 /**
- * Reads a bundle from JSON text, its bytes, or the parsed value. The evidence is not checked. Throws
- * {@link MalformedError} (`json` or `bundle`) with the path of every fault.
+ * Reads JSON text, its bytes, or the parsed value. The evidence is not checked. Throws {@link MalformedError} (`json`
+ * or `bundle`) with the path of every fault.
  */
 export function decodeBundle(input: unknown): Bundle {
   const faults = new FaultList();
@@ -64,7 +63,7 @@ function bundleOf(reader: MemberReader): Bundle {
   return { evidence, judgement: judgementOf(reader) };
 }
 
-/** The evidence in `bootProofs`, `appProofs` and `activity`, within limits. `required`: lists that must be there. */
+/** `required`: lists that must be there. */
 export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
   const listOf = (name: "bootProofs" | "appProofs", most: number): JsonValue[] | undefined =>
     required.includes(name) || reader.get(name) !== undefined ? list(reader, name, most) : undefined;
@@ -82,7 +81,6 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
   };
 }
 
-/** Names each piece of evidence after the bundle's file, for reports. */
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
   const { bootProofs, appProofs, activity } = evidenceMembers(bundle.evidence);
   const shared = new Uint8Array(bytes);

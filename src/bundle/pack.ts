@@ -1,4 +1,3 @@
-/** Packs evidence, policy, time and report into a bundle. */
 import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
@@ -43,7 +42,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
   };
 }
 
-/** The value of JSON text. Other text is kept, and rejected by verification. */
+/** Other text than JSON is kept, and rejected by verification. */
 function jsonOf(piece: unknown): unknown {
   const input = valueOf(piece);
   return attempt(() => jsonInput(input)).value ?? copyPlain(input);
@@ -54,8 +53,8 @@ function valueOf(piece: unknown): unknown {
 }
 
 /**
- * Verifies evidence and packs it, with policy, time and report. The bundle of rejected evidence is null. Throws
- * {@link MalformedError} for a malformed policy, or one that names files.
+ * Verifies evidence and packs it, with policy, time and report. Null for rejected evidence. Throws {@link
+ * MalformedError} for a malformed policy, or one that names files.
  */
 export async function packBundle(
   evidence: Evidence,
@@ -81,8 +80,8 @@ export async function packBundle(
 }
 
 /**
- * The policy with the certificates of its anchor files as PEM, without other content of those files. Throws
- * {@link MalformedError} (`json` or `policy`) with every fault.
+ * The policy with its anchor files as PEM, without other content of those files. Throws {@link MalformedError} (`json`
+ * or `policy`) with every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const json = jsonInput(input)!;

@@ -1,9 +1,8 @@
-/** The notices beside a bundle's verdict: about its policy, and the report inside. */
+/** The notices beside a bundle's verdict. */
 import type { Notice } from "../report/facts.js";
 import { printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
 
-/** The parts of a `BundleVerification` that are shown. */
 export interface BundleFacts {
   readonly policyFrom: "caller" | "bundle";
   readonly packed: {

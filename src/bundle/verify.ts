@@ -1,4 +1,4 @@
-/** Verifies a bundle again, and lists where the report inside differs. */
+/** Verifies a bundle again, and compares the report inside. */
 import type { Policy } from "../appraise/policy.js";
 import {
   type Evidence,
@@ -27,20 +27,20 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
-  /** The comparison with the report inside; null without one. */
+  /** Null without a report inside. */
   readonly packed: PackedReport | null;
 }
 
 interface PackedReport {
-  /** RFC 3339: its present. */
+  /** RFC 3339. */
   readonly now: string;
-  /** The verdict on the evidence by the bundle's policy and time. */
+  /** By the bundle's policy and time. */
   readonly verdict: Report["verdict"];
   /** Up to 100 differences of verdict, statuses and claims; not of texts, which versions change. */
   readonly differences: readonly Difference[];
 }
 
-/** Values as shortened JSON text; null if one side has none. */
+/** Shortened JSON texts; null if one side has none. */
 interface Difference {
   /** For example `verdict`, or `boot[0] cose.signature`. */
   readonly place: string;
@@ -49,10 +49,9 @@ interface Difference {
 }
 
 /**
- * Verifies the evidence in a bundle again, and throws, as {@link verifyEvidence} does. The report inside is compared,
- * not trusted. Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best; throws TypeError if the bundle
- * has no policy, and {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode, and the
- * options do not.
+ * Verifies the evidence again, and throws, as {@link verifyEvidence} does. The report inside is compared, not trusted.
+ * Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best; throws TypeError if the bundle has no policy,
+ * and {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode than the options.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);
@@ -101,7 +100,7 @@ async function verified(
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
 
-/** Copies evidence and judgement; verifies and compares when the result is called. */
+/** Copies now; verifies and compares when the result is called. */
 function packedComparison(
   evidence: Evidence,
   { now, policy, report }: Judgement,
@@ -120,11 +119,11 @@ function packedComparison(
   };
 }
 
-/** Members about the making of the report; and those that depend on the request, which no bundle has. */
+/** About the making of the report, or dependent on the request, which no bundle has. */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
 const ASKED = /^claims\.activity\.asked/;
-/** Members that reports of earlier versions lack: compared only if present. */
+/** Members that earlier versions lack: compared only if present. */
 const NOT_ALWAYS_SAID = /^(?:stale|notApplied|claims\.bootProofs\[\d+\]\.image\.restsOn)$/;
 
 /** Compares checks by status, in any order. The packed report may have any shape. */
@@ -150,7 +149,7 @@ function packedDifferences(packed: object, report: Report): Difference[] {
 /** More than the differences that are reported. */
 const MAX_EXCESS = 1000;
 
-/** The status of each check by subject and id. With several boot proofs, checks of the policy repeat. */
+/** By subject and id. With several boot proofs, checks of the policy repeat. */
 function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, unknown> {
   const statuses = new Map<string, unknown>();
   for (const [index, check] of checks.entries()) {

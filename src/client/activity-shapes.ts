@@ -1,6 +1,6 @@
 /**
- * The service's activities as shapes (client/README.md, "Activities"). They are not in operations.ts, so that the
- * receiver of a webhook loads no operations.
+ * The service's activities (client/README.md, "Activities"). Apart from operations.ts, so that the receiver of a
+ * webhook loads no operations.
  */
 import {
   type ObjectShape,
@@ -62,8 +62,8 @@ export interface VoteJson extends ReadOf<typeof voteShape> {}
 export const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
- * client/README.md, "Activities". The interface requires more members at the top than its own sample has, where
- * `result.activity` repeats the full set: this shape requires only those of the sample.
+ * client/README.md, "Activities". Requires only the members of the interface's own sample, where `result.activity`
+ * repeats the full set.
  */
 const activityShape = openObject({
   id: nonEmptyText,

@@ -1,4 +1,4 @@
-/** Boot proofs by ephemeral key. Concurrent callers share one fetch; the cache has a limit of size and of age. */
+/** Boot proofs by ephemeral key. Concurrent callers share one fetch; size and age are limited. */
 import { fromHex } from "../bytes.js";
 import { verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
@@ -10,7 +10,7 @@ import { query } from "./requests.js";
 import type { Transport } from "./transport.js";
 
 export interface FetchedBootProof {
-  /** The verified boot proof, or the raw one where verification rejected it. */
+  /** Raw if verification rejected it. */
   readonly evidence: VerifiedBootProof | JsonValue;
   readonly verified: VerifiedBootProof | null;
 }
@@ -26,7 +26,6 @@ export class BootProofCache {
   readonly #signatures: SignatureCache;
   readonly #limit: number;
   readonly #maxAgeMs: number;
-  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(
@@ -42,7 +41,7 @@ export class BootProofCache {
     this.#maxAgeMs = bounds.maxAgeMs;
   }
 
-  /** The boot proof of a key in lower-case hex; null where the service has none. */
+  /** The key is lower-case hex; null if the service has none. */
   get(key: string): Promise<FetchedBootProof | null> {
     const now = this.#transport.now().getTime();
     const known = this.#entries.get(key);
@@ -55,7 +54,7 @@ export class BootProofCache {
     return entry.fetched;
   }
 
-  /** Only verified boot proofs stay: the next call fetches anything else again. */
+  /** The next call fetches anything else again. */
   #forgetUnlessVerified(key: string, entry: Entry): void {
     const forget = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);

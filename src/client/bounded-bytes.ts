@@ -1,8 +1,8 @@
-/** A buffer for bytes from an untrusted sender, who chooses how many pieces there are and how small they are. */
+/** A buffer for bytes from an untrusted sender, who chooses the number and size of the pieces. */
 
 const FIRST_BUFFER = 65_536;
 
-/** One buffer that grows: an object for each small piece would be many times the size of the piece. */
+/** One growing buffer: an object for each small piece would be many times its size. */
 export class BoundedBytes {
   readonly #limit: number;
   #buffer: Uint8Array;
@@ -17,7 +17,7 @@ export class BoundedBytes {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Copies the piece. Returns false, and copies nothing, where it exceeds the limit. */
+  /** Copies the piece. False, without a copy, if it exceeds the limit. */
   add(piece: Uint8Array): boolean {
     const length = this.#length + piece.length;
     if (length > this.#limit) return false;

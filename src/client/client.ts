@@ -33,7 +33,7 @@ import { type VerificationOptions, type VerifiedClient, verifiedClient } from ".
 export interface ClientOptions {
   /** The service's address: `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
-  /** The organization of a request, unless the call names another. */
+  /** Unless the call names another. */
   readonly organizationId: string;
   /** From `apiKeyStamper(…)`, `webauthnStamper(…)`, a session, or a published package of this family. */
   readonly stamper: AnyStamper;
@@ -48,11 +48,11 @@ export interface ClientOptions {
   /** How often a query is repeated. Default: 3. */
   readonly maxRetries?: number;
   /**
-   * Repeats submits too, with the same bytes and the same stamp. Only for a service that promises to make one activity
-   * of repeated requests. Default: false.
+   * Repeats submits too, with the same bytes and stamp. Only for a service that promises to make one activity of
+   * repeated requests. Default: false.
    */
   readonly resendSubmits?: boolean;
-  /** Limit of a response, decompressed. Default: 8 MiB. A boot proof never has more than 1 MiB. */
+  /** Limit of a response, decompressed. Default: 8 MiB; for a boot proof at most 1 MiB. */
   readonly maxResponseBytes?: number;
 }
 
@@ -78,22 +78,22 @@ export type QueryFunctions = {
   readonly [N in QueryName]: (parameters: QueryParameters<N>, options?: CallOptions) => Promise<QueryResult<N>>;
 };
 
-/** Results of these calls are unverified claims of the service: use {@link Client.withVerification} to verify them. */
+/** Results are unverified claims of the service: {@link Client.withVerification} verifies them. */
 export interface Client extends SubmitFunctions, QueryFunctions {
   readonly organizationId: string;
-  /** An undocumented submit; returns the whole body. */
+  /** Returns the whole body. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: SubmitOptions): Promise<JsonObject>;
-  /** An undocumented query, by the last segment of its path; returns the whole body. */
+  /** By the last segment of its path; returns the whole body. */
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
   /**
-   * The same submits. Each returns only what an enclave pinned by the policy has vouched for. The returned object
-   * caches verified evidence for this policy: keep it.
+   * The same submits; each returns only what an enclave pinned by the policy has vouched for. Keep the returned object:
+   * it caches verified evidence.
    */
   withVerification(policy: Policy, options?: VerificationOptions): VerifiedClient;
 }
 
 /**
- * Makes a client. Throws TypeError for invalid options.
+ * Throws TypeError for invalid options.
  *
  * @example
  * const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(key) });

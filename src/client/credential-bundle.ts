@@ -32,7 +32,7 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
   return base58check.encode(concatBytes(compressed(encapsulated), new Uint8Array(ciphertext)));
 }
 
-/** Opens a bundle. Throws {@link ClientError} (`bundle`) where it was sealed to another key, or changed. */
+/** Throws {@link ClientError} (`bundle`) if it was sealed to another key, or changed. */
 export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));

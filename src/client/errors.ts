@@ -1,4 +1,4 @@
-/** The errors of the client. No error holds a key, a stamp or a passkey's response. */
+/** The errors of the client. None holds a key, a stamp or a passkey's response. */
 import { rejectedText } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
@@ -9,9 +9,9 @@ import { RejectedError } from "../verification.js";
  * Why a call failed:
  *
  * - `request`: the parameters do not match the interface; nothing was sent.
- * - `key`: a key is malformed, or its halves do not belong together.
+ * - `key`: a key is malformed, or its halves do not match.
  * - `stamp`: the request could not be stamped; nothing was sent.
- * - `aborted`: the caller's signal was aborted.
+ * - `aborted`: by the caller's signal.
  * - `timeout`: no response in time.
  * - `unreachable`: no connection, or a broken one.
  * - `service`: the service returned an error ({@link ServiceError}).
@@ -34,16 +34,15 @@ export type ClientErrorCode =
   | "webhook";
 
 export interface ClientErrorFacts {
-  /** The operation's name in its path; null for an error outside of operations. */
+  /** The operation's name in its path; null outside of operations. */
   readonly operation?: string | null;
   /**
    * What the service may have done. `none`: never sent, refused, or a query. `unknown`: check before you submit again,
    * for a second submit would be a second activity.
    */
   readonly effect?: "none" | "unknown";
-  /** By path. */
   readonly faults?: readonly Fault[];
-  /** The id of an unverified activity. */
+  /** Unverified. */
   readonly activityId?: string | null;
   /** Another error of this package; never the platform's, which may quote a header. */
   readonly cause?: Error;
@@ -67,20 +66,19 @@ export class ClientError extends Error {
   }
 }
 
-/** A parsed error response (client/README.md, "Errors"). Members that it lacks are null or empty. */
+/** A parsed error response (client/README.md, "Errors"). Missing members are null or empty. */
 export interface ServiceFacts {
   readonly status: number;
   /** `code`: a gRPC status number. */
   readonly grpcCode: number | null;
   readonly serviceMessage: string | null;
   readonly details: readonly JsonValue[];
-  /** The category in the details, such as `SIGNATURE_INVALID`. */
+  /** From the details, such as `SIGNATURE_INVALID`. */
   readonly category: string | null;
-  /** The wait that `Retry-After` wants; null without one. */
+  /** From `Retry-After`; null without one. */
   readonly retryAfterMs: number | null;
 }
 
-/** An error response of the service. */
 export class ServiceError extends ClientError implements ServiceFacts {
   override readonly name = "ServiceError";
   readonly status: number;
@@ -106,7 +104,7 @@ const MAX_MESSAGE = 500;
 function serviceText({ status, serviceMessage, category }: ServiceFacts): string {
   const said = serviceMessage === null ? "" : `: ${serviceMessage.slice(0, MAX_MESSAGE)}`;
   return (
-    `the service answered HTTP ${status}${category === null ? "" : ` ${category}`}${said}. ` +
+    `the service responded with HTTP ${status}${category === null ? "" : ` ${category}`}${said}. ` +
     `${adviceFor(status, category)}`
   );
 }
@@ -126,7 +124,7 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
   404: "Check the ids, the organization and the base address.",
   408: "Try again.",
   413: "Send less at once.",
-  429: "Wait, and ask less often.",
+  429: "Wait, and send fewer requests.",
 };
 
 function adviceFor(status: number, category: string | null): string {
@@ -138,7 +136,7 @@ function adviceFor(status: number, category: string | null): string {
   return status >= 500 ? "Try again later." : "Check the request and the base address.";
 }
 
-/** Parses an error response; one in another form yields its status alone. */
+/** A response in another form yields its status alone. */
 export function serviceFacts(status: number, body: JsonValue | undefined, retryAfterMs: number | null): ServiceFacts {
   const json: JsonObject = isJsonObject(body) ? body : {};
   const details = Array.isArray(json["details"]) ? json["details"] : [];
@@ -166,8 +164,8 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
 }
 
 /**
- * An activity whose evidence was rejected. The service may have executed it all the same: `activityId` and
- * `activityStatus` are unverified, and only for investigating. The rest of the response is withheld.
+ * The service may have executed the activity all the same: `activityId` and `activityStatus` are unverified, and only
+ * for investigating. The rest of the response is withheld.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";
@@ -215,11 +213,11 @@ function rejectionText(report: Report, operation: string | null, activityId: str
 export type WebhookFault =
   "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
 
-/** A delivery that is not accepted. The faults after `signature` occur only where the signature is valid. */
+/** The faults after `signature` occur only if the signature is valid. */
 export class WebhookError extends ClientError {
   override readonly name = "WebhookError";
   readonly fault: WebhookFault;
-  /** The event's id where the signature is valid; else null. */
+  /** Null unless the signature is valid. */
   readonly eventId: string | null;
 
   constructor(

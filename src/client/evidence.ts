@@ -1,6 +1,6 @@
 /**
- * Fetches the evidence of an activity, for client and command: its app proofs, and the boot proof of each key that they
- * name. Nothing here is verified.
+ * Fetches the evidence of an activity: its app proofs, and the boot proof of each key that they name. Nothing is
+ * verified.
  */
 import { toHex } from "../bytes.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
@@ -13,15 +13,13 @@ import { ServiceError, answerError } from "./errors.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
-/** An honest service names fewer keys; those beyond the limit count as keys without a boot proof. */
+/** An honest service names fewer keys. Keys beyond the limit count as missing. */
 export const MAX_BOOT_PROOFS = 16;
-/** Boot proofs fetched concurrently: each response may be large. */
 const AT_ONCE = 4;
 
-/** Sends a query: the operation's name, and its parameters without the organization. */
+/** Sends a query: name, and parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
-/** A fetched boot proof, and the requested key in lower-case hex. */
 export interface KeyedBootProof<T> {
   readonly key: string;
   readonly bootProof: T;
@@ -30,13 +28,13 @@ export interface KeyedBootProof<T> {
 export interface ActivityEvidence<T> {
   readonly activity: JsonValue;
   readonly bootProofs: readonly KeyedBootProof<T>[];
-  /** Keys of app proofs for which the service has no boot proof. */
+  /** Keys without a boot proof. */
   readonly missing: readonly string[];
 }
 
 /**
- * The activity with an id; null where the service does not offer this query, which the interface does not promise, or
- * knows no such activity. Throws {@link ClientError}.
+ * Null if the service knows no such activity, or does not offer this query, which the interface does not promise.
+ * Throws {@link ClientError}.
  */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
@@ -47,7 +45,7 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 
 /**
  * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets the key in hex, its index
- * and the count, and returns null where there is no boot proof.
+ * and the count, and returns null if there is none.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
@@ -69,7 +67,7 @@ export async function fetchEvidence<T>(
   };
 }
 
-/** The service's boot proof of a key in hex; null where it has none. Throws {@link ClientError}. */
+/** Null if the service has none. Throws {@link ClientError}. */
 export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
   const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
   return bootProofIn("get_boot_proof", answer);
@@ -85,21 +83,19 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
 }
 
 /**
- * The boot proof of an application's enclave that booted last; null where the service has none. Only its unsigned label
- * names the application. Throws {@link ClientError} (`answer`) where the label names another application.
+ * The boot proof of an application's enclave that booted last, or null. Only its unsigned label names the application.
+ * Throws {@link ClientError} (`answer`) if the label names another.
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
   const bootProof = bootProofIn("get_latest_boot_proof", answer);
   const label = isJsonObject(bootProof) ? (bootProof["enclaveApp"] ?? null) : null;
   if (typeof label !== "string" || label === appName) return bootProof;
-  const message = `${JSON.stringify(shownName(label))}, and ${JSON.stringify(shownName(appName))} was asked for`;
+  const message = `${JSON.stringify(shownName(label))}, and ${JSON.stringify(shownName(appName))} was requested`;
   throw answerError("get_latest_boot_proof", [{ path: "bootProof.enclaveApp", message }], "none");
 }
 
-/**
- * The activity. If it carries no app proofs, those that the service lists for it are added. Throws {@link ClientError}.
- */
+/** Adds the listed app proofs to an activity without any. Throws {@link ClientError}. */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
   const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;

@@ -1,4 +1,4 @@
-/** The client of the service, for Node, browsers and the edge. Key files, which need Node, are in `key-file.ts`. */
+/** The client of the service, for Node, browsers and the edge. `key-file.ts` needs Node. */
 export { createClient } from "./client.js";
 export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";

@@ -11,11 +11,11 @@ const MAX_BYTES = 4096;
 
 export interface ApiKeyFile {
   readonly key: ApiKey;
-  /** Users other than the owner may read the file. Always false on Windows, which has no such permission bits. */
+  /** By others than the owner. Always false on Windows, which has no such permission bits. */
   readonly readableByOthers: boolean;
 }
 
-/** Reads a key file. Throws {@link ClientError} (`key`), which never quotes the file. */
+/** Throws {@link ClientError} (`key`), which never quotes the file. */
 export async function readApiKeyFile(path: string): Promise<ApiKeyFile> {
   const file = await open(path, "r").catch(() => {
     throw new ClientError("key", `${path}: cannot be read`);
@@ -29,7 +29,7 @@ export async function readApiKeyFile(path: string): Promise<ApiKeyFile> {
   }
 }
 
-/** Reads a pipe to its end, and stops at the limit on a device without one. */
+/** Reads a pipe to its end, and stops at the limit on an endless device. */
 async function readAll(file: FileHandle, path: string): Promise<Uint8Array> {
   const buffer = new Uint8Array(MAX_BYTES + 1);
   for (let total = 0; total < buffer.length;) {
@@ -56,7 +56,7 @@ function keyOf(path: string, bytes: Uint8Array): ApiKey {
   return { publicKey, privateKey };
 }
 
-/** Writes a new key file that only its owner can read. Throws {@link ClientError} (`key`) where the file exists. */
+/** Writes a new file that only its owner can read. Throws {@link ClientError} (`key`) if it exists. */
 export async function writeApiKeyFile(path: string, { publicKey, privateKey }: ApiKey): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new ClientError(

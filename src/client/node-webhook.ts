@@ -1,27 +1,25 @@
 /**
- * The webhook handler for servers of Node's http: `http.createServer`, and frameworks that pass on its request and
- * response (Express, Connect, Fastify's and Koa's `raw`). It declares Node's shapes, and imports nothing of Node.
+ * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, Fastify's and Koa's `raw`.
+ * Declares Node's shapes, and imports nothing of Node.
  */
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
 
-/** The members used of Node's request (http.IncomingMessage). */
 export interface NodeRequest {
   readonly method?: string | undefined;
   /** Names and values alternate. */
   readonly rawHeaders: readonly string[];
-  /** Node sets it once any of the body was read. */
+  /** Set once any of the body was read. */
   readonly readableDidRead?: boolean;
   readonly destroyed?: boolean;
-  /** The body as a framework parsed it; used only where it is bytes, as with `express.raw()`. */
+  /** As a framework parsed it; used only if bytes, as with `express.raw()`. */
   readonly body?: unknown;
-  /** The raw bytes that some parsers keep beside the parsed body. */
+  /** Raw bytes that some parsers keep beside the parsed body. */
   readonly rawBody?: unknown;
   on(event: "data" | "end" | "error" | "close", listener: (value?: unknown) => void): unknown;
   resume(): unknown;
 }
 
-/** The members used of Node's response (http.ServerResponse). */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -35,8 +33,8 @@ const BODY_WAS_READ =
 const CUT_OFF = "the request was cut off before its end";
 
 /**
- * `webhookHandler` for Node's http: same options, same statuses. The body must be unread, or its bytes must be in
- * `request.body` or `request.rawBody`. Otherwise the handler responds with 500 and an explanation, and calls `onError`.
+ * `webhookHandler` for Node's http. The body must be unread, or its bytes be in `request.body` or `request.rawBody`:
+ * otherwise the handler responds with 500 and an explanation, and calls `onError`.
  */
 export function nodeWebhookHandler(
   options: WebhookHandlerOptions,
@@ -64,7 +62,7 @@ function answer(response: NodeResponse, status: number, body: NodeBody): void {
   response.end(body.wasReadBefore ? BODY_WAS_READ : "");
 }
 
-/** Joins repeated headers, as fetch's Headers do: `request.headers` drops some of them. */
+/** Joins repeated headers, as fetch's Headers do: `request.headers` drops some. */
 function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -79,9 +77,9 @@ function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, strin
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 class NodeBody {
-  /** Something else has read the body, and its bytes are lost. */
+  /** Its bytes are lost. */
   wasReadBefore = false;
-  /** Too much of the body is unread: the connection cannot be reused. */
+  /** Too much is unread: the connection cannot be reused. */
   isLeft = false;
   readonly #request: NodeRequest;
 
@@ -89,7 +87,7 @@ class NodeBody {
     this.#request = request;
   }
 
-  /** The raw bytes; null where they exceed the limit. Throws where the body was read or cut off. */
+  /** Null if it exceeds the limit. Throws if the body was read or cut off. */
   async read(limit: number): Promise<Uint8Array | null> {
     const { body, rawBody, readableDidRead = body !== undefined, destroyed } = this.#request;
     const bytes = [rawBody, body].find((each) => each instanceof Uint8Array);

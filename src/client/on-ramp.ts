@@ -1,4 +1,4 @@
-/** Secrets of a fiat on-ramp provider, encrypted for the service (client/README.md, "On-ramp secrets"). */
+/** Secrets of a fiat on-ramp provider (client/README.md, "On-ramp secrets"). */
 import { fromHex, toUtf8 } from "../bytes.js";
 import { sealBundle } from "./credential-bundle.js";
 import { ClientError } from "./errors.js";
@@ -6,11 +6,11 @@ import { uncompressed } from "./p256.js";
 
 /**
  * Encrypts a secret for `encryptedSecretApiKey` or `encryptedPrivateApiKey`: sealed to the service's on-ramp encryption
- * key (hex, compressed or not) in the form of a credential bundle. Throws {@link ClientError} (`key`) for a key that is
- * no point of P-256.
+ * key (hex, compressed or not) as a credential bundle. Throws {@link ClientError} (`key`) for a key that is no point of
+ * P-256.
  *
- * The interface names the key and no format. This is the format of deployed services of this family:
- * `encryptOnRampSecret` of @turnkey/crypto 2.7.0 and later, base58check over HPKE of the secret's UTF-8 text.
+ * The interface names no format. This is that of deployed services of this family: `encryptOnRampSecret` of
+ * @turnkey/crypto 2.7.0 and later, base58check over HPKE of the secret's UTF-8 text.
  */
 export async function encryptOnRampSecret(secret: string, encryptionPublicKey: string): Promise<string> {
   const point = await uncompressed(fromHex(encryptionPublicKey) ?? new Uint8Array());

@@ -1,11 +1,10 @@
 /**
- * Every documented operation of the service (client/README.md, "Operations"): its name in the path, and the shapes of
- * request and response. Data only, so that a service can be built on it too.
+ * Every documented operation of the service (client/README.md, "Operations"). Data only, so that a service can be built
+ * on it too.
  *
- * Requests are strict in their members and types, but may have undocumented values: a newer service may know them, and
- * an older one refuses them. Responses are tolerant: unknown members are kept, enums may grow, and null counts as
- * absent. Where the interface does not say whether a parameter is required, only the ids of the objects that an
- * operation acts on are.
+ * Requests are strict in members and types, but may have undocumented values, which a newer service may know. Responses
+ * are tolerant: unknown members are kept, enums may grow, and null counts as absent. Where the interface does not say
+ * whether a parameter is required, only the ids of the objects acted on are.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 import { SUBMIT_RULES } from "../verify/activity-rules.js";
@@ -34,10 +33,7 @@ const ethereumAddress = matching(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x
 
 // Responses.
 
-/**
- * client/README.md, "Boot proofs". Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is
- * read as an alias, and returned under the documented name.
- */
+/** client/README.md, "Boot proofs". The alias `awsAttestationDocB64` is returned under the documented name. */
 const bootProofShape = refined(
   openObject({
     ephemeralPublicKeyHex: text,
@@ -129,7 +125,6 @@ const userShape = openObject({
 export interface User extends ReadOf<typeof userShape> {}
 export const userSchema: ObjectShape<User> = userShape;
 
-/** Every documented `provider` of a vault. */
 export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
 const display = openObject({ usd: nullish(text), crypto: nullish(text) });
 
@@ -156,10 +151,9 @@ export const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
 
 // Requests.
 
-/** Every documented `onrampProvider`. */
 export const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
 
-/** Every documented value of `caip2` (client/README.md, "Operations"). */
+/** client/README.md, "Operations". */
 export const CAIP2_CHAINS = [
   "eip155:1",
   "eip155:11155111",
@@ -179,7 +173,6 @@ export const CAIP2_CHAINS = [
   "eip155:421614",
 ] as const;
 
-/** The parameters with documented values, by name. */
 export const DOCUMENTED_VALUES = {
   caip2: CAIP2_CHAINS,
   provider: EARN_PROVIDERS,
@@ -193,7 +186,7 @@ function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): Shape<Docume
   return text;
 }
 
-/** The parameters with documented values only, for services. */
+/** For services. */
 /* @__NO_SIDE_EFFECTS__ */
 export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
   return refined(parameters, (value, place) => {
@@ -242,7 +235,6 @@ export interface SubmitOperation {
   readonly group: "submit";
   /** The last segment of its path. */
   readonly name: string;
-  /** The activity type. */
   readonly type: string;
   readonly parameters: Shape<unknown>;
   /** The only member of the activity's `intent`: it holds the parameters. */
@@ -258,11 +250,11 @@ export interface QueryOperation {
   readonly name: string;
   readonly parameters: ObjectShape<unknown>;
   readonly result: Shape<unknown>;
-  /** Limit of the decompressed response, where it is smaller than the transport's. */
+  /** Limit of the decompressed response, if below the transport's. */
   readonly maxResponseBytes?: number;
 }
 
-/** As in a file, a boot proof has at most 1 MiB; the rest is for its wrapper. */
+/** 1 MiB for the boot proof, the rest for its wrapper. */
 const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 type SubmitRules = typeof SUBMIT_RULES;
@@ -275,7 +267,6 @@ function activityOf<N extends keyof SubmitRules>(
   return { type, intentMember, resultMember };
 }
 
-/** A row for each of `SUBMIT_RULES`, which says what its activity is. */
 export const SUBMIT_OPERATIONS = {
   updateWallet: {
     group: "submit",
@@ -399,7 +390,6 @@ export function pathOf(operation: { readonly group: "submit" | "query"; readonly
   return `/public/v1/${operation.group}/${operation.name}`;
 }
 
-/** The whole body of a submit, as a service reads it. */
 export interface SubmitBody {
   type: string;
   timestampMs: string;
@@ -408,7 +398,7 @@ export interface SubmitBody {
   generateAppProofs?: boolean | undefined;
 }
 
-/** The shape of the activity envelope (client/README.md, "Activities"), for services: documented values only. */
+/** The envelope (client/README.md, "Activities"), for services: documented values only. */
 export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
   return object({
     type: oneOf(type),
@@ -419,13 +409,12 @@ export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | 
   });
 }
 
-/** The whole body of a query, as a service reads it. */
 export interface QueryBody {
   organizationId: string;
   [name: string]: unknown;
 }
 
-/** The shape of a query's body, for services: documented values only. */
+/** For services: documented values only. */
 export function queryBody({ parameters }: Pick<QueryOperation, "parameters">): Shape<QueryBody> {
   return documentedOnly(object({ ...parameters.members, organizationId: nonEmptyText }));
 }

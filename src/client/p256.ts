@@ -1,11 +1,10 @@
-/** Converts P-256 keys between hex, points, scalars and WebCrypto. */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "./errors.js";
 import type { WebKeyPair } from "./platform.js";
 
-/** WebCrypto. Throws {@link ClientError} (`key`) without it: browsers have it only on pages served over HTTPS. */
+/** Throws {@link ClientError} (`key`) without WebCrypto: browsers have it only on pages served over HTTPS. */
 export function subtleCrypto(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle === undefined)
@@ -13,7 +12,7 @@ export function subtleCrypto(): SubtleCrypto {
   return subtle;
 }
 
-/** The compressed form of an uncompressed point (SEC1 section 2.3.3). */
+/** From an uncompressed point (SEC1 section 2.3.3). */
 export function compressed(point: Uint8Array): Uint8Array {
   return concatBytes(
     Uint8Array.of(0x02 | (point[P256_POINT_LENGTH - 1]! & 1)),
@@ -21,9 +20,7 @@ export function compressed(point: Uint8Array): Uint8Array {
   );
 }
 
-/**
- * The uncompressed form of a point in either form (SEC1 section 2.3.4); null for bytes that are no point of the curve.
- */
+/** From a point in either form (SEC1 section 2.3.4); null for bytes that are no point of the curve. */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
   const { p256 } = await import("../verify/noble.js");
@@ -34,7 +31,7 @@ export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null
   }
 }
 
-/** The uncompressed public key of a private one; null for bytes that are no private key of 32 bytes. */
+/** Uncompressed; null for bytes that are no private key of 32 bytes. */
 export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
   const { p256 } = await import("../verify/noble.js");
   try {
@@ -44,7 +41,6 @@ export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array 
   }
 }
 
-/** A signing pair whose private key cannot be exported. */
 export async function importSigningPair(privateKey: Uint8Array, point: Uint8Array): Promise<WebKeyPair> {
   const subtle = subtleCrypto();
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };

@@ -1,7 +1,6 @@
 /**
- * Platform types of the client's signatures: the platform's own where it declares them (the DOM library, the types of
- * Node or of a worker), else the members that are used. So a program compiles with any of these types, and passes its
- * own objects.
+ * Platform types of the client's signatures: the platform's own if declared (DOM, Node, workers), else the used
+ * members. So a program compiles with any of these types.
  */
 
 /** The instance type of a global class. */
@@ -49,7 +48,7 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer F }
       },
     ) => Promise<HttpResponse>;
 
-/** A key of WebCrypto: the parameter type of `sign`, since not every platform declares the class. */
+/** A WebCrypto key, by the parameter of `sign`, since not every platform declares the class. */
 export type WebKey = typeof globalThis extends {
   readonly crypto: { readonly subtle: { sign(algorithm: never, key: infer Key, data: never): unknown } };
 }
@@ -86,5 +85,4 @@ interface PlainPasskeyRequest {
 /** The argument of `navigator.credentials.get`. */
 export type PasskeyRequest = NonNullable<Parameters<Credentials["get"]>[0]>;
 
-/** A passkey that may be used. */
 export type PasskeyDescriptor = NonNullable<NonNullable<PasskeyRequest["publicKey"]>["allowCredentials"]>[number];

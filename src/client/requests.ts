@@ -1,4 +1,4 @@
-/** The client's boundary: checks and wraps what is sent, and checks what comes back. */
+/** Checks what is sent, and what comes back. */
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { copyPlain, unwrap } from "../decode/input.js";
@@ -12,7 +12,7 @@ import type { Signal } from "./platform.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
-  /** Another organization than the client's, such as a child of it. */
+  /** Another organization, such as a child of the client's. */
   readonly organizationId?: string;
   readonly signal?: Signal;
 }
@@ -22,7 +22,7 @@ export interface SubmitOptions extends CallOptions {
   readonly generateAppProofs?: boolean;
 }
 
-/** An undocumented operation: the last segment of its path, and its activity type. */
+/** The last segment of its path, and its activity type. */
 export interface UndocumentedSubmit {
   readonly name: string;
   readonly type: string;
@@ -34,7 +34,6 @@ export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit 
   return typedOptions("operation", operation, OPERATION);
 }
 
-/** The envelope of an activity (client/README.md, "Activities"). */
 interface ActivityRequest {
   readonly type: string;
   readonly timestampMs: string;
@@ -50,7 +49,7 @@ interface Submission {
 
 export const CALL_OPTIONS: OptionShapes<CallOptions> = { organizationId: nonEmptyText, signal: anyObject };
 const SUBMIT_OPTIONS: OptionShapes<SubmitOptions> = { ...CALL_OPTIONS, generateAppProofs: flag };
-/** By name, so that `query(name)` has the same limit as the typed function. */
+/** By name, so that `query(name)` has the limit of the typed function. */
 const RESPONSE_LIMITS = new Map(
   Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
     maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]],
@@ -118,11 +117,11 @@ function checkedParameters(
 export interface Submitted<Result> {
   /** The service's response, unverified. Unknown members are kept. */
   readonly activity: ActivityJson;
-  /** The member of the activity's result that belongs to its type; null where it is absent, or not there yet. */
+  /** The member of the activity's result that belongs to its type, or null. */
   readonly result: Result | null;
 }
 
-/** The typed response to a documented submit. Throws {@link ClientError} (`answer`) where it does not match. */
+/** Throws {@link ClientError} (`answer`) if the response does not match. */
 export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonValue): Submitted<Result> {
   const activity = readShape(activitySchema, unwrap(answer, "activity"), "activity");
   if (activity.value === undefined) throw answerError(operation.name, activity.faults, "unknown");
@@ -133,14 +132,14 @@ export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonVa
   return { activity: activity.value, result: result.value as Result };
 }
 
-/** The typed response to a documented query. Throws {@link ClientError} (`answer`) where it does not match. */
+/** Throws {@link ClientError} (`answer`) if the response does not match. */
 export function readQueried<Result>(operation: QueryOperation, answer: JsonValue): Result {
   const result = readShape(operation.result, answer, "");
   if (result.faults.length > 0) throw answerError(operation.name, result.faults, "none");
   return result.value as Result;
 }
 
-/** A response of which only an object is known. Throws {@link ClientError} (`answer`) for anything else. */
+/** For undocumented operations. Throws {@link ClientError} (`answer`) for anything but an object. */
 export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
   if (isJsonObject(answer)) return answer;
   throw answerError(name, [{ path: "", message: "an object wanted" }], effect);

@@ -1,4 +1,4 @@
-/** Sessions: the service makes a temporary key for a user, and seals it to a key made here. */
+/** Sessions: the service makes a temporary key, and seals it to a key made here. */
 import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
@@ -32,8 +32,8 @@ export async function createSessionTarget(): Promise<SessionTarget> {
 }
 
 /**
- * Opens a `credentialBundle` with the pair it was sealed to: an ECDH pair of P-256 with the usage `deriveBits`. Throws
- * {@link ClientError} (`bundle`).
+ * Opens a `credentialBundle` with the pair it was sealed to: ECDH of P-256 with the usage `deriveBits`. Throws {@link
+ * ClientError} (`bundle`).
  */
 export async function openCredentialBundle(credentialBundle: string, target: WebKeyPair): Promise<SessionKey> {
   const privateKey = await openBundle(credentialBundle, target);
@@ -44,7 +44,6 @@ export async function openCredentialBundle(credentialBundle: string, target: Web
   return { keyPair, stamper: await apiKeyStamper(keyPair) };
 }
 
-/** A client, with verification or without. */
 export interface SessionOpener<Answer> {
   createReadWriteSession(
     parameters: SubmitParameters<"createReadWriteSession">,
@@ -53,8 +52,8 @@ export interface SessionOpener<Answer> {
 }
 
 /**
- * Creates a session and opens its key. Returns the response of `createReadWriteSession`, with `session`. Throws
- * {@link ClientError} (`answer`) where the activity is not completed.
+ * Creates a session and opens its key. Returns the response of `createReadWriteSession`, with `session`. Throws {@link
+ * ClientError} (`answer`) if the activity is not completed.
  */
 export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
   client: SessionOpener<Answer>,

@@ -1,4 +1,4 @@
-/** Checks the return value of a stamper before anything is sent (client/README.md, "Stamps"). */
+/** Checks what a stamper returns before anything is sent (client/README.md, "Stamps"). */
 import { base64urlnopad } from "@scure/base";
 import { fromHex, fromUtf8, toHex } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
@@ -9,7 +9,6 @@ import { uncompressed } from "./p256.js";
 import type { Signal } from "./platform.js";
 import type { AnyStamper, StampHeader } from "./stamp.js";
 
-/** Each header of a stamp, with a test whether its value verifiably covers the body. */
 const HEADERS = {
   "X-Stamp": isKeyStampOf,
   "X-Stamp-WebAuthn": isPasskeyStampOf,
@@ -18,7 +17,7 @@ const HEADERS = {
 
 const HEADER_NAMES = Object.keys(HEADERS) as readonly StampHeader[];
 
-/** A stamp to send, with the header spelled as the stamper spells it. */
+/** With the header as the stamper spells it. */
 export interface CheckedStamp {
   readonly header: string;
   readonly value: string;
@@ -33,13 +32,13 @@ type ShapeName = keyof typeof SHAPES;
 /** Visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** Known stampers of published packages: they get the body as text. */
+/** Published stampers, which get the body as text. */
 const published = new WeakSet<object>();
 
 /**
  * The stamp of a body, by a stamper of either shape. Only the stamp shows the shape, so the first body is bytes that
- * convert to their own text. Where a published stamper's stamp does not verify over the body, it stamps the text.
- * Throws {@link ClientError} (`stamp`) for any other return value; rejects with the stamper's own error.
+ * convert to their own text. If a published stamper's stamp does not verify over the body, it stamps the text. Throws
+ * {@link ClientError} (`stamp`) for any other return value; rejects with the stamper's own error.
  */
 export async function stampBy(
   stamper: AnyStamper,
@@ -57,7 +56,7 @@ export async function stampBy(
   return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
 }
 
-/** A copy of UTF-8 bytes. Converting it to text, as TextEncoder does, gives the text and no list of numbers. */
+/** UTF-8 bytes that convert to their text; other bytes would become a list of numbers. */
 class TextBytes extends Uint8Array {
   override toString(): string {
     return fromUtf8(this) ?? super.toString();
@@ -74,7 +73,7 @@ interface ShapedStamp {
   readonly stamp: CheckedStamp;
 }
 
-/** Reads and copies the stamper's return value once. Error messages do not quote it. */
+/** Reads and copies the returned value once. Errors do not quote it. */
 function checkedStamp(returned: unknown, facts: ClientErrorFacts): ShapedStamp {
   const notSent = (why: string): ClientError => new ClientError("stamp", `not sent: ${why}`, facts);
   const own = typeof returned === "object" && returned !== null ? returned : {};

@@ -27,14 +27,13 @@ export interface PublishedStamp {
 }
 
 /**
- * A client takes a {@link Stamper}, or a stamper of a published package of this family, which gets the body as text and
- * returns a {@link PublishedStamp}.
+ * A client takes a {@link Stamper}, or a published one of this family, which gets the body as text and returns a {@link
+ * PublishedStamp}.
  */
 export interface AnyStamper {
   stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
 }
 
-/** An API key in hex, as in its file. */
 export interface ApiKey {
   /** The point: 33 bytes compressed, or 65 uncompressed. */
   readonly publicKey: string;
@@ -50,8 +49,8 @@ const PROBE = "bootproof: do these two keys belong together?";
  * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The
  * signature is ECDSA P-256 with SHA-256 over the bytes of the body.
  *
- * The key is in hex, or a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where it is
- * malformed, or where its halves do not belong together.
+ * The key is in hex, or a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) if it is
+ * malformed, or its halves do not match.
  */
 export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> {
   const { publicKey: stated, privateKey } = key;
@@ -67,7 +66,7 @@ export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> 
   };
 }
 
-/** A new API key. Register its public half with the service. */
+/** Register its public half with the service. */
 export async function generateApiKey(): Promise<ApiKey> {
   const subtle = subtleCrypto();
   const pair = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
@@ -80,7 +79,7 @@ function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
   return typeof key.privateKey === "object";
 }
 
-/** The message must not quote the key. */
+/** Must not quote the key. */
 function keyError(message: string): ClientError {
   return new ClientError("key", message);
 }
@@ -97,7 +96,7 @@ async function pairOfHex(key: ApiKey): Promise<WebKeyPair> {
   return importSigningPair(scalar, point);
 }
 
-/** The pair's public point, after a signature by the private half verified with it. */
+/** The pair's public point, which verified a signature by the private half. */
 async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
   if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
@@ -143,12 +142,12 @@ function derInteger(scalar: Uint8Array): Uint8Array {
 export interface WebauthnStamperOptions {
   /** For example `(options) => navigator.credentials.get(options)`. */
   readonly get: (options: PasskeyRequest) => Promise<unknown>;
-  /** The relying party of the passkey: a domain. */
+  /** The relying party: a domain. */
   readonly rpId: string;
-  /** The passkeys that may be used; without it, the authenticator offers those it knows. */
+  /** The passkeys that may be used. Default: those that the authenticator knows. */
   readonly allowCredentials?: readonly PasskeyDescriptor[];
   readonly userVerification?: "discouraged" | "preferred" | "required";
-  /** The browser's limit for the user's response, in milliseconds. */
+  /** Milliseconds for the user's response. */
   readonly timeoutMs?: number;
 }
 
@@ -161,8 +160,8 @@ const WEBAUTHN_OPTIONS: Readonly<Record<keyof WebauthnStamperOptions, true>> = {
 };
 
 /**
- * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the UTF-8 text of the
- * lower-case hex SHA-256 of the body.
+ * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the lower-case hex SHA-256 of
+ * the body, as UTF-8.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   const own = ownOptions("options", options, WEBAUTHN_OPTIONS);
@@ -208,7 +207,7 @@ function assertionOf(
   };
 }
 
-/** The bytes of a view or a buffer, also of another realm; null for anything else. */
+/** Of a view or a buffer, also of another realm; null for anything else. */
 function bytesOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;

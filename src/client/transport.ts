@@ -1,11 +1,11 @@
 /**
- * Sends one request: serialized, stamped, sent and read, within limits of time and size. The stamped bytes are the sent
- * bytes, and a repetition sends the same bytes with the same stamp.
+ * Sends one request within limits of time and size. The stamped bytes are the sent bytes; a repetition sends the same
+ * bytes and stamp.
  *
  * Queries are repeated after network errors, timeouts, 429 and 5xx. A submit is sent once: the interface does not
- * promise that repeated bytes make one activity. Deployed services of this family do promise it (docs.turnkey.com,
- * "Activities", Idempotency: "any two requests with the same fingerprint return the same activity"). With
- * `resendSubmits` the same bytes, never a new timestamp, are sent again.
+ * promise that repeated bytes make one activity. Deployed services of this family do (docs.turnkey.com, "Activities",
+ * Idempotency: "any two requests with the same fingerprint return the same activity"). With `resendSubmits` the same
+ * bytes, never a new timestamp, are sent again.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
@@ -18,7 +18,6 @@ import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
 
-/** The service's address, and everything that requests need from their environment. */
 export interface Transport {
   /** Without a trailing slash. */
   readonly baseUrl: string;
@@ -28,7 +27,6 @@ export interface Transport {
   readonly now: () => Date;
   /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** A number in [0, 1). */
   readonly random: () => number;
   /** For one attempt, including its whole response. */
   readonly timeoutMs: number;
@@ -40,7 +38,6 @@ export interface Transport {
 interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
-  /** Where a smaller limit than the transport's applies. */
   readonly maxResponseBytes?: number;
 }
 
@@ -48,12 +45,9 @@ const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
 /** A longer `Retry-After` is not waited for: the error has it in `retryAfterMs`. */
 const MAX_RETRY_AFTER_MS = 30_000;
-/**
- * Higher than for a file, since lists are long: 24 bytes for each value of 8 MiB, where an account of a wallet has 30.
- */
+/** For long lists: 24 bytes for each value of 8 MiB, where an account of a wallet has 30. */
 const MAX_ANSWER_VALUES = 350_000;
 
-/** Serialized and stamped once, however often it is sent. */
 interface StampedRequest {
   readonly target: Target;
   readonly bytes: Uint8Array;
@@ -64,7 +58,7 @@ function effectOf({ group }: Target): "none" | "unknown" {
   return group === "submit" ? "unknown" : "none";
 }
 
-/** Sends the body to the operation and returns the JSON of the response. Throws {@link ClientError}. */
+/** Returns the JSON of the response. Throws {@link ClientError}. */
 export async function send(
   transport: Transport,
   target: Target,
@@ -106,10 +100,7 @@ async function stampOf(
 
 const ABORTED = "aborted by the caller";
 
-/**
- * The outcome of the work, which goes on after an abort. Rejects with {@link ClientError} (`aborted`) when the signal
- * is aborted.
- */
+/** Rejects with {@link ClientError} (`aborted`) when the signal is aborted; the work goes on. */
 export async function untilAborted<T>(
   work: Promise<T>,
   signal: Signal | undefined,
@@ -129,7 +120,7 @@ export async function untilAborted<T>(
   }
 }
 
-/** Milliseconds until the next attempt, with full jitter up to a doubling bound; null: no further attempt. */
+/** Milliseconds, with full jitter up to a doubling bound; null: no further attempt. */
 function waitBeforeRetry(error: unknown, attempts: number, random: number): number | null {
   const backoff = Math.round(random * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempts));
   if (!(error instanceof ServiceError)) {
@@ -205,7 +196,7 @@ function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "u
   }
 }
 
-/** A refusal (4xx, but for 408) means that the service did nothing; otherwise the effect is not known. */
+/** A refusal (4xx, but for 408) means that the service did nothing; otherwise the effect is unknown. */
 function serviceError(
   response: HttpResponse,
   answer: Uint8Array,
@@ -222,13 +213,13 @@ function serviceError(
   });
 }
 
-/** Keeps the stamp out of logs where the service quotes the request in its error. */
+/** Keeps the stamp out of logs if the service quotes the request. */
 function withoutStamp(text: string, { value }: CheckedStamp): string {
   const quoted = JSON.stringify(value).slice(1, -1);
   return text.replaceAll(value, "[stamp]").replaceAll(quoted, "[stamp]");
 }
 
-/** Milliseconds by Retry-After (RFC 9110 section 10.2.3), in seconds or as an HTTP date; null for anything else. */
+/** Milliseconds by Retry-After (RFC 9110 section 10.2.3), in seconds or as an HTTP date; else null. */
 function retryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   if (/^[0-9]+$/.test(header)) return Math.min(1000 * Number(header), Number.MAX_SAFE_INTEGER);
@@ -236,7 +227,7 @@ function retryAfter(header: string | null, now: Date): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
-/** The whole body, decompressed; null where it exceeds the limit, and then the rest is not read. */
+/** The whole body, decompressed; null if it exceeds the limit, and then the rest is not read. */
 export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
@@ -250,7 +241,7 @@ export async function readBounded(message: HttpRequest | HttpResponse, limit: nu
   }
 }
 
-/** The platform's code, such as ECONNREFUSED. Not its message, which may quote headers. */
+/** The platform's code, such as ECONNREFUSED. Its message may quote headers. */
 function networkReason(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as { code?: unknown };

@@ -1,8 +1,7 @@
 /**
- * Verified calls: a caller gets nothing of an activity before an enclave pinned by the policy has vouched for it.
- *
- * Verification compares the response with what was sent (verify/README.md, "The question"). Where no app proof covers
- * it, only the service claims that it executed the request as the result says.
+ * Verified calls: a caller gets nothing of an activity before an enclave pinned by the policy has vouched for it. The
+ * response is compared with what was sent (verify/README.md, "The question"). Where no app proof covers it, only the
+ * service claims that it executed the request as the result says.
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
@@ -37,11 +36,9 @@ import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, 
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {
-  /** How many verified boot proofs are cached; the least recently used goes first. Default: 256. */
+  /** Limit of cached boot proofs; the least recently used goes first. Default: 256. */
   readonly bootProofLimit?: number;
-  /**
-   * How long one is cached, in milliseconds. Policy, ages and certificates are checked on every call. Default: an hour.
-   */
+  /** Milliseconds that one is cached. Policy, ages and certificates are checked on every call. Default: an hour. */
   readonly bootProofMaxAgeMs?: number;
   /** Caches valid signatures; may be shared with other verifications. */
   readonly cache?: SignatureCache;
@@ -55,7 +52,6 @@ const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
 
-/** A verified result with its report. */
 export interface VerifiedCall<Result> {
   readonly result: Result;
   readonly activity: ActivityJson;
@@ -73,21 +69,20 @@ export type VerifiedSubmitFunctions = {
 };
 
 export interface VerifyActivityOptions extends CallOptions {
-  /** What is known of the request, apart from the organization: id, type, parameters, time, addresses. */
+  /** The known part of the request: id, type, parameters, time, addresses. */
   readonly expected?: Partial<Expected>;
 }
 
 /**
  * The submits of a client under one policy. Each requests app proofs, fetches the boot proof of each key they name, and
  * verifies all of it. Throws {@link RejectedActivityError} with every failed check, or {@link ClientError}. An activity
- * without app proofs is rejected, even where the policy does not set `appProofs.required`.
+ * without app proofs is rejected, even if the policy does not set `appProofs.required`.
  */
 export interface VerifiedClient extends VerifiedSubmitFunctions {
   readonly policy: Policy;
-  /** An undocumented submit. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies a past activity: JSON value or text, bare or in its wrapper. App proofs that it lacks are fetched with
+   * Verifies a past activity: JSON value or text, bare or in its wrapper. Missing app proofs are fetched with
    * `list_app_proofs`. The activity must be completed, belong to `organizationId` (default: the client's) and match
    * `expected`. Throws MalformedError (`json`) for text that is no JSON, TypeError for an invalid `expected`, and the
    * errors of a submit.
@@ -95,9 +90,9 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
 }
 
-/** Makes the verified calls. Throws TypeError for an invalid policy, before anything is submitted. */
+/** Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a result of parsePolicy wanted");
   const options = typedOptions("options", given, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
     throw new TypeError("options.cache: a SignatureCache wanted");
@@ -120,7 +115,7 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
 interface Case {
   readonly activity: JsonValue;
   readonly expected: Expected;
-  /** The documented operation of the activity; null for any other. */
+  /** Null for an undocumented one. */
   readonly operation: SubmitOperation | null;
   /** The submitted operation; null for a past activity. */
   readonly sent: string | null;
@@ -212,7 +207,7 @@ class ActivityVerifier {
   }
 }
 
-/** The expected members of a past activity. Throws TypeError where the caller names two organizations. */
+/** Throws TypeError for two different organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): Expected {
   if (Array.isArray(given)) throw new TypeError("expected: an object wanted");
   // The checked copy is the one that is used.
@@ -261,7 +256,7 @@ function evidenceError(cause: ClientError, { operation, activityId }: ActivityFa
   });
 }
 
-/** The typed result. Throws {@link ClientError} (`answer`) where it does not match the documented shape. */
+/** Throws {@link ClientError} (`answer`) if the result does not match the documented shape. */
 function readVerified<Result>(
   activity: JsonValue,
   operation: SubmitOperation | null,

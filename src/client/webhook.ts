@@ -1,6 +1,6 @@
 /**
- * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over
- * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
+ * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over `v1.ed25519.<key
+ * id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
  */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
@@ -20,7 +20,7 @@ import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
 export interface WebhookInput {
-  /** Exactly the received bytes: the signature does not cover parsed and rewritten JSON. */
+  /** The received bytes: the signature does not cover rewritten JSON. */
   readonly rawBody: Uint8Array | string;
   readonly headers: HttpHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The service's published keys (RFC 7517), parsed. */
@@ -30,13 +30,13 @@ export interface WebhookInput {
   readonly headerPrefix?: string;
   /** Maximal distance of the delivery's time from `now`, either way, in milliseconds. Default: five minutes. */
   readonly toleranceMs?: number;
-  /** Remembers accepted events. Default: one in the memory of this process. */
+  /** Remembers accepted events. Default: in the memory of this process. */
   readonly store?: EventStore;
-  /** How long an event's id is remembered, in milliseconds: at least twice the tolerance. Default: a day. */
+  /** Milliseconds that an event's id is remembered: at least twice the tolerance. Default: a day. */
   readonly rememberMs?: number;
 }
 
-/** An activity reported and signed by the service. The activity itself is not verified. */
+/** Signed by the service. The activity itself is not verified. */
 export interface Delivery {
   readonly eventId: string;
   readonly keyId: string;
@@ -45,12 +45,9 @@ export interface Delivery {
   readonly json: JsonValue;
 }
 
-/** Remembers accepted events, so that no event is accepted twice. */
+/** Remembers events, so that none is accepted twice. */
 export interface EventStore {
-  /**
-   * Returns whether the event is new, and remembers it until that time at least. Must be atomic where receivers share
-   * the store.
-   */
+  /** Whether the event is new; remembers it until that time at least. Must be atomic if receivers share the store. */
   claim(eventId: string, until: Date, now: Date): boolean | Promise<boolean>;
   /** Forgets an event that could not be processed, so that its next delivery is accepted. */
   release(eventId: string): void | Promise<void>;
@@ -61,10 +58,7 @@ const DEFAULT_TOLERANCE_MS = 300_000;
 const DEFAULT_REMEMBER_MS = 86_400_000;
 const DEFAULT_EVENTS = 100_000;
 
-/**
- * In memory, for one process. Throws {@link WebhookError} (`full`) where it is full of events that are too new to
- * forget.
- */
+/** For one process. Throws {@link WebhookError} (`full`) if it is full of events that are too new to forget. */
 export class MemoryEventStore implements EventStore {
   readonly #limit: number;
   readonly #events = new Map<string, number>();
@@ -98,8 +92,8 @@ export class MemoryEventStore implements EventStore {
 const processStore = new MemoryEventStore();
 
 /**
- * Verifies a delivery: headers, version and algorithm, time, signature, body, and that its event is new. Throws
- * {@link WebhookError}. If you then cannot process the delivery, release its event in the store.
+ * Verifies headers, version and algorithm, time, signature, body, and that the event is new. Throws {@link
+ * WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
   const input = typedOptions("input", given, WEBHOOK_INPUT);
@@ -139,7 +133,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
   return delivery;
 }
 
-/** Well-formed headers with a recent time, not yet verified. */
+/** Well-formed, with a recent time, not yet verified. */
 interface WebhookHeaders {
   readonly eventId: string;
   readonly timestamp: Date;
@@ -171,7 +165,7 @@ function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "tol
   return { eventId, timestamp: freshTime(timestamp, now, toleranceMs), receivedAt: new Date(now), keyId, signature };
 }
 
-/** The value of a header that occurs once. Commas join repeated headers, so no value may have one. */
+/** Commas join repeated headers, so no value may have one. */
 function soleHeader(headers: WebhookInput["headers"], name: string): string {
   const values = isHeaders(headers)
     ? [headers.get(name) ?? []].flat()
@@ -197,7 +191,7 @@ function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
   );
 }
 
-/** The public key with the id, which must occur once: an Ed25519 key for signatures (RFC 8037 section 2). */
+/** The id must occur once, with an Ed25519 key for signatures (RFC 8037 section 2). */
 function keyOf(given: unknown, keyId: string): Uint8Array {
   const jwks = copyPlain(given);
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
@@ -216,7 +210,7 @@ function keyOf(given: unknown, keyId: string): Uint8Array {
   const bytes = isGood && typeof x === "string" ? fromBase64Url(x) : null;
   if (bytes?.length !== 32) throw new WebhookError("key", `the key ${keyId} is not an Ed25519 key for signatures`);
   if (d !== undefined)
-    throw new WebhookError("key", `the private half of the key ${keyId} is published: whoever has it can sign`);
+    throw new WebhookError("key", `the private half of the key ${keyId} is published: anyone can sign with it`);
   return bytes;
 }
 
@@ -242,13 +236,13 @@ function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; 
 export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "headers" | "jwks" | "now"> {
   /** `client.withVerification(policy)`. */
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
-  /** The accepted organizations: the receiver's own, and its children. */
+  /** The receiver's own, and its children. */
   readonly organizationIds: readonly string[];
-  /** The key set, or a function that fetches one with this key. It is called for each delivery with valid headers. */
+  /** The key set, or a function that fetches one with this key, for each delivery with valid headers. */
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
-  /** Called for an activity that an enclave vouched for. */
+  /** For an activity that an enclave vouched for. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
-  /** Called for an activity that no enclave vouched for: for example not completed yet, or without app proofs. */
+  /** For any other: for example not completed yet, or without app proofs. */
   readonly onRejected: (delivery: Delivery, error: RejectedError) => unknown;
   /** Called with the error of each 5xx; the service then delivers again. */
   readonly onError?: (error: unknown) => void;
@@ -272,9 +266,7 @@ const HANDLER_OPTIONS: OptionShapes<WebhookHandlerOptions> = {
 };
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
-/**
- * The status for each fault: the service repeats a delivery after 5xx only (client/README.md, "Webhook deliveries").
- */
+/** The service repeats a delivery after 5xx only (client/README.md, "Webhook deliveries"). */
 const STATUS: Readonly<Record<WebhookFault, number>> = {
   header: 400,
   body: 400,
@@ -290,8 +282,8 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
 
 /**
  * Makes a handler that verifies each delivery and the app proofs of its activity. It responds with 204 after
- * `onVerified`, 422 after `onRejected`, 200 for an event that was processed before, and 5xx where the service is to
- * deliver again: the evidence could not be fetched, a callback threw, or the same event is being processed.
+ * `onVerified`, 422 after `onRejected`, 200 for an event that was processed before, and 5xx for a repetition: the
+ * evidence could not be fetched, a callback threw, or the same event is being processed.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRequest) => Promise<HttpResponse> {
   const receive = webhookReceiver(options);
@@ -309,11 +301,11 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRe
 interface ReceivedRequest {
   readonly method: string;
   readonly headers: WebhookInput["headers"];
-  /** The raw body; null where it exceeds the limit. */
+  /** Null if it exceeds the limit. */
   readonly body: (limit: number) => Promise<Uint8Array | null>;
 }
 
-/** Takes a request of any kind of server, and returns a status. */
+/** For any kind of server: returns a status. */
 export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
   const own = typedOptions("options", given, HANDLER_OPTIONS);
   const options = Object.assign(own, { jwks: copyPlain(own.jwks) });

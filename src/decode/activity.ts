@@ -1,4 +1,4 @@
-/** Activities (client/README.md, "Activities"): the members that app proofs cover. An activity itself is not signed. */
+/** Activities (client/README.md, "Activities"): the members that app proofs cover. An activity is not signed. */
 import { type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
 import { decimalMilliseconds } from "./decimal-time.js";
@@ -28,7 +28,7 @@ export interface Activity {
 
 /**
  * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value, also in the form
- * in which `result.activity` repeats the fields. Verifies nothing. Throws {@link MalformedError} with every fault.
+ * of `result.activity`. Verifies nothing. Throws {@link MalformedError} with every fault.
  */
 export function decodeActivity(input: unknown): Activity {
   return requireWhole("activity", readActivity(jsonInput(input)));
@@ -80,10 +80,10 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
 }
 
-/** Members that may differ: `result` contains the repetition, and the app proofs of both lists are verified. */
+/** `result` contains the repetition; the app proofs of both lists are verified. */
 const NOT_REPEATED = ["result", "appProofs"];
 
-/** Members in both places must be equal. Otherwise a reader of one place could trust app proofs of the other. */
+/** Otherwise a reader of one place could trust app proofs of the other. */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
   for (const name of Object.keys(outcome.object).filter((member) => !NOT_REPEATED.includes(member))) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
@@ -118,7 +118,7 @@ function requestTime(reader: MemberReader): number | null {
   );
 }
 
-/** Takes the app proofs of both places, so that each is verified. */
+/** Of both places, so that each is verified. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;

@@ -13,7 +13,7 @@ export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
 export const MAX_APP_PROOFS = 2048;
 /** Genuine payloads have tens of values. */
 const MAX_PAYLOAD_VALUES = 10_000;
-/** Values of all payloads together: about 50 for each of 2,048 proofs. */
+/** Of all payloads together: about 50 for each of 2,048 proofs. */
 export const MAX_PAYLOADS_VALUES = 100_000;
 
 export interface AppProof {
@@ -50,7 +50,7 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   return { value, faults };
 }
 
-/** The app proofs of a file: an array, `{"appProofs": […]}`, or one app proof, bare or as `{"appProof": …}`. */
+/** An array, `{"appProofs": […]}`, or one app proof, bare or as `{"appProof": …}`. */
 export function appProofList(input: unknown): unknown[] {
   if (Array.isArray(input)) return input;
   if (isJsonObject(input) && Array.isArray(input["appProofs"])) return input["appProofs"];
@@ -124,16 +124,16 @@ export interface OtherPayload extends PayloadFacts {
 declare const otherPayloadType: unique symbol;
 
 /**
- * Any text except the known types, because plain `string` would prevent narrowing by `type`. Compare with your own type
- * through the JSON: `payload.json.type === "MY_TYPE"`.
+ * Any text except the known types: plain `string` would prevent narrowing by `type`. Compare with your own type through
+ * the JSON: `payload.json.type === "MY_TYPE"`.
  */
 // `${any}`, because TypeScript considers a branded `string` comparable with every literal.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
 /**
- * Decodes the text of a payload. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault, also
- * for a number that a double cannot hold exactly (decode/README.md, "App proofs").
+ * Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault, also for a number that a double
+ * cannot hold exactly (decode/README.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string): AppProofPayload {
   return requireWhole(
@@ -143,8 +143,8 @@ export function decodeAppProofPayload(text: string): AppProofPayload {
 }
 
 /**
- * Tolerant form of {@link decodeAppProofPayload}. `budget` limits the values of all payloads in memory together;
- * default: {@link MAX_PAYLOADS_VALUES}.
+ * Tolerant form of {@link decodeAppProofPayload}. `budget`: values of all payloads in memory together; default: {@link
+ * MAX_PAYLOADS_VALUES}.
  */
 export function readAppProofPayloadText(
   text: string,
@@ -218,7 +218,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
 
 const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
 
-/** An empty member is a fault, like a missing one: protobuf's JSON does not distinguish them. */
+/** An empty member is a fault, too: protobuf's JSON does not distinguish it from a missing one. */
 function requiredString(reader: MemberReader, name: string): string {
   const text = reader.string(name) ?? "";
   if (text === "" && reader.get(name) === "") reader.fault(name, "empty");

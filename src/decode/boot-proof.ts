@@ -1,4 +1,4 @@
-/** The service's boot proof (client/README.md, "Boot proofs"): its fields as bytes and text. */
+/** The service's boot proof (client/README.md, "Boot proofs"). */
 import { equalBytes } from "../bytes.js";
 import { type Reading, requireWhole } from "../errors.js";
 import { DOCUMENT_MEMBER, evidenceBeside } from "./evidence-members.js";
@@ -35,8 +35,8 @@ export interface BootProofLabels {
 
 interface BootProofReading extends Reading<BootProof> {
   /**
-   * Members of the interface that are absent or null. Not a fault: they are unsigned, and deployed services leave some
-   * out (client/README.md, "Boot proofs").
+   * Members of the interface that are absent or null: no fault, since they are unsigned, and deployed services omit
+   * some (client/README.md, "Boot proofs").
    */
   readonly missing: readonly string[];
 }
@@ -53,7 +53,7 @@ export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
 
-/** The items of an array or of `{"bootProofs": […]}`; null for any other value. */
+/** An array, or that in `{"bootProofs": […]}`; null for any other value. */
 export function bootProofList(input: unknown): readonly unknown[] | null {
   const list = unwrap(input, "bootProofs");
   return Array.isArray(list) ? list : null;
@@ -91,7 +91,7 @@ export function differsFrom(other: (typeof DOCUMENT_MEMBER)[keyof typeof DOCUMEN
   return `differs from ${other}, which is the same field`;
 }
 
-/** Renames the document's alias to the interface's name, unless both are present: they may differ. */
+/** Renames the document's alias, unless both are present: they may differ. */
 export function withOwnName(bootProof: unknown): unknown {
   const { name: own, alias } = DOCUMENT_MEMBER;
   const isAliased = isJsonObject(bootProof) && (bootProof[alias] ?? null) !== null && (bootProof[own] ?? null) === null;

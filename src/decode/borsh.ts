@@ -3,14 +3,14 @@ import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Fault } from "../errors.js";
 
 /**
- * Items of all vectors in one input. An item of four bytes takes hundreds in memory. Manifests have tens; the largest
- * permitted v3 has about 6,000 values (decode/README.md, "Manifest v3").
+ * Items of all vectors, since an item of four bytes takes hundreds in memory. The largest permitted v3 has about 6,000
+ * values (decode/README.md, "Manifest v3").
  */
 export const MAX_ITEMS = 10_000;
 
 /**
- * Decodes all bytes. Returns the value or the first fault. A failure is normal, since the dispatch tries several
- * versions, so it costs no stack trace.
+ * Decodes all bytes. Returns the value or the first fault: the dispatch tries several versions, so a failure must be
+ * cheap.
  */
 export function readBorsh<T>(
   bytes: Uint8Array,
@@ -113,7 +113,7 @@ export class BorshReader {
     return new Uint8Array(this.#bytes.subarray(start, this.#at));
   }
 
-  /** Skips `length` bytes and returns where they start. */
+  /** Returns where the skipped bytes start. */
   #pass(length: number, what: string): number {
     if (length > this.#bytes.length - this.#at) throw malformed(what, "the input ends inside it");
     this.#at += length;
@@ -121,7 +121,7 @@ export class BorshReader {
   }
 }
 
-/** Writes what {@link BorshReader} reads, to one growing buffer: a manifest can have as many items as bytes. */
+/** Writes to one growing buffer: a manifest can have as many items as bytes. */
 export class BorshWriter {
   #bytes = new Uint8Array(4096);
   #length = 0;
@@ -174,7 +174,7 @@ export class BorshWriter {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Reserves `length` bytes and returns where they start. */
+  /** Returns where the reserved bytes start. */
   #room(length: number): number {
     const start = this.#length;
     this.#length += length;

@@ -29,14 +29,14 @@ const FALSE = 20,
   NULL = 22;
 
 /**
- * Decodes one CBOR item. An integer is a number, or a bigint if its head has 64 bits. Byte strings are copies. Throws
- * {@link MalformedError} (`cbor`) with the offset of the first fault.
+ * An integer is a number, or a bigint if its head has 64 bits. Byte strings are copies. Throws {@link MalformedError}
+ * (`cbor`) with the offset of the first fault.
  */
 export function decodeCbor(bytes: Uint8Array, profile: CborProfile = {}): CborValue {
   return new ProfileReader(bytes, profile).whole();
 }
 
-/** A non-negative safe integer as a number; undefined for any other value. */
+/** A non-negative safe integer as a number; else undefined. */
 export function cborUint(value: CborValue | undefined): number | undefined {
   const number = typeof value === "bigint" ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
@@ -118,7 +118,7 @@ class ProfileReader {
     return text;
   }
 
-  /** Grows item by item, because the count may be false. */
+  /** Grows by item, because the count may be false. */
   #array(count: number, depth: number): CborValue[] {
     const items: CborValue[] = [];
     for (let left = count; left > 0; left--) items.push(this.#item(depth + 1));

@@ -9,7 +9,7 @@ export interface CertificateExtension {
   readonly value: Uint8Array;
 }
 
-/** The parts of a certificate that path validation needs. Byte fields hold the encoding exactly as received. */
+/** The parts that path validation needs. Byte fields hold the encoding as received. */
 export interface Certificate {
   readonly der: Uint8Array;
   /** The bytes that the issuer signed. */
@@ -17,7 +17,7 @@ export interface Certificate {
   /** 1, 2 or 3. */
   readonly version: number;
   readonly serialNumber: Uint8Array;
-  /** AlgorithmIdentifier inside the signed part; `outerSignatureAlgorithm` is the one beside the signature. */
+  /** AlgorithmIdentifier inside the signed part; `outerSignatureAlgorithm` is beside the signature. */
   readonly innerSignatureAlgorithm: Uint8Array;
   readonly outerSignatureAlgorithm: Uint8Array;
   readonly issuer: Uint8Array;
@@ -30,7 +30,7 @@ export interface Certificate {
   readonly signature: Uint8Array;
 }
 
-/** Extensions that are processed (RFC 5280 section 4.2.1). */
+/** Processed extensions (RFC 5280 section 4.2.1). */
 export const BASIC_CONSTRAINTS = "2.5.29.19";
 export const KEY_USAGE = "2.5.29.15";
 
@@ -61,7 +61,7 @@ const TAG = {
   extensions: 0xa3,
 } as const;
 
-/** Decodes one certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
+/** One certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
 export function decodeCertificate(encoding: Uint8Array): Certificate {
   // A copy that the caller cannot change; all parts are views into it.
   const der = new Uint8Array(encoding);
@@ -162,7 +162,7 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
   return { digitalSignature: (first & 0x80) !== 0, keyCertSign: (first & 0x04) !== 0 };
 }
 
-/** A Name as text, such as `CN=aws.nitro-enclaves, C=US`. For display only. */
+/** Such as `CN=aws.nitro-enclaves, C=US`. For display only. */
 export function nameText(name: Uint8Array): string {
   const parts: string[] = [];
   const sets = new DerReader(name).constructed(TAG.sequence, "Name");
@@ -178,7 +178,7 @@ export function nameText(name: Uint8Array): string {
   return parts.join(", ");
 }
 
-/** Most elements are skipped; only those that are kept become views. */
+/** Most elements are skipped; only the kept ones become views. */
 class DerReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;

@@ -18,10 +18,10 @@ export interface CoseSign1 {
 
 export const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
-/** The largest payload and ample room for the rest. Longer input is not parsed. */
+/** The largest payload and room for the rest. Longer input is not parsed. */
 const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 
-/** Decodes one COSE_Sign1, untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
+/** Untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
 export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   if (bytes.length > MAX_MESSAGE) throw malformed("", `${bytes.length} bytes, at most ${MAX_MESSAGE} wanted`);
   const items = decodeCbor(bytes, { outermostTag: COSE_SIGN1_TAG });

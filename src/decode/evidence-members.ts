@@ -1,11 +1,11 @@
 /**
- * Which JSON members name evidence. A reader that detects the kind of a value reads one piece and would silently drop
- * evidence beside it, so that is a fault (decode/README.md, "Evidence beside evidence").
+ * Which JSON members name evidence. Evidence beside the piece that is read would be silently dropped, so it is a fault
+ * (decode/README.md, "Evidence beside evidence").
  */
 import { FaultList } from "../errors.js";
 import { type JsonObject, isJsonObject, memberPath } from "./json.js";
 
-/** Names of the member with the attestation document: the interface's, and that of deployed services. */
+/** The interface's name, and that of deployed services. */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
 
 export type Piece = "boot proof" | "app proof" | "activity";
@@ -16,7 +16,7 @@ interface PieceMembers {
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** A value with none of these and without the wrapper is no such piece; its own reader reports that. */
+  /** A value without these and the wrapper is no such piece; its own reader reports that. */
   readonly marks: readonly string[];
   /** Evidence of another kind that belongs inside the piece. */
   readonly inside: readonly string[];
@@ -43,7 +43,7 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
 /** Evidence that no piece is read from. */
 const OTHERS = ["bundle", "attestation", "attestationDocument"];
 
-/** Ignores case, `_` and `-`, so that `app_proofs` and `AppProofs` name app proofs, too. */
+/** `app_proofs` and `AppProofs` name app proofs, too. */
 function folded(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }
@@ -56,7 +56,7 @@ const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
 
 /**
  * A fault for each piece of evidence beside the piece or list read from `input`, or inside a piece where it does not
- * belong. None if `input` is neither object nor array. `path` is the place of `input`.
+ * belong. None if `input` is neither object nor array. `path`: the place of `input`.
  */
 export function evidenceBeside(input: unknown, piece: Piece, path = ""): FaultList {
   const faults = new FaultList();
@@ -108,7 +108,6 @@ const ADVICE =
   "which would not be verified: give each piece by itself, or all of them as " +
   '{"bootProofs": […], "appProofs": […], "activity": …}';
 
-/** Like {@link evidenceBeside}, but ignores what is inside the member. */
 export function evidenceBesideMember(input: unknown, member: string, piece: Piece): FaultList {
   if (!isJsonObject(input)) return evidenceBeside(null, piece);
   return evidenceBeside(Object.assign(Object.create(null) as JsonObject, input, { [member]: [] }), piece);
@@ -130,14 +129,14 @@ function isSigned(value: unknown): boolean {
   return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
 }
 
-/** The piece inside its wrapper, or the wrapper if evidence is beside the piece: the piece's reader then reports it. */
+/** The piece inside its wrapper, or the wrapper if evidence is beside the piece, for its reader to report. */
 export function unwrapAlone(input: unknown, piece: Piece): unknown {
   const { one } = PIECES[piece];
   const isWrapper = isJsonObject(input) && Object.hasOwn(input, one);
   return isWrapper && evidenceBesideMember(input, one, piece).length === 0 ? input[one] : input;
 }
 
-/** Whether a service returned an error instead of evidence: `{"error": …}` or `{"code": …, "message": …}`. */
+/** `{"error": …}` or `{"code": …, "message": …}` instead of evidence. */
 export function isServiceError(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const given = Object.keys(value).filter((name) => value[name] !== null);

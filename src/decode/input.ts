@@ -1,14 +1,8 @@
-/**
- * Inputs of callers: JSON text, its bytes, or a parsed value. Each is copied once, so that later changes have no
- * effect.
- */
+/** Inputs of callers: JSON text, its bytes, or a parsed value. Copied once, so that later changes have no effect. */
 import { type Fault, type Reading, attempt } from "../errors.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./json.js";
 
-/**
- * The JSON value of an input: text and bytes are parsed, other values copied. Returns undefined for undefined. Throws
- * {@link MalformedError} (`json`).
- */
+/** Parses text and bytes, and copies other values; undefined stays so. Throws {@link MalformedError} (`json`). */
 export function jsonInput(input: unknown): JsonValue | undefined {
   if (input === undefined) return undefined;
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
@@ -32,7 +26,7 @@ export function readInput<T>(input: InputCopy, read: (value: unknown) => Reading
 /**
  * Copies a caller's options: own members only, each read once, on an object without a prototype. So later changes and
  * `Object.prototype` have no effect. Throws TypeError for anything but an object, for a name not in `names`, and for an
- * option inherited from another prototype, which would be silently ignored.
+ * inherited option, which would be silently ignored.
  */
 export function ownOptions<T extends object>(what: string, value: T, names: Readonly<Record<keyof T, unknown>>): T {
   const known = (): string => Object.keys(names).join(", ");
@@ -46,7 +40,7 @@ export function ownOptions<T extends object>(what: string, value: T, names: Read
   return ownMembers(value, names) as T;
 }
 
-/** Copies the own members with these names, each read once, to an object without a prototype. */
+/** Each read once, to an object without a prototype. */
 export function ownMembers<T extends object, N extends keyof T>(
   value: T,
   names: Readonly<Record<N, unknown>>,
@@ -86,7 +80,7 @@ export function otherMembers<T extends object, N extends keyof T>(own: T, ...nam
   return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));
 }
 
-/** Whether a member comes from a prototype other than `Object.prototype`, of this realm or another. */
+/** From a prototype other than `Object.prototype`, of this realm or another. */
 function isInherited(value: object, name: string): boolean {
   if (!(name in value)) return false;
   for (let one = prototypeOf(value); one !== null; one = prototypeOf(one))
@@ -98,7 +92,7 @@ function prototypeOf(value: object): object | null {
   return Object.getPrototypeOf(value) as object | null;
 }
 
-/** The value inside the wrapper `{[name]: …}`; the input itself without one. */
+/** The value inside `{[name]: …}`; the input itself without that wrapper. */
 export function unwrap(input: unknown, name: string): unknown {
   return isJsonObject(input) && Object.hasOwn(input, name) ? input[name] : input;
 }

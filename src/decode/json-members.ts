@@ -1,14 +1,14 @@
 /**
  * Reads the members of evidence: the good ones beside the faults of the others (decode/README.md, "Shapes"). Readers
- * return undefined at a fault; {@link integerField} and {@link hexField}, for manifests, return a blank value, because
- * any fault throws in the end.
+ * return undefined at a fault; {@link integerField} and {@link hexField}, for manifests, a blank value, because any
+ * fault throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
 import { instant, readShape } from "./shapes.js";
 
-/** Collects the faults of one object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
+/** Collects the faults of an object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
 export class MemberReader {
   readonly object: JsonObject;
   readonly path: string;
@@ -20,7 +20,7 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** A reader that shares `faults`; undefined, and a fault, if the value is no object. */
+  /** Shares `faults`; undefined, and a fault, if the value is no object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
     faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
@@ -37,7 +37,7 @@ export class MemberReader {
     return undefined;
   }
 
-  /** The member. Null counts as absent; inherited members are ignored. */
+  /** Null counts as absent; inherited members are ignored. */
   get(name: string): JsonValue | undefined {
     return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
   }
@@ -82,7 +82,7 @@ export function decimalMember(reader: MemberReader, name: string): string | unde
   return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text) ? text : reader.fault(name, "a decimal number wanted");
 }
 
-/** Bytes from hex in either case, of `length` bytes if set. */
+/** Hex in either case, of `length` bytes if set. */
 export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
@@ -110,7 +110,7 @@ export function instantMember(reader: MemberReader, name: string): Date | undefi
 
 const U32_MAX = 0xffffffff;
 
-/** For manifests: an integer from 0 to `max`, written as a number or a decimal string; 0 at a fault. */
+/** For manifests: 0 to `max`, as a number or a decimal string; 0 at a fault. */
 export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
   const value = reader.get(name);
   const literal = value instanceof JsonNumber ? value.text : value;
@@ -123,7 +123,7 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
   return 0;
 }
 
-/** For manifests: bytes from hex in either case, with an optional `0x`, of `length` bytes if set; empty if not hex. */
+/** For manifests: hex in either case, with an optional `0x`, of `length` bytes if set; empty if not hex. */
 export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
   const value = reader.get(name);
   const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;

@@ -6,8 +6,8 @@ import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./jso
 const MAX_SHOWN = 40;
 
 /**
- * Replaces each {@link JsonNumber} in place. A literal whose double prints as another decimal value is a fault, and
- * becomes its text. `value` must be fresh from the parser.
+ * Replaces each {@link JsonNumber} in place. A literal that a double cannot hold is a fault, and becomes its text.
+ * `value` must be fresh from the parser.
  */
 export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: FaultList } {
   const faults = new FaultList();
@@ -41,8 +41,8 @@ function isExactly(number: number, literal: string): boolean {
 }
 
 /**
- * An integer without zeros at either end, and its power of ten; zero has no digits. The sign is left out, because
- * parsing keeps it. The power is exact if the double is finite and not zero: the literal's length bounds it.
+ * An integer without zeros at either end, and its power of ten; zero has no digits. Without the sign, which parsing
+ * keeps. The power is exact if the double is finite and not zero: the literal's length bounds it.
  */
 function decimalOf(literal: string): { digits: string; exponent: number } {
   const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];

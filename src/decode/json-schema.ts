@@ -1,8 +1,8 @@
-/** JSON Schema (draft 2020-12) of shapes. A module of its own, so that bundlers drop it where only values are read. */
+/** JSON Schema (draft 2020-12) of shapes. Apart, so that bundlers can drop it. */
 import type { JsonObject } from "./json.js";
 import type { Form, Members, Shape } from "./shapes.js";
 
-/** What the shape's form says; the rules of `refined` and of test functions are not in it. */
+/** Without the rules of `refined` and of test functions. */
 export function schemaOf({ form }: Shape<unknown>): JsonObject {
   if (form === undefined) return {};
   if ("values" in form) return { enum: [...form.values] };

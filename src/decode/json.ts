@@ -21,11 +21,11 @@ export class JsonNumber {
 
 const MAX_DEPTH = 64;
 /**
- * Members and items of one text. Two bytes of text can take 230 in memory, so the size of the text is no limit. Genuine
- * text has 20 bytes or more per value; the densest 1 MiB, a manifest of small numbers, has a fifth of this.
+ * Members and items of one text. Two bytes of text can take 230 in memory, so the size of the text is no limit. The
+ * densest genuine 1 MiB, a manifest of small numbers, has a fifth of this.
  */
 const MAX_VALUES = 250_000;
-/** A string is joined after this many pieces: a string built by appending retains every piece. */
+/** A string built by appending retains every piece, so it is joined now and then. */
 const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -55,9 +55,7 @@ interface JsonOptions {
   readonly budget?: ValueBudget;
 }
 
-/**
- * Parses JSON text or its UTF-8 bytes. Throws {@link MalformedError} (`json`) with line and column of the first fault.
- */
+/** Throws {@link MalformedError} (`json`) with line and column of the first fault. */
 export function parseJson(input: string | Uint8Array, options: JsonOptions = {}): JsonValue {
   const text = typeof input === "string" ? input : fromUtf8(input);
   if (text === null) throw malformed("not UTF-8");
@@ -66,8 +64,8 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
 }
 
 /**
- * Deep copy of a JSON value, in the form that {@link parseJson} returns. Omits undefined members, as JSON.stringify
- * does. Throws {@link MalformedError} (`json`) for values that JSON cannot express, deep nesting and too many values.
+ * Deep copy of a JSON value, in the form of {@link parseJson}. Omits undefined members, as JSON.stringify does. Throws
+ * {@link MalformedError} (`json`) for values that JSON cannot express, deep nesting and too many values.
  */
 export function copyJson(value: unknown): JsonValue {
   return copied(value, 0, { left: MAX_VALUES });
@@ -92,8 +90,8 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
 }
 
 /**
- * A unique text for each value of {@link parseJson} or {@link copyJson}, independent of member order. For cache keys:
- * `JSON.stringify` writes -0 as 0, and null for what it cannot write. Throws TypeError for any other value.
+ * A unique text for each value of {@link parseJson} or {@link copyJson}, independent of member order. `JSON.stringify`
+ * writes -0 as 0, and null for what it cannot write. Throws TypeError for any other value.
  */
 export function jsonKey(value: JsonValue): string {
   if (value instanceof JsonNumber) return `#${value.text}`;
@@ -110,7 +108,7 @@ function numberKey(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Refuses instances such as a Date or a Map: a copy would silently lose their content. */
+/** Refuses a Date or a Map: a copy would silently lose their content. */
 function isPlain(value: object | null): boolean {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
@@ -120,7 +118,7 @@ function isScalar(value: unknown): value is null | boolean | number | JsonNumber
   return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
 }
 
-/** UTF-8 replaces each lone surrogate by U+FFFD, so different values would become equal. */
+/** UTF-8 replaces lone surrogates by U+FFFD, so different values would become equal. */
 function refuseLoneSurrogate(value: unknown): void {
   if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
 }
@@ -136,8 +134,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_PATH = 128;
 
 /**
- * A path that is unique within one value, of a few hundred characters at most. A long name is truncated and followed by
- * the member's index; in a long path, the index replaces the name.
+ * A unique path of a few hundred characters at most. A long name is truncated and followed by the member's index; in a
+ * long path, the index replaces the name.
  */
 export function memberPath(path: string, name: string, index: number): string {
   const shown = shownName(name);

@@ -1,6 +1,6 @@
-/** Suggests the known name that an unknown one may have been meant for. */
+/** Suggests a known name for an unknown one. */
 
-/** Longer names get no suggestion: the distance costs time in proportion to both lengths. */
+/** The distance costs time in proportion to both lengths. */
 const MAX_COMPARED_NAME = 64;
 
 /** `, did you mean NAME?`; empty if no known name is near. */
@@ -12,7 +12,7 @@ export function nearest(name: string, known: readonly string[]): string {
   return best && best.distance <= Math.ceil(best.one.length / 2) ? `, did you mean ${best.one}?` : "";
 }
 
-/** The number of letters to insert, remove or replace (Levenshtein). */
+/** Letters to insert, remove or replace (Levenshtein). */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

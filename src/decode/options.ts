@@ -8,8 +8,8 @@ export type OptionShapes<T> = Readonly<Record<keyof T, Shape<unknown>>>;
 export const callable = simple("a function", (value): value is () => unknown => typeof value === "function");
 
 /**
- * {@link ownOptions} with values of these shapes; undefined counts as absent. Copies lists. Throws TypeError as that
- * does, and with the faults of all values.
+ * {@link ownOptions} with values of these shapes; undefined counts as absent. Copies lists. Throws TypeError with the
+ * faults of all values, too.
  */
 export function typedOptions<T extends object>(what: string, value: T, shapes: OptionShapes<T>): T {
   const own = ownOptions(what, value, shapes);

@@ -1,4 +1,4 @@
-/** QOS canonical JSON (decode/README.md, "Canonical JSON"): what the hash of a v2 or v3 manifest covers. */
+/** QOS canonical JSON (decode/README.md, "Canonical JSON"), over which v2 and v3 manifests are hashed. */
 import { toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { JsonNumber } from "./json.js";
@@ -15,7 +15,7 @@ export type QosJsonInput =
   | readonly QosJsonInput[]
   | { readonly [member: string]: QosJsonInput };
 
-/** Serialises canonically. Throws {@link MalformedError} (`json`) for a number that is not an integer. */
+/** Throws {@link MalformedError} (`json`) for a number that is not an integer. */
 export function canonicalQosJson(value: QosJsonInput): string {
   if (value === null || value === undefined) return "null";
   if (typeof value === "boolean") return value ? "true" : "false";

@@ -1,18 +1,17 @@
 /**
  * One language for the members of JSON values (decode/README.md, "Shapes"). A shape reads a value, and reports every
- * fault with its path. Reading copies a value, down to the members that its shape knows; faults never quote a text.
- *
- * Making a shape has no side effects, and is marked so: bundlers drop unused shapes.
+ * fault with its path. Reading copies down to the members that the shape knows; faults never quote a text. Making a
+ * shape is marked as free of side effects: bundlers drop unused shapes.
  */
 import { fromHex, toHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { type JsonObject, isJsonObject, jsonKind } from "./json.js";
 import { nearest } from "./nearest.js";
 
-/** Reads a value. The returned value is valid only where no fault was added. */
+/** The returned value is valid only if no fault was added. */
 export interface Shape<T> {
   read(value: unknown, place: Place): T;
-  /** What `schemaOf` needs for the JSON Schema; undefined: any value. */
+  /** For `schemaOf`; undefined: any value. */
   readonly form?: Form | undefined;
 }
 
@@ -21,7 +20,7 @@ export interface OptionalShape<T> extends Shape<T | undefined> {
   readonly optional: true;
 }
 
-/** The facts of a shape, for `schemaOf` (json-schema.ts). */
+/** For `schemaOf` (json-schema.ts). */
 export type Form =
   | { readonly type: "boolean" | "number" | "object" }
   | { readonly type: "string"; readonly pattern?: RegExp | undefined; readonly least?: number; readonly most?: number }
@@ -44,7 +43,7 @@ export interface Place {
   /** The number of all faults so far. */
   readonly faults: number;
   at(step: string | number): Place;
-  /** Adds a fault. What the shape then returns is discarded. A function is called only for a fault that is kept. */
+  /** Adds a fault; what the shape returns is then discarded. A function is called only for a fault that is kept. */
   fault<T = undefined>(message: string | (() => string)): T;
 }
 
@@ -85,7 +84,7 @@ class PlaceInValue implements Place {
   }
 }
 
-/** Reads a value by its shape: returns the value, or its faults. `path` is the path of the value itself. */
+/** Returns the value, or its faults. `path`: of the value itself. */
 export function readShape<T>(
   shape: Shape<T>,
   value: unknown,
@@ -99,14 +98,13 @@ export function readShape<T>(
 /** The type that a shape reads. */
 export type ReadOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Any value, kept as it is. */
 export const anything: Shape<unknown> = { read: (value) => value };
 
 function refused<T>(value: unknown, words: string, place: Place): T {
   return place.fault(() => `${jsonKind(value)}, ${words} wanted`);
 }
 
-/** A value that passes the test, kept as it is. */
+/** A value that passes the test. */
 /* @__NO_SIDE_EFFECTS__ */
 export function simple<T>(words: string, holds: (value: unknown) => value is T, form?: Form): Shape<T> {
   return {
@@ -118,10 +116,9 @@ export function simple<T>(words: string, holds: (value: unknown) => value is T, 
 export const text = simple("a string", (value) => typeof value === "string", { type: "string" });
 export const flag = simple("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 export const number = simple("a number", (value) => typeof value === "number", { type: "number" });
-/** Any object, kept as it is. */
 export const anyObject = simple("an object", isJsonObject, { type: "object" });
 
-/** A whole number of `least` to `most`. The fault shows the number. */
+/** The fault shows the number. */
 /* @__NO_SIDE_EFFECTS__ */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shape<number> {
   const words = `a whole number of ${least} or more`;
@@ -136,7 +133,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shap
 
 export const count = wholeNumber(0);
 
-/** A text that passes the test; `words` say what it is. The JSON Schema has only the pattern. */
+/** `words` describe the text. The JSON Schema has only the pattern. */
 /* @__NO_SIDE_EFFECTS__ */
 export function matching(
   test: RegExp | ((text: string) => boolean),
@@ -153,7 +150,7 @@ export function matching(
   };
 }
 
-/** A text of `least` to `most` characters, as JSON Schema counts them: an emoji is one. */
+/** Characters as JSON Schema counts them: an emoji is one. */
 /* @__NO_SIDE_EFFECTS__ */
 export function sizedText(least: number, most = Number.POSITIVE_INFINITY): Shape<string> {
   return {
@@ -168,7 +165,7 @@ export function sizedText(least: number, most = Number.POSITIVE_INFINITY): Shape
 
 export const nonEmptyText = sizedText(1);
 
-/** Hex in either case of `least` to `most` bytes; lower case once read, so that equal bytes are equal texts. */
+/** Hex of `least` to `most` bytes in either case; lower case once read, so that equal bytes are equal texts. */
 /* @__NO_SIDE_EFFECTS__ */
 export function hex(least: number, most = least): Shape<string> & { readonly words: string } {
   const digits = least === most ? `${2 * least}` : `${2 * least} to ${2 * most}`;
@@ -184,7 +181,6 @@ export function hex(least: number, most = least): Shape<string> & { readonly wor
   return { words, read, form: { type: "string", pattern: new RegExp(`^[0-9a-fA-F]{${2 * least},${2 * most}}$`) } };
 }
 
-/** One of these values. */
 /* @__NO_SIDE_EFFECTS__ */
 export function oneOf<const V extends readonly (string | number | boolean | null)[]>(...values: V): Shape<V[number]> {
   const found = (): string => values.map((one) => JSON.stringify(one)).join(", ");
@@ -198,13 +194,12 @@ export function oneOf<const V extends readonly (string | number | boolean | null
   };
 }
 
-/** One of the names of a table, which the compiler holds total. */
 /* @__NO_SIDE_EFFECTS__ */
 export function keyOf<T extends string>(table: Readonly<Record<T, unknown>>): Shape<T> {
   return oneOf(...(Object.keys(table) as T[]));
 }
 
-/** A moment as `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, so that it has one spelling. */
+/** As `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, the only spelling. */
 export const instant = matching(
   isInstant,
   "a time such as 2026-03-04T05:06:07.000Z",
@@ -271,7 +266,7 @@ export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINI
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
 
-/** The members of an object of type T; the compiler holds them total. */
+/** The compiler holds them total. */
 export type MembersOf<T> = {
   readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K>
     ? OptionalShape<Exclude<T[K], undefined>>
@@ -285,7 +280,7 @@ type ObjectOf<M> = Flat<
 >;
 type OpenObjectOf<M> = Flat<ObjectOf<M> & { [name: string]: unknown }>;
 
-/** An object with the shapes of its members, from which a shape with more members can be made. */
+/** A shape with more members can be made from it. */
 export interface ObjectShape<T> extends Shape<T> {
   readonly members: Members;
 }
@@ -293,11 +288,11 @@ export interface ObjectShape<T> extends Shape<T> {
 interface ObjectSettings {
   /** Default: `refuse`. */
   readonly unknown?: "refuse" | "ignore";
-  /** Members that are read and not part of the result. */
+  /** Read, but not part of the result. */
   readonly beside?: Members;
 }
 
-/** An object with these members. Once read it has no prototype, like parsed JSON; members with faults are undefined. */
+/** Once read it has no prototype, like parsed JSON; members with faults are undefined. */
 /* @__NO_SIDE_EFFECTS__ */
 export function object<M extends Members>(
   members: M,
@@ -322,7 +317,7 @@ export function objectOf<T extends object>(members: MembersOf<T>, settings?: Obj
   return object(members as Members, settings) as ObjectShape<unknown> as ObjectShape<T>;
 }
 
-/** An object with these members that keeps all others unread. Once read it is an ordinary object, for callers. */
+/** Keeps all other members unread. Once read it is an ordinary object, for callers. */
 /* @__NO_SIDE_EFFECTS__ */
 export function openObject<M extends Members>(members: M): ObjectShape<OpenObjectOf<M>> {
   return {
@@ -360,7 +355,7 @@ interface RecordSettings {
   readonly beside?: Members;
 }
 
-/** An object whose names are data; it has no prototype, and is undefined if a member is. */
+/** An object whose names are data. No prototype; undefined if a member is. */
 /* @__NO_SIDE_EFFECTS__ */
 export function record<T>(each: Shape<T>, settings: RecordSettings = {}): Shape<Record<string, T>> {
   const { name: pattern, fault = "unknown member", least = 0, beside = {} } = settings;

@@ -1,4 +1,4 @@
-/** Files of hex or base64 text. White space is allowed, because tools print such text in lines. */
+/** Files of hex or base64 text. White space is allowed, since tools break such text into lines. */
 import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 
 type TextEncoding = "binary" | "hex" | "base64";
@@ -8,7 +8,7 @@ interface DecodedFile {
   readonly encoding: TextEncoding;
 }
 
-/** Decodes hex or base64 text; returns other bytes as they are. */
+/** Returns other bytes as they are. */
 export function decodeFile(file: Uint8Array): DecodedFile {
   const text = asciiText(file);
   if (text === null || text === "") return { bytes: file, encoding: "binary" };

@@ -1,4 +1,4 @@
-/** One process per file: a lock file beside it names the process that holds it. */
+/** One process per file: a lock file beside it names the holder. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile, unlink } from "node:fs/promises";
@@ -11,7 +11,7 @@ export class InUseError extends Error {
   override readonly name = "InUseError";
 }
 
-/** The process id alone is not enough, because systems reuse it. */
+/** Systems reuse process ids. */
 interface Holder {
   readonly pid: number;
   /** Null if the system does not provide it. */
@@ -26,8 +26,8 @@ export interface Lock {
 }
 
 /**
- * Creates the lock file, or replaces one whose process has ended. `what` names the file in messages: "log". Rejects
- * with {@link InUseError}.
+ * Creates the lock, or replaces that of an ended process. `what` names the file in messages: "log". Rejects with {@link
+ * InUseError}.
  */
 export async function takeLock(path: string, what: string): Promise<Lock> {
   const id = randomUUID();
@@ -44,8 +44,8 @@ export async function takeLock(path: string, what: string): Promise<Lock> {
 }
 
 /**
- * Replaces the lock of a process that has ended. A second lock, on this lock, admits one process at a time. Otherwise
- * one process could replace the lock that another has just created.
+ * A second lock, on this lock, admits one process at a time: otherwise one could replace the lock that another has just
+ * created.
  */
 async function replacedEnded(
   path: string,
@@ -63,7 +63,7 @@ async function replacedEnded(
   }
 }
 
-/** Links a complete file to the name, so that no reader sees a partial lock. False if the name exists. */
+/** Links a complete file, so that no reader sees a partial lock. False if the name exists. */
 async function created(path: string, text: string): Promise<boolean> {
   try {
     await createWhole(path, text, { mode: 0o600 });

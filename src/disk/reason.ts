@@ -1,4 +1,3 @@
-/** Errors of the file system, in words. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file or folder",
   ENOTDIR: "there is no such folder",
@@ -14,10 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the disk does not work",
 };
 
-/**
- * The reason of an error of the file system, in words; null for any other error. `own`: words by error code that fit
- * better where the caller uses the file.
- */
+/** The reason in words; null for an error of another kind. `own`: words by error code that fit the caller better. */
 export function diskReason(error: unknown, own: Readonly<Record<string, string>> = {}): string | null {
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" ? (own[code] ?? REASONS[code] ?? `the system reports ${code}`) : null;

@@ -1,21 +1,21 @@
-/** Files written whole: a reader sees the old content or the new one, never a part, also after a kill or a crash. */
+/** Files written whole: readers see the old content or the new one, also after a kill or a crash. */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, constants, copyFile, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 interface WholeOptions {
-  /** The rights of the file, whatever the umask is. Default: those that the umask leaves of 0666. */
+  /** Rights, whatever the umask is. Default: 0666 without the umask's. */
   readonly mode?: number;
   /**
-   * A name for the unfinished file, in the same folder. A kill leaves it there, and the next write uses it again: so
-   * only one process at a time may write the file. Default: a name of its own for each write.
+   * Name of the unfinished file, in the same folder. A kill leaves it there, and the next write reuses it: so only one
+   * process at a time may write. Default: a new name for each write.
    */
   readonly beside?: string;
   /** Called when the new content is on the disk. If it throws, the file stays as it was. */
   readonly beforeRename?: () => void;
 }
 
-/** Writes a file in the place of the one that is there. On an error the old file stays as it was. */
+/** Replaces a file. On an error it stays as it was. */
 export async function replaceWhole(path: string, text: string, options: WholeOptions = {}): Promise<void> {
   await writeBeside(path, text, options, async (beside) => {
     options.beforeRename?.();
@@ -23,7 +23,7 @@ export async function replaceWhole(path: string, text: string, options: WholeOpt
   });
 }
 
-/** Writes a new file. Rejects with EEXIST where there is one. */
+/** Writes a new file. Rejects with EEXIST if there is one. */
 export async function createWhole(path: string, text: string, options: WholeOptions = {}): Promise<void> {
   await writeBeside(path, text, options, async (beside) => {
     await link(beside, path).catch(async (error: NodeJS.ErrnoException) => {
@@ -34,7 +34,7 @@ export async function createWhole(path: string, text: string, options: WholeOpti
   });
 }
 
-/** Writes a file that one process at a time keeps, readable by its owner alone. */
+/** For one process at a time; readable by its owner alone. */
 export async function writeSynced(path: string, text: string): Promise<void> {
   await replaceWhole(path, text, { mode: 0o600, beside: `${path}.new` });
 }
@@ -67,7 +67,7 @@ async function writeContent(file: FileHandle, text: string, mode: number): Promi
   }
 }
 
-/** Makes a new name survive a power cut, on systems that can open folders. */
+/** Makes a new name survive a power cut, where folders can be opened. */
 export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, "r");

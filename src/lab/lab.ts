@@ -18,7 +18,7 @@ import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
-import { levelStore, loadLevel, memoryStore } from "./store.js";
+import { type Store, loadLevelStore, memoryStore } from "./store.js";
 import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
@@ -138,12 +138,12 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
   }
 }
 
-async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
+async function openStore(dataFolder: string | undefined): Promise<Store> {
   if (dataFolder === undefined) return memoryStore();
   // Without the package, nothing is written.
-  const Level = await loadLevel();
+  const openStoreIn = await loadLevelStore();
   const folder = await claimFolder(dataFolder);
-  const store = await levelStore(Level, join(dataFolder, "store"));
+  const store = await openStoreIn(join(dataFolder, "store"));
   // Its address is outdated.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();

@@ -36,8 +36,25 @@ export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }
 
-/** Opens or creates the store. Rejects with {@link StoreInUseError}, or with Error if the folder cannot be opened. */
-export async function levelStore(Level: typeof ClassicLevel, folder: string): Promise<Store> {
+/** Opens or creates the store in a folder. Rejects with {@link StoreInUseError}, or with Error if that fails. */
+type OpenStore = (folder: string) => Promise<Store>;
+
+/** Loads the package on demand: a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
+export async function loadLevelStore(): Promise<OpenStore> {
+  try {
+    const { ClassicLevel } = await import("classic-level");
+    return (folder) => openStore(ClassicLevel, folder);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
+    throw new StoreMissingError(
+      `keeping a lab's state in a folder takes the package classic-level, which ${reason}: npm install classic-level@3`,
+      { cause: error },
+    );
+  }
+}
+
+async function openStore(Level: typeof ClassicLevel, folder: string): Promise<Store> {
   // The folder holds private keys.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const level = new Level<string, string>(folder, { valueEncoding: "utf8" });
@@ -49,20 +66,6 @@ export async function levelStore(Level: typeof ClassicLevel, folder: string): Pr
     throw new Error(`${folder} cannot be opened: ${message ?? String(error)}`, { cause: error });
   }
   return storeOf(level);
-}
-
-/** Loads the package on demand: a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
-export async function loadLevel(): Promise<typeof ClassicLevel> {
-  try {
-    return (await import("classic-level")).ClassicLevel;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
-    throw new StoreMissingError(
-      `keeping a lab's state in a folder takes the package classic-level, which ${reason}: npm install classic-level@3`,
-      { cause: error },
-    );
-  }
 }
 
 function storeOf(level: ClassicLevel<string, string>): Store {

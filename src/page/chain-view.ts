@@ -38,9 +38,9 @@ export function chainSection(report: Report): Markup {
 const MEANINGS: Readonly<Record<LinkState, string>> = {
   proven: "its checks hold",
   failed: "a check failed",
-  word: "it is said by an image that nothing vouches for",
-  open: "nothing was asked of it, or nothing is there",
-  unproven: "nothing failed in it, and it proves nothing",
+  word: "only an image that nothing vouches for states it",
+  open: "nothing was checked, or there is nothing to check",
+  unproven: "nothing failed, and nothing is proven",
 };
 
 /** A list with every chain, then each folded: the first failed one, or the first, is open. */

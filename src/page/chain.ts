@@ -113,7 +113,7 @@ type Judged = Pick<Link, "state" | "reason">;
 /** The first that returns a state counts. */
 const RULES: readonly ((findings: Findings) => Judged | null)[] = [
   ifFailed,
-  ifNotAsked,
+  ifNotChecked,
   ifRejected,
   ifUndecided,
   ifDebug,
@@ -132,7 +132,7 @@ function heldText(checks: readonly Check[]): string {
   const ids = checks.filter(({ status }) => status === "skip").map(({ id }) => id);
   const held = checks.length - ids.length;
   const warned = checks.some(({ status }) => status === "warn") ? ", with a warning" : "";
-  const open = ids.length === 0 ? "" : ` Not asked: ${ids.join(", ")}.`;
+  const open = ids.length === 0 ? "" : ` Not checked: ${ids.join(", ")}.`;
   return `${held === 1 ? "One check" : `${held} checks`} held${warned}.${open}`;
 }
 
@@ -144,18 +144,18 @@ function ifFailed({ checks }: Findings): Judged | null {
   return { state: "failed", reason: `${count}${first.detail} (${first.id})` };
 }
 
-function ifNotAsked({ id, checks }: Findings): Judged | null {
+function ifNotChecked({ id, checks }: Findings): Judged | null {
   const [first] = checks;
   if (first === undefined) return { state: "open", reason: ABSENT[id] ?? "No check of this report is about it." };
   if (checks.some(({ status }) => status !== "skip")) return null;
-  return { state: "open", reason: `No check could be asked: ${listOnce(checks.map(({ detail }) => detail))}.` };
+  return { state: "open", reason: `No check could be run: ${listOnce(checks.map(({ detail }) => detail))}.` };
 }
 
 function ifRejected({ rejected, above }: Findings): Judged | null {
   if (!rejected) return null;
   const why =
     above === undefined
-      ? "the evidence as a whole was rejected: believe nothing of it"
+      ? "the evidence as a whole was rejected: trust nothing in it"
       : `it rests on what failed above (${above.title})`;
   return { state: "unproven", reason: `Nothing failed here, but ${why}.` };
 }
@@ -164,9 +164,9 @@ function ifUndecided({ id, checks, claims }: Findings): Judged | null {
   if (claims === undefined) return { state: "unproven", reason: "The report claims nothing of this boot proof." };
   const deciding = checks.filter((check) => DECIDED_BY[id].includes(check.id));
   if (deciding.some(({ status }) => /^(?:pass|warn)$/.test(status))) return null;
-  if (id === "other") return { state: "unproven", reason: "What these checks prove, this version does not know." };
+  if (id === "other") return { state: "unproven", reason: "This version does not know what these checks prove." };
   const why = deciding.length === 0 ? "the report has no such check" : listOnce(deciding.map(({ detail }) => detail));
-  return { state: "open", reason: `${DECIDED_BY[id].join(" or ")} would prove it, and was not asked: ${why}.` };
+  return { state: "open", reason: `${DECIDED_BY[id].join(" or ")} would prove it, and was not run: ${why}.` };
 }
 
 function listOnce(texts: readonly string[]): string {

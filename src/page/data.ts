@@ -191,7 +191,7 @@ function pieceData(subject: string, input: unknown, files: Files): PieceData {
   const [own] = ownBytes(input);
   const file = own === undefined ? undefined : files.indexOf(own);
   const found = file === undefined ? inlineValue(subject, value) : valueInFile(value, file, files);
-  if (found === undefined) throw new TypeError(`${subject}: its value is not in the bytes that it was given with`);
+  if (found === undefined) throw new TypeError(`${subject}: its value is not in the bytes beside it`);
   return {
     name,
     ...(file !== undefined && { file }),

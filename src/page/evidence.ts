@@ -50,13 +50,13 @@ function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: C
     element("summary", {}, element("strong", {}, labelOf(subject, report)), " ", digestOf(entry?.sha256 ?? null)),
     asked === undefined || asked === null
       ? null
-      : element("p", {}, `Asked for as the newest boot proof of ${quoted(asked)}: that it is, is the service's word.`),
+      : element("p", {}, `Requested as the newest boot proof of ${quoted(asked)}: only the service claims that it is.`),
     faults.length === 0
       ? null
       : element(
           "div",
           { class: "faults" },
-          element("p", {}, "What breaks its format:"),
+          element("p", {}, "Faults in its format:"),
           element(
             "ul",
             {},
@@ -64,13 +64,13 @@ function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: C
           ),
         ),
     bytes.map(([name, value]) => bytesDetails(name, value)),
-    element("details", {}, element("summary", {}, "All that it says, decoded and not verified"), tree(says)),
+    element("details", {}, element("summary", {}, "Its content, decoded and not verified"), tree(says)),
   );
 }
 
 function digestOf(sha256: string | null): Markup {
   return sha256 === null
-    ? element("span", { class: "digest" }, "given as a value, not as bytes: no digest")
+    ? element("span", { class: "digest" }, "passed as a value, not as bytes: no digest")
     : element("span", { class: "digest" }, "SHA-256 ", shownValue(sha256));
 }
 
@@ -107,7 +107,7 @@ function described({ faults, says }: Inspected): Omit<Content, "bytes"> {
 function unreadable(value: unknown, { faults }: InputCopy): Content {
   const bytes = typeof value === "string" ? toUtf8(value) : value;
   return {
-    bytes: bytes instanceof Uint8Array ? [["As it was given", bytes]] : [],
+    bytes: bytes instanceof Uint8Array ? [["As received", bytes]] : [],
     faults: faults.map(({ message }) => message),
     says: typeof value === "string" ? value : null,
   };

@@ -14,7 +14,7 @@ type Members = Readonly<Record<string, string | number | null | undefined>>;
 /** Total over the links. */
 const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, index: number) => Members>> = {
   anchor: (_, { hardware }) => ({ "trust anchor": hardware.trustAnchor }),
-  certificates: (report) => ({ "judged as of": report.validationTime }),
+  certificates: (report) => ({ "checked as of": report.validationTime }),
   document: (_, { hardware }) => {
     const { moduleId, documentTime, publicKey, userData, nonce } = hardware;
     return { module: moduleId, "made at": documentTime, "public key": publicKey, "user data": userData, nonce };
@@ -39,7 +39,7 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
     "SHA-256": report.policyDigest,
     deployment,
     "pinned PCRs": image.pinnedPcrs.join(", "),
-    "given PCRs": image.givenPcrs?.join(", "),
+    "expected PCRs": image.givenPcrs?.join(", "),
     "left open": open.join(", "),
   }),
   other: () => ({}),
@@ -101,7 +101,7 @@ function activityMembers(activity: ActivityClaims): Members {
     activity: activity.id,
     organization: activity.organizationId,
     type: activity.type,
-    "asked for": activity.asked.join(", "),
+    requested: activity.asked.join(", "),
     "addresses backed": activity.coveredAddresses.join(", "),
     "addresses without a proof": activity.uncoveredAddresses.join(", "),
     "result without a proof": activity.resultWithoutProof.join(", "),

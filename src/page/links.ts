@@ -11,13 +11,13 @@ export const LINKS = {
     title: "Measurements",
     asks: "Did the hardware measure the image, and is it not in debug mode?",
   },
-  manifest: { title: "Manifest", asks: "Does the document commit to this very manifest, which says what runs?" },
+  manifest: { title: "Manifest", asks: "Does the document commit to this manifest, which lists what runs?" },
   approvals: { title: "Approvals", asks: "Did enough members of the manifest set approve the manifest?" },
   key: { title: "Ephemeral key", asks: "Does the document attest this key, and did the enclave commit to it?" },
   "app-proofs": { title: "App proofs", asks: "Did the attested key sign what the application stated?" },
-  claims: { title: "Claims", asks: "Is what was stated the answer to what was asked?" },
+  claims: { title: "Claims", asks: "Do the statements match the request?" },
   policy: { title: "Policy", asks: "Is the enclave one that the policy pins?" },
-  other: { title: "Other checks", asks: "What else does the report speak of?" },
+  other: { title: "Other checks", asks: "What else does the report check?" },
 } as const satisfies Record<ChainLink | "other", object>;
 
 export type LinkId = keyof typeof LINKS;
@@ -27,7 +27,7 @@ export const STATE_WORDS = {
   proven: "Proven",
   failed: "Failed",
   word: "Image's word",
-  open: "Not asked",
+  open: "Not checked",
   unproven: "Not proven",
 } as const;
 
@@ -62,8 +62,8 @@ export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
 export const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
   manifest: "A bare attestation document comes without a manifest.",
   approvals: "A bare attestation document comes without approvals.",
-  key: "What a bare document's key stands for is between you and the application.",
-  "app-proofs": "No app proof was given for this boot proof.",
-  claims: "No app proof or activity was given that could claim anything.",
-  policy: "No policy was given: nobody said whose enclave this should be, or what should run in it.",
+  key: "Only the application defines what the key of a bare document is for.",
+  "app-proofs": "There is no app proof for this boot proof.",
+  claims: "There is no app proof or activity that could claim anything.",
+  policy: "Without a policy, neither the owner of the enclave nor the code in it is checked.",
 };

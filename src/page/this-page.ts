@@ -13,8 +13,8 @@ const CARRIES = {
 } as const;
 
 const ITS_WORD = {
-  report: "Whoever made this file could have made it say anything: the verdict above, the button and what it answers. ",
-  verifier: "Whoever made this file could have made it say anything, whatever it is given. ",
+  report: "The maker of this file could have made it say anything: the verdict above, and the result of the button. ",
+  verifier: "The maker of this file could have made it say anything, whatever the evidence. ",
 } as const;
 const FROM_OUTSIDE = "So check the file from outside, with a bootproof that you trust:";
 
@@ -38,8 +38,8 @@ const WHAT_IT_CHECKS = {
 } as const;
 
 const BY_HAND =
-  `By hand, the digest of the script, which is the same in every page of ${VERSION}. It tells ` +
-  `which script is in the file, and nothing about the rest of it:`;
+  `By hand, the digest of the script, which is the same in every page of ${VERSION}. It ` +
+  `identifies the script in the file, and covers nothing else:`;
 
 /** The script has its own lines. */
 const HAND_COMMAND =
@@ -57,7 +57,7 @@ export function thisPage(digest: string, kind: "report" | "verifier"): Markup {
     element(
       "p",
       { class: "message warn" },
-      element("strong", {}, "A page’s own word is only as good as the page."),
+      element("strong", {}, "A page cannot vouch for itself."),
       " ",
       ITS_WORD[kind] + FROM_OUTSIDE,
     ),

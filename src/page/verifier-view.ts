@@ -8,10 +8,10 @@ const INTRODUCTION =
 
 const FILES =
   "Boot proofs, app proofs, an activity, a bare attestation document, or a bundle; and the policy that pins what you " +
-  "expect, with the PEM files of its trust anchors. What each file is, its content tells.";
+  "expect, with the PEM files of its trust anchors. The content of a file decides what it is.";
 
 const HELD_AGAINST =
-  "The evidence is held against the policy among your files. Without one, say what is to be accepted in its place:";
+  "The evidence is checked against the policy among your files. Without one, choose what to accept instead:";
 
 export function verifierView(): Markup[] {
   return [
@@ -44,7 +44,7 @@ function filesPart(): Markup[] {
       element("input", { type: "file", id: IDS.files, multiple: "", "aria-describedby": "files-hint" }),
       element("p", { id: "files-hint", class: "hint" }, FILES),
     ),
-    element("ul", { id: IDS.list, class: "given", "aria-label": "Files that were given" }),
+    element("ul", { id: IDS.list, class: "given", "aria-label": "Your files" }),
   ];
 }
 
@@ -56,7 +56,7 @@ function expectedPart(): Markup[] {
       {},
       element("legend", {}, "Policy"),
       element("p", { class: "hint" }, HELD_AGAINST),
-      checkbox(IDS.policyNone, "No policy: any genuine enclave of anybody, running anything (“authentic” at best)"),
+      checkbox(IDS.policyNone, "No policy: any genuine enclave, whatever it runs (“authentic” at best)"),
       checkbox(
         IDS.policyBundle,
         "The bundle’s own policy, which its maker chose and which may only tighten (“authentic” at best)",
@@ -65,9 +65,9 @@ function expectedPart(): Markup[] {
     element(
       "fieldset",
       {},
-      element("legend", {}, "What was asked"),
-      field(IDS.organization, "Organization ID", "Whose evidence it has to be. Empty: not asked."),
-      field(IDS.addresses, "Addresses", "Each has to be one that an app proof speaks of, with spaces between them."),
+      element("legend", {}, "The request"),
+      field(IDS.organization, "Organization ID", "The owner of the evidence. Empty: not checked."),
+      field(IDS.addresses, "Addresses", "An app proof must cover each. Separate them by spaces."),
     ),
     element(
       "details",

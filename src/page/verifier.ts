@@ -50,7 +50,7 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   "image PCRs": { not: "the PCRs of an image: bootproof pin --pcrs makes a policy of them" },
   request: { not: "a request: bootproof verify --request holds an activity against it" },
   "enclave image": { not: "an enclave image, which is what is measured: bootproof measure says which PCRs it has" },
-  "API key": { not: "an API key, which is a secret: it takes no part, and should be given to no page" },
+  "API key": { not: "an API key, which is a secret: it is not used, and belongs in no page" },
 };
 
 export function listedFile({ name, bytes }: PageInputFile): ListedFile {
@@ -102,11 +102,11 @@ function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
     return first;
   });
   const others = [...of("bootProofs"), ...of("appProofs"), ...of("activity")];
-  if (bundle && document) faults.push(`${bundle.name} and ${document.name}: each stands for itself; remove one`);
+  if (bundle && document) faults.push(`${bundle.name} and ${document.name}: each is verified alone; remove one`);
   const alone = bundle ?? document;
   if (alone && others.length > 0)
     faults.push(
-      `${alone.name}: a ${WORDS[bundle ? "bundle" : "document"]} stands for itself; remove ${namesOf(others)}`,
+      `${alone.name}: a ${WORDS[bundle ? "bundle" : "document"]} is verified alone; remove ${namesOf(others)}`,
     );
   if (bundle) return { bundle: bundle.bytes, name: bundle.name };
   if (document) return new NamedEvidence(document.name, decodeFile(document.bytes).bytes, { bytes: document.bytes });

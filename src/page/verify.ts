@@ -151,7 +151,7 @@ function refuseEmptyQuestion(evidence: PageEvidence, expected: PageSetting["expe
     isBundleBytes(evidence) ? decodeBundle(evidence.bundle).evidence : evidence
   ) as Evidence;
   if (appProofs.length === 0 && activity === undefined)
-    throw new TypeError("expected: asked of app proofs and activities, and the page has none");
+    throw new TypeError("expected: checked against app proofs and activities, and the page has none");
 }
 
 /** The caller's policy or none, the bundle's, or the page's. */

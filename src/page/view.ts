@@ -154,8 +154,8 @@ function statementList(statements: readonly string[]): Markup {
 function evidencePart(pieces: readonly Markup[], report: Report): Markup {
   const believed =
     report.claims === null
-      ? "The evidence was rejected. What it says stands here in full, and nothing of it is to be believed."
-      : "What the evidence says stands here in full. What of it is proven stands above, and nothing else is.";
+      ? "The evidence was rejected. It is shown here in full: trust nothing in it."
+      : "The evidence is shown here in full. Trust only what is shown as proven above.";
   return element(
     "section",
     { class: "evidence", "aria-labelledby": "evidence" },
@@ -169,7 +169,7 @@ function originPart(report: Report): Markup {
   const { policyDigest, tool, verifiedAt, validationTime, format } = report;
   const rows: [string, MarkupNode][] = [
     ["Verified at", printable(verifiedAt)],
-    ["Certificates judged as of", printable(validationTime ?? "no time: it could not be read from the evidence")],
+    ["Certificates checked as of", printable(validationTime ?? "no time: it could not be read from the evidence")],
     ["Verified by", printable(`${tool.name} ${tool.version}`)],
     ["Policy", policyText(report)],
     ...(policyDigest === null ? [] : [["Policy, SHA-256", shownValue(policyDigest)] as [string, MarkupNode]]),
@@ -186,7 +186,7 @@ function originPart(report: Report): Markup {
 function policyText(report: Report): string {
   const { policy, policyDigest, checks } = report;
   if (policy !== null) return quoted(policy);
-  if (isByMakersPolicy(report)) return "none of the caller’s: the one that came with the evidence";
+  if (isByMakersPolicy(report)) return "the one that came with the evidence, not the caller’s";
   const wasGiven = policyDigest !== null || checks.some(({ id }) => id.startsWith("policy."));
-  return wasGiven ? "it has no name" : "none was given";
+  return wasGiven ? "it has no name" : "none";
 }

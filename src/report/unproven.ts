@@ -146,7 +146,7 @@ function openQuestion(question: Question): string {
 function openAboutKind({ image }: BootProofClaims): string[] {
   if (image.commitment === "legacy") {
     return [
-      "Which application asked for the document: it is legacy, without commitment (PCR16, PCR17), so any " +
+      "Which application requested the document: it is legacy, without commitment (PCR16, PCR17), so any " +
         `application in the enclave could have requested it, over another ${legacyReach(image)}.`,
     ];
   }
@@ -227,7 +227,7 @@ const ORIGIN = "no proof covers how it was created";
 
 function walletStatement(walletId: string | null): string {
   const which = walletId === null ? "" : ` (${quoted(walletId)})`;
-  return `That the wallet was made by your request, and that nobody else knows its seed${which}: ${ORIGIN}.`;
+  return `That the wallet was made by your request, and that no one else knows its seed${which}: ${ORIGIN}.`;
 }
 
 function openActivity(activity: ActivityClaims): string[] {
@@ -260,7 +260,7 @@ function openActivity(activity: ActivityClaims): string[] {
 function openSecrets(walletId: string | null, addresses: readonly string[]): string[] {
   if (walletId !== null) return [walletStatement(walletId)];
   if (addresses.length === 0) return [];
-  return [`That the key behind the address was made by your request, and that nobody else knows it: ${ORIGIN}.`];
+  return [`That the key behind the address was made by your request, and that no one else knows it: ${ORIGIN}.`];
 }
 
 function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): string {

@@ -31,7 +31,6 @@ export const NO_LINE = "0".repeat(64);
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
 /** The largest boot proof, if every character is escaped twice. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
-/** More than a boot proof may have. */
 const MAX_VALUES = 400_000;
 
 /** An application (its newest boot proof), or a key in lower-case hex. */
@@ -47,9 +46,8 @@ export interface FailedCheck {
   readonly detail: string;
 }
 
-/** An entry without its place in the log. */
 export interface Finding {
-  /** RFC 3339: the present that the verification assumed. */
+  /** RFC 3339: the `now` of the verification. */
   readonly at: string;
   /** Null if a key is watched. */
   readonly app: string | null;
@@ -59,7 +57,7 @@ export interface Finding {
   /** Rejected only because of its age. */
   readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
-  /** Name of the policy's deployment that matched; null if none matched or it has no name. */
+  /** The name of the matching deployment, if any. */
   readonly deployment: string | null;
   readonly policy: string | null;
   /** SHA-256 of the policy's bytes, in hex; null if the policy was passed as a value. */
@@ -67,7 +65,7 @@ export interface Finding {
   readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
-  /** The boot proof as received; its JSON text if it is no object or too deep to parse. */
+  /** As received; its JSON text if it is no object or too deep to parse. */
   readonly bootProofs: readonly [JsonValue];
 }
 
@@ -97,7 +95,7 @@ export function watchedName(watched: Watched | Finding): string {
   return app !== null ? `app ${app}` : `key ${ephemeralKey}`;
 }
 
-/** An entry is news only if this differs from the newest entry of the same name. */
+/** An entry is news only if this differs from the newest entry of the name. */
 export function standingOf({ evidenceDigest, policyDigest, verdict, failed }: Finding): string {
   return JSON.stringify([evidenceDigest, policyDigest, verdict, failed.map(({ id }) => id)]);
 }
@@ -138,7 +136,6 @@ export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Pr
   return lineOf(kept, toUtf8(textOf(kept)));
 }
 
-/** The line that an entry would have at this end of a log. */
 export async function lineAt({ entries, head }: LogEnd, entry: LogEntry): Promise<LogLine> {
   const placed = { ...entry, n: entries + 1, previous: head };
   return lineOf(placed, toUtf8(textOf(placed)));
@@ -148,9 +145,7 @@ async function lineOf(entry: LogEntry, bytes: Uint8Array): Promise<LogLine> {
   return { entry, bytes, hash: toHex(await sha256(bytes)) };
 }
 
-/**
- * Reads a line without its line feed. Throws {@link MalformedError} unless it is an entry in its only valid spelling.
- */
+/** Throws {@link MalformedError} unless the line, without its line feed, is an entry in its only valid spelling. */
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
   const json = parsed(bytes);
@@ -204,7 +199,7 @@ const MEMBERS: MembersOf<LogEntry> = {
 };
 const MEMBER_NAMES = /* @__PURE__ */ Object.keys(MEMBERS) as readonly (keyof LogEntry)[];
 
-/** Reads members in the order of the line at every depth, so that `textOf` writes the only valid spelling. */
+/** Members in the order of the line at every depth, so that `textOf` writes the only valid spelling. */
 const ENTRY = refined(objectOf<LogEntry>(MEMBERS), (entry, place) =>
   (entry.app === null) === (entry.ephemeralKey === null)
     ? place.fault<LogEntry>("either app or ephemeralKey wanted")

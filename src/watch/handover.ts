@@ -1,4 +1,4 @@
-/** Delivers refusals: each at least once, in order, one at a time, without delaying the polls. */
+/** Delivers refusals: each at least once, in order, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
 import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
@@ -47,7 +47,7 @@ export class Handover {
     this.#wake();
   }
 
-  /** Runs until closed or until the signal is aborted. Rejects if the log cannot be read or marked. */
+  /** Runs until closed or aborted. Rejects if the log cannot be read or marked. */
   async run(signal: Signal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
@@ -62,7 +62,7 @@ export class Handover {
     }
   }
 
-  /** Resolves to false if it gave up. */
+  /** False if it gave up. */
   async #handOn(line: LogLine, signal: Signal): Promise<boolean> {
     const { log, now, onRefusal, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;

@@ -1,4 +1,4 @@
-/** Watching for new boots: runs in every JavaScript runtime. `node.ts` has the log in a file, which needs Node. */
+/** Watching for new boots, in every JavaScript runtime. `node.ts` needs Node. */
 export { watch } from "./watch.js";
 export type { WatchOptions, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";

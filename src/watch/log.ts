@@ -1,11 +1,10 @@
-/** Verifies the chain of a log (watch/README.md, "The log") in one pass with constant memory, up to the first fault. */
+/** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
 import { concatBytes, toHex } from "../bytes.js";
 import { type LogLine, MAX_LINE_BYTES, NO_LINE, lineAt, readLine } from "./entry.js";
 import { ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
-/** The bytes of a log in order, in chunks of any size. */
 export type LogStream = AsyncIterable<Uint8Array>;
 
 /** `message` names every line concerned. */
@@ -25,15 +24,15 @@ export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
   /** No line is missing or changed, as far as a chain can show: see `open`. */
   readonly intact: boolean;
-  /** Lines before the first doubtful one: one that may be the edited or inserted line. */
+  /** Lines before the first that may be edited or inserted. */
   readonly entries: number;
-  /** RFC 3339, of the first and last of these lines; null if there are none. */
+  /** RFC 3339, of the first and last of these lines, or null. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
   /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
   readonly head: string;
   readonly fault: LogFault | null;
-  /** What was not checked: one sentence each. */
+  /** What was not checked, in sentences. */
   readonly open: readonly string[];
 }
 
@@ -41,8 +40,8 @@ export interface VerifyLogOptions {
   /** The hash of the last line, in hex, as kept elsewhere. */
   readonly head?: string;
   /**
-   * Called with each line that follows its predecessor, and its offset in the stream. Later lines can still show that
-   * it was edited: use nothing before the verification has resolved.
+   * Called with each line that follows its predecessor, and its offset. Later lines can still show that it was edited:
+   * use nothing before the verification has resolved.
    */
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
@@ -51,12 +50,12 @@ export interface VerifyLogOptions {
 const REMEMBERED = 4096;
 
 const NO_HEAD =
-  "lines cut off the end, a change of the last line, and a log written anew as a whole by whoever holds the file: " +
-  "keep the head in another place, and give it with --head";
+  "lines cut off the end, a changed last line, and a log rewritten as a whole by anyone who can write the file: " +
+  "keep the head in another place, and pass it with --head";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
 /**
- * Verifies a log. Faults are returned, never thrown; a stream that rejects makes it reject.
+ * Verifies a log. Faults are returned, never thrown; rejects only with the stream.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
@@ -125,7 +124,6 @@ interface Break {
   predecessor: number | null;
 }
 
-/** `n` is 0 before the first line. */
 interface CountedLine {
   readonly n: number;
   readonly at: string | null;
@@ -143,7 +141,6 @@ class Chain {
   newest = NOTHING;
   firstAt: string | null = null;
   readonly #onLine: VerifyLogOptions["onLine"];
-  /** The head that was kept elsewhere. */
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
   readonly #lines = new Map<string, CountedLine>();
@@ -175,8 +172,8 @@ class Chain {
   }
 
   /**
-   * The fault if the last line's hash is not the kept head. Certain are the lines up to that head; if no line has it,
-   * all but the last.
+   * For a last line whose hash is not the kept head. Certain are the lines up to that head; if no line has it, all but
+   * the last.
    */
   headFault(): Found | null {
     const { n, hash } = this.newest;
@@ -275,13 +272,10 @@ function outOfOrder({
 }: Omit<Break, "next"> & { successor: number }): [LogFault["kind"], string] {
   const { n } = found.entry;
   if (predecessor !== null) {
-    const places = `entry ${n} stands in line ${line}, and entry ${line} in line ${successor}`;
+    const places = `entry ${n} is in line ${line}, and entry ${line} in line ${successor}`;
     return ["moved", `lines are not in their order: ${places}`];
   }
-  return [
-    "inserted",
-    `line ${line} was put in: entry ${line} stands in line ${successor}, and follows line ${line - 1}`,
-  ];
+  return ["inserted", `line ${line} was put in: entry ${line} is in line ${successor}, and follows line ${line - 1}`];
 }
 
 function insertedAfter(before: number, line: number): string {
@@ -294,7 +288,7 @@ function insertedAfter(before: number, line: number): string {
 function removed(line: number, n: number): string {
   const which = n === line + 1 ? `entry ${line} was` : `entries ${line} to ${n - 1} were`;
   const after = line === 1 ? "the first line" : `the line behind entry ${line - 1}`;
-  return `${which} removed: entry ${n} stands in line ${line}, ${after}`;
+  return `${which} removed: entry ${n} is in line ${line}, ${after}`;
 }
 
 function messageOf(error: unknown): string {

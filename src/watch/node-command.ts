@@ -1,4 +1,3 @@
-/** Delivers a refusal to a command (Node). */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Signal } from "../client/platform.js";
 import { ownOptions } from "../decode/input.js";
@@ -7,7 +6,7 @@ import type { LogLine } from "./entry.js";
 export interface CommandOptions {
   /** Milliseconds until the command is killed. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Default: the environment of this process. The API key is removed from either. */
+  /** Default: that of this process. The API key is removed from either. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -16,8 +15,8 @@ const TIMEOUT_MS = 60_000;
 const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
 
 /**
- * Runs the command in the system's shell for each refusal, with the log's line and a line feed on its stdin. Exit code
- * 0 means delivered; otherwise the promise rejects. The command's output goes to stderr.
+ * Runs the command in the system's shell for each refusal, with the log's line and a line feed on its stdin. Rejects
+ * unless the exit code is 0. The command's output goes to stderr.
  */
 export function runCommand(
   command: string,

@@ -13,7 +13,6 @@ import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
 import { LogState, type LogStore, isRefusal } from "./store.js";
 
-/** A log that cannot be read, written or continued. */
 export class LogError extends Error {
   override readonly name = "LogError";
   /** Null if the chain is not at fault. */
@@ -35,7 +34,6 @@ export interface OpenLogOptions {
   readonly onNote?: (text: string) => void;
 }
 
-/** A log that this process holds until it closes it. */
 export interface OpenedLog extends LogStore {
   close(): Promise<void>;
 }
@@ -48,9 +46,9 @@ interface Place {
 }
 
 /**
- * Opens a log to append to it, or creates it with mode 0600. Verifies the whole chain, and removes a last line that a
- * kill left unfinished. Rejects with {@link LogInUseError} if another process uses it, and with {@link LogError} if it
- * is not a regular file, cannot be read, or its chain is broken. Then the file is left unchanged.
+ * Opens a log, or creates it with mode 0600. Verifies the whole chain, and removes an unfinished last line. Rejects
+ * with {@link LogInUseError} if another process uses it, and with {@link LogError}, the file unchanged, if it is not a
+ * regular file, cannot be read, or its chain is broken.
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
   const { onNote = () => {} } = ownOptions("options", options, { onNote: true });
@@ -67,7 +65,7 @@ export async function openLog(path: string, options: OpenLogOptions = {}): Promi
   }
 }
 
-/** The bytes of a log's file, in chunks. Rejects with {@link LogError} if the file cannot be read. */
+/** The file in chunks. Rejects with {@link LogError} if it cannot be read. */
 export async function* readLog(path: string): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) yield piece as Buffer;
@@ -107,9 +105,7 @@ async function openFile(path: string): Promise<FileHandle> {
 
 const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
 
-/**
- * Whether a kill during a write may have left these bytes: the beginning of a line, then zeros that were never written.
- */
+/** A kill during a write may leave the beginning of a line, then zeros. */
 async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
   const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
@@ -247,7 +243,7 @@ async function readWhole(handle: FileHandle, bytes: Uint8Array, offset: number):
   }
 }
 
-/** The last delivered refusal, in a file beside the log. Without it all refusals are delivered again. */
+/** The last delivered refusal, in a file beside the log. Without it all are delivered again. */
 interface Mark {
   readonly n: number;
   readonly hash: string;

@@ -1,4 +1,3 @@
-/** The parts of a watch that need Node: the log in a file, commands, and the clock. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Signal } from "../client/platform.js";
 

@@ -1,4 +1,4 @@
-/** Outages: reported when they begin and end, not at every poll; and the wait after a failed poll. */
+/** Outages, reported when they begin and end; and the wait after a failed poll. */
 import type { Client } from "../client/client.js";
 import { ClientError, type ClientErrorCode, ServiceError } from "../client/errors.js";
 import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
@@ -9,7 +9,7 @@ import { type Watched, isApp, watchedName } from "./entry.js";
 /**
  * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
  * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
- * or the request is refused, or could not be made: waiting alone does not help.
+ * or the request is refused: waiting alone does not help.
  */
 export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
@@ -17,7 +17,7 @@ export interface Failure {
   readonly kind: FailureKind;
   /** May quote the service: escape it before you print it. */
   readonly message: string;
-  /** The wait that the service requests; null if it requests none. */
+  /** The wait that the service requests, or null. */
   readonly retryAfterMs: number | null;
 }
 
@@ -32,9 +32,9 @@ export class FetchError extends Error {
   }
 }
 
-/** Messages for an operator. Texts may quote the service: escape them before you print them. */
+/** For an operator. Texts may quote the service: escape them before you print them. */
 export type WatchMessage =
-  /** These can no longer be observed. `again`: a reminder that the outage lasts. */
+  /** These can no longer be observed. `again`: a reminder. */
   | {
       readonly event: "outage";
       readonly at: Date;
@@ -52,7 +52,7 @@ export type WatchMessage =
       readonly watched: readonly Watched[];
       readonly failedPolls: number;
     }
-  /** A refusal could not be delivered. It is retried if `tries` is true, and otherwise left for the next start. */
+  /** A refusal was not delivered. Without `tries` it is left for the next start. */
   | {
       readonly event: "not-handed-on";
       readonly at: Date;
@@ -63,7 +63,7 @@ export type WatchMessage =
     }
   | { readonly event: "handed-on"; readonly at: Date; readonly n: number; readonly attempts: number };
 
-/** The `newest` of a watch that uses a client of the service. Resolves to null if there is no boot proof. */
+/** The `newest` of a watch with a client of the service. */
 export function askService(
   client: Pick<Client, "query">,
 ): (watched: Watched, signal: Signal) => Promise<JsonValue | null> {
@@ -108,10 +108,10 @@ export function failureOf(error: unknown): Failure {
 const FIRST_WAIT_MS = 5000;
 /** Also limits waits that the service requests. */
 const MAX_WAIT_MS = 300_000;
-/** Interval of reminders about outages that waiting does not end. */
+/** Between reminders about outages that waiting does not end. */
 const TELL_AGAIN_MS = 3_600_000;
 
-/** The wait after so many failed attempts: doubled each time up to a limit, half of it jitter. */
+/** Doubled with each failed attempt up to a limit, half of it jitter. */
 export function backoffMs(attempts: number, random: number): number {
   const bound = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts, 16));
   return Math.round(bound * (0.5 + random / 2));
@@ -182,7 +182,7 @@ export class Outages {
     }
   }
 
-  /** Returns the message that is due: for a new outage, a change of its kind, or a reminder. */
+  /** For a new outage, a change of its kind, or a reminder. */
   #noteFailure(watched: Watched, failure: Failure, at: Date): Told[] {
     const name = watchedName(watched);
     const before = this.#open.get(name) ?? null;

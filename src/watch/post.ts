@@ -1,4 +1,3 @@
-/** Delivers a refusal to a URL. */
 import type { Fetch, Signal } from "../client/platform.js";
 import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
@@ -14,9 +13,9 @@ const POST_OPTIONS: Readonly<Record<keyof PostOptions, true>> = { fetch: true, s
 const TIMEOUT_MS = 10_000;
 
 /**
- * Posts each refusal as `application/json`: the log's line, byte for byte. A 2xx status means delivered; otherwise the
- * promise rejects. Redirects are not followed, and the response body is not read. Throws TypeError for an address that
- * is not http or https, or that has a user or password.
+ * Posts each refusal as `application/json`: the log's line, byte for byte. Rejects unless the status is 2xx. Redirects
+ * are not followed, and the response body is not read. Throws TypeError for an address that is not http or https, or
+ * has a user or password.
  */
 export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
   const { fetch, sleep, timeoutMs = TIMEOUT_MS } = ownOptions("options", options, POST_OPTIONS);
@@ -66,5 +65,5 @@ async function send({ fetch, url, host, signal }: Sending, { bytes }: LogLine): 
     .catch(() => {});
   if (response.status >= 200 && response.status < 300) return;
   // Some runtimes report status 0 for a redirect that was not followed.
-  throw new Error(`${host} answered HTTP ${response.status}`);
+  throw new Error(`${host} responded with HTTP ${response.status}`);
 }

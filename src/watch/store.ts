@@ -1,22 +1,20 @@
-/** The interface of a log store, and a store in memory. */
 import { type LogEnd, type LogEntry, type LogLine, NO_LINE, standingOf, watchedName } from "./entry.js";
 import type { Verdict } from "../report/report.js";
 
-/** The state after the newest entry of a name. */
 export interface Standing {
   readonly verdict: Verdict;
   /** Equal for findings that are no news (`standingOf`). */
   readonly key: string;
 }
 
-/** A log that can be appended to. Only one watch at a time may use it. */
+/** A log for one watch at a time. */
 export interface LogStore {
   tail(): LogEnd;
-  /** The standing of that name (see `watchedName`); undefined if it has no entry. */
+  /** By `watchedName`; undefined without an entry. */
   standing(name: string): Standing | undefined;
-  /** Resolves when the line and its line feed are durable. Rejects otherwise, which ends the watch. */
+  /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
   append(line: LogLine): Promise<void>;
-  /** The oldest refusal that is not marked as delivered; null if there is none. */
+  /** The oldest refusal that is not marked as delivered, or null. */
   nextRefusal(): Promise<LogLine | null>;
   /** Marks the refusals up to and including entry `n` as delivered. */
   markHandedOn(n: number): Promise<void>;
@@ -46,10 +44,10 @@ export function isRefusal({ verdict }: Pick<LogEntry, "verdict">): boolean {
   return verdict === "rejected";
 }
 
-/** Limit of undelivered refusals; the oldest are dropped. */
+/** Undelivered refusals; the oldest are dropped. */
 const MOST_WAITING = 100;
 
-/** A store without a file. It keeps only what a watch needs to continue. */
+/** Without a file. Keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
   const waiting: LogLine[] = [];

@@ -1,6 +1,6 @@
 /**
  * The watch (watch/README.md): each poll fetches the newest boot proofs, verifies them with the present as `now`, and
- * records news. Time, randomness, timers, network and log are arguments.
+ * records news.
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
@@ -26,13 +26,13 @@ export interface WatchOptions {
   readonly policy: Policy | PlainPolicy;
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
-  /** Applications, each watched by its newest boot proof. */
+  /** Each is watched by its newest boot proof. */
   readonly apps?: readonly string[];
-  /** Ephemeral keys in hex. */
+  /** In hex. */
   readonly ephemeralKeys?: readonly string[];
   /**
-   * Fetches the boot proof, for example `askService(client)`; null if there is none. A rejection is reported as an
-   * outage, and the next poll fetches again.
+   * Fetches the boot proof, for example `askService(client)`; null if there is none. A rejection is an outage, and the
+   * next poll fetches again.
    */
   readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
   /** Stores the entries: `openLog(path)` of `bootproof/watch/node`. Default: in memory only. */
@@ -41,14 +41,14 @@ export interface WatchOptions {
   readonly intervalMs?: number;
   /** Poll once, and try at most three times to deliver each refusal. */
   readonly once?: boolean;
-  /** Called with each new entry after it is in the log. */
+  /** Called after the entry is in the log. */
   readonly onEntry?: (line: LogLine) => void;
   /**
    * Delivers each refusal, in order, one at a time, at least once: again after a rejection, and after a restart if it
    * had not resolved.
    */
   readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
-  /** Messages for an operator: outages and failed deliveries. */
+  /** Outages and failed deliveries, for an operator. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
   readonly now: () => Date;
@@ -62,9 +62,8 @@ export interface WatchOptions {
 export interface WatchSummary {
   readonly recorded: number;
   readonly polls: number;
-  /** Those whose newest verdict is a refusal, including entries from before this watch. */
+  /** Those whose newest verdict is a refusal, also from before this watch. */
   readonly refused: readonly Watched[];
-  /** The outages at the last poll. */
   readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
   /** Whether undelivered refusals remain. */
   readonly waiting: boolean;
@@ -73,13 +72,13 @@ export interface WatchSummary {
 const DEFAULT_INTERVAL_MS = 60_000;
 const LEAST_INTERVAL_MS = 1000;
 const MOST_INTERVAL_MS = 86_400_000;
-/** Limit of concurrent requests, since each response may be large. */
+/** Concurrent requests: each response may be large. */
 const AT_ONCE = 4;
 
 /**
- * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, with
- * {@link FetchError} if the first poll is refused completely because of its credentials, and if an entry cannot be
- * written. Other errors of the service or the network do not end it.
+ * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, with {@link
+ * FetchError} if the first poll is refused completely because of its credentials, and if an entry cannot be written.
+ * Other errors of the service or the network do not end it.
  * @example
  * ```ts
  * const log = await openLog("boots.jsonl");
@@ -262,7 +261,7 @@ class Watch {
   }
 }
 
-/** The value as the line will hold it. It is what is verified, so that the line reproduces its verdict. */
+/** The value as the line will hold it is verified, so that the line reproduces its verdict. */
 function recordable(answer: JsonValue): JsonValue {
   return parseJson(JSON.stringify(copyJson(answer)));
 }

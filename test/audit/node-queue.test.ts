@@ -156,7 +156,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test
       .expect(workers[0]!.notes)
       .toEqual([
-        test.expect.stringContaining("without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted"),
+        test.expect.stringContaining("without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted"),
         test.expect.stringContaining("ready for batches of policy"),
         test.expect.stringMatching(/takes batches of run [0-9a-f]{8}…$/),
         test.expect.stringContaining("ending after its current batches"),

@@ -140,7 +140,7 @@ describe("audit", () => {
     );
     expect([other.code, other.stderr]).toEqual([
       2,
-      expect.stringMatching(/the state of a run that was asked otherwise: --policy is not as then\./),
+      expect.stringMatching(/the state of a run with other options: --policy\./),
     ]);
     const unknown = await audit("--policy", policy, input, "--out", out, "--state", `${state}.new`);
     expect([unknown.code, unknown.stderr]).toEqual([

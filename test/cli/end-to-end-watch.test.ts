@@ -130,7 +130,9 @@ describe("the built command keeps watch", () => {
     first.child.kill("SIGTERM");
     const { code, stderr } = await first.ended;
     expect([code, [...new Set(received)]]).toEqual([1, [1]]);
-    expect(stderr).toMatch(/warning: .*entry 1 was not delivered: 127\.0\.0\.1:\d+ answered HTTP 500; will retry/);
+    expect(stderr).toMatch(
+      /warning: .*entry 1 was not delivered: 127\.0\.0\.1:\d+ responded with HTTP 500; will retry/,
+    );
     expect(stderr).toMatch(/warning: a refusal was not delivered, and will be when the watch resumes with this log\n$/);
     status = 200;
     expect((await run(...args, "--once")).code).toBe(1);
@@ -167,9 +169,9 @@ describe("the built command keeps watch", () => {
     await run(...asked, "--once", "--log", path);
     const [one, two] = readFileSync(path, "utf8").split("\n");
     for (const [text, message] of [
-      [`${two!}\n`, /entry 1 was removed: entry 2 stands in line 1/],
+      [`${two!}\n`, /entry 1 was removed: entry 2 is in line 1/],
       [`${one!.replace('"stale":false', '"stale":true')}\n${two!}\n`, /line 1 was edited, or line 2/],
-      [`${two!}\n${one!}\n`, /lines are not in their order: entry 2 stands in line 1, and entry 1 in line 2/],
+      [`${two!}\n${one!}\n`, /lines are not in their order: entry 2 is in line 1, and entry 1 in line 2/],
     ] as const) {
       writeFileSync(path, text);
       const refused = await run(...asked, "--once", "--log", path);

@@ -148,7 +148,7 @@ describe("fetch", () => {
   ])("says with exit code 3 that there is no such thing: %s", async (_, args, operation) => {
     const { code, stdout, stderr } = await online("fetch", ...args);
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain(`bootproof: ${lab.baseUrl}: ${operation}: the service answered HTTP 404`);
+    expect(stderr).toContain(`bootproof: ${lab.baseUrl}: ${operation}: the service responded with HTTP 404`);
   });
 });
 
@@ -792,7 +792,7 @@ describe("a service that answers anything", () => {
       present(),
     );
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, and "signer" was asked for/);
+    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, and "signer" was requested/);
     expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
   });
 

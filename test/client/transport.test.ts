@@ -182,7 +182,7 @@ describe("an error answer", () => {
       effect: "none",
     });
     expect(error.message).toBe(
-      "update_wallet: the service answered HTTP 401 SIGNATURE_INVALID: no such signature. " +
+      "update_wallet: the service responded with HTTP 401 SIGNATURE_INVALID: no such signature. " +
         "Something between here and the service changes the body, or the key is another one.",
     );
   });
@@ -199,7 +199,7 @@ describe("an error answer", () => {
     const error = await errorOf(reply);
     expect(error).toMatchObject({ status: 404, grpcCode: null, serviceMessage: null, category: null, details: [] });
     expect(error.message).toBe(
-      "update_wallet: the service answered HTTP 404. Check the ids, the organization and the base address.",
+      "update_wallet: the service responded with HTTP 404. Check the ids, the organization and the base address.",
     );
   });
 

@@ -344,7 +344,7 @@ const LIES: Record<string, Lie> = {
       bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }),
     },
     fails: ["bind.key", "app.key"],
-    says: "the key that was asked for",
+    says: "the requested key",
   },
   "with the boot proof of another key under this key's name": {
     lies: {

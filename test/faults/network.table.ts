@@ -233,7 +233,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     row: "429 and 503",
     ways: waits(429, "Fri, 31 Dec 9999 23:59:59 GMT"),
     code: "service",
-    said: /HTTP 429: busy\. Wait, and ask less often/,
+    said: /HTTP 429: busy\. Wait, and send fewer requests/,
     kind: "unreachable",
   },
   "503 for longer than there is time": {

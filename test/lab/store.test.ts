@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
 import { type Lab, StoreInUseError, startLab } from "../../src/lab/index.js";
-import { levelStore, loadLevel } from "../../src/lab/store.js";
+import { loadLevelStore } from "../../src/lab/store.js";
 import { State } from "../../src/lab/state.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { type Json, completed, judge, query, renameWallet, submit } from "./support.js";
@@ -91,7 +91,7 @@ describe("a restart", () => {
 
 describe("a transaction", () => {
   it("changes nothing if it throws, and others continue", async () => {
-    const state = await State.open(await levelStore(await loadLevel(), folder()));
+    const state = await State.open(await (await loadLevelStore())(folder()));
     await expect(
       state.transact((tx) => {
         tx.put("fingerprints", "a", "1");

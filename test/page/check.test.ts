@@ -253,7 +253,7 @@ describe("the check of a page", () => {
       expect([found.made!.expected, statusOf(found)]).toEqual([expected, "skip"]);
       expect(statusOf(await check(page, { expected }))).toBe("pass");
       expect(statusOf(await check(page, { expected: { organizationId: "another" } }))).toBe("fail");
-      await expect(check(html, { expected })).rejects.toThrow(/^expected: asked of app proofs and activities/);
+      await expect(check(html, { expected })).rejects.toThrow(/^expected: checked against app proofs and activities/);
     });
 
     it("and all that it demands", async () => {

@@ -194,7 +194,7 @@ describe("what is carried", () => {
     const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
     const other = new NamedEvidence("boot.json", { ...forged.bootProof, x: 1 }, { bytes: bytesOf(forged.bootProof) });
     expect(() => pageData({ evidence: { bootProofs: [other] }, options, report })).toThrow(
-      new TypeError("boot[0]: its value is not in the bytes that it was given with"),
+      new TypeError("boot[0]: its value is not in the bytes beside it"),
     );
   });
 

@@ -60,7 +60,7 @@ describe("files", () => {
     expect(file("\u202egnp.exe", { publicKey: "a", privateKey: "b" })).toMatchObject({
       name: "\\u{202e}gnp.exe",
       role: null,
-      is: "an API key, which is a secret: it takes no part, and should be given to no page",
+      is: "an API key, which is a secret: it is not used, and belongs in no page",
     });
     expect(file("x", "<!doctype html>")).toMatchObject({ role: null, is: expect.stringMatching(/^an HTML page/) });
     expect(file("x", "")).toMatchObject({ role: null, is: "empty" });
@@ -165,9 +165,9 @@ describe("what is in the way is told, all of it", () => {
       "a bundle beside evidence",
       [bundle, boot],
       { policyNone: true },
-      [/^bundle\.json: a bundle stands for itself; remove boot\.json/],
+      [/^bundle\.json: a bundle is verified alone; remove boot\.json/],
     ],
-    ["a document beside a bundle", [bundle, document], { policyNone: true }, [/each stands for itself/]],
+    ["a document beside a bundle", [bundle, document], { policyNone: true }, [/each is verified alone/]],
     ["two activities", [boot, activity, activity], { policyNone: true }, [/one activity at a time/]],
     [
       "what a document does not say",

@@ -246,7 +246,7 @@ describe("not proven", () => {
   });
 
   const images: [string, Partial<ImageClaims>, RegExp][] = [
-    ["legacy", { commitment: "legacy" }, /^Which application asked for the document: it is legacy/m],
+    ["legacy", { commitment: "legacy" }, /^Which application requested the document: it is legacy/m],
     ["setup", { commitment: "setup" }, /^That the enclave holds the quorum key/m],
     ["setup, of the key", { commitment: "setup" }, /it is a setup key/],
     ["a bare document", { manifest: null, commitment: null }, /a bare attestation document comes without a manifest/],
@@ -316,7 +316,7 @@ describe("not proven of an activity", () => {
     [
       "there is a wallet",
       { walletId: "w1" },
-      'That the wallet was made by your request, and that nobody else knows its seed ("w1"): ',
+      'That the wallet was made by your request, and that no one else knows its seed ("w1"): ',
     ],
     [
       "result members have no proof",
@@ -351,7 +351,7 @@ describe("not proven of an activity", () => {
     const text = unprovenStatements(report({ claims })).join("\n");
     expect(text).toContain("Whose app proofs these should be: you named no organization");
     expect(text).toContain("That the decision was about this request, and that none was withheld");
-    expect(text).toContain("That the wallet was made by your request, and that nobody else knows its seed: ");
+    expect(text).toContain("That the wallet was made by your request, and that no one else knows its seed: ");
     expect(unprovenStatements(report({ claims, checks: asked })).join("\n")).not.toContain("Whose app proofs");
     const oneSkipped = [...asked, { ...asked.at(-1)!, subject: "app[1]" as const, status: "skip" as const }];
     expect(unprovenStatements(report({ claims, checks: oneSkipped })).join("\n")).toContain("Whose app proofs");
@@ -425,7 +425,7 @@ it("names the boot proof where there are several", () => {
   };
   const checks = [...PASSED, { ...PASSED[0]!, subject: "boot[1]" as const }];
   expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(
-    /^boot\[1\]: Which application asked for the document:/,
+    /^boot\[1\]: Which application requested the document:/,
   );
   expect(
     provenStatements(report({ claims, checks })).filter((text) => /^boot\[0\] … boot\[1\]: /.test(text)),

@@ -97,7 +97,7 @@ describe("a URL", () => {
         response.writeHead(status, { location: "/elsewhere" }).end("x".repeat(1000));
       });
       const failure = await posts(url).catch((error: Error) => error.message);
-      expect(failure).toBe(`${new URL(url).host} answered HTTP ${status}`);
+      expect(failure).toBe(`${new URL(url).host} responded with HTTP ${status}`);
       expect(requests).toBe(1);
     },
   );

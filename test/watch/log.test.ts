@@ -43,7 +43,7 @@ describe("an intact log", () => {
       ),
     ).toEqual(lines.map(() => '{"log":'));
     expect([answer.firstAt, answer.lastAt]).toEqual([lines[0]!.entry.at, lines[8]!.entry.at]);
-    expect(answer.open.join()).toMatch(/lines cut off the end.*written anew.*each verdict/s);
+    expect(answer.open.join()).toMatch(/lines cut off the end.*rewritten as a whole.*each verdict/s);
     expect((await verified("")).head).toBe(NO_LINE);
   });
 
@@ -63,14 +63,8 @@ describe("a changed log", () => {
   const edit = (text: string): string => text.replace('"prod"', '"dev"');
 
   it.each<[string, string[], number, string, RegExp]>([
-    [
-      "a line removed",
-      without(5),
-      6,
-      "removed",
-      /^entry 6 was removed: entry 7 stands in line 6, the line behind entry 5/,
-    ],
-    ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 stands in line 1, the first line/],
+    ["a line removed", without(5), 6, "removed", /^entry 6 was removed: entry 7 is in line 6, the line behind entry 5/],
+    ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 is in line 1, the first line/],
     ["several removed", [...texts.slice(0, 2), ...texts.slice(5)], 3, "removed", /^entries 3 to 5 were removed/],
     ["edited", texts.map((text, at) => (at === 4 ? edit(text) : text)), 5, "edited", /^line 5 was edited after/],
     [
@@ -115,10 +109,10 @@ describe("a changed log", () => {
       [...texts.slice(0, 3), texts[4]!, texts[3]!, ...texts.slice(5)],
       4,
       "moved",
-      /entry 5 stands in line 4/,
+      /entry 5 is in line 4/,
     ],
-    ["one moved back", [texts[6]!, ...without(6)], 1, "moved", /entry 7 stands in line 1, and entry 1 in line 2/],
-    ["one moved on", [...without(2), texts[2]!], 3, "moved", /entry 4 stands in line 3, and entry 3 in line 9/],
+    ["one moved back", [texts[6]!, ...without(6)], 1, "moved", /entry 7 is in line 1, and entry 1 in line 2/],
+    ["one moved on", [...without(2), texts[2]!], 3, "moved", /entry 4 is in line 3, and entry 3 in line 9/],
     ["no entry", texts.map((text, at) => (at === 4 ? "{}" : text)), 5, "malformed", /line 5 is no entry: log: /],
     [
       "spaces in it",

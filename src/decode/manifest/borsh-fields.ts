@@ -1,4 +1,4 @@
-/** The parts of the Borsh encoding that v0 and v1 share. Each reader is beside its writer. */
+/** The Borsh encoding that v0 and v1 share. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type {
   Approval,

@@ -1,4 +1,4 @@
-/** Digests of container images as OCI writes them (image-spec, "Digests"): SHA-256 only. */
+/** Digests of container images (OCI image-spec, "Digests"): SHA-256 only. */
 import { fromHex, toHex } from "../../bytes.js";
 import { SHA256_LENGTH } from "../lengths.js";
 

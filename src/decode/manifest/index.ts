@@ -1,4 +1,4 @@
-/** Detects the version of a manifest and decodes it, from one table of versions (decode/README.md, "Which version"). */
+/** Detects a manifest's version and decodes it, from one table (decode/README.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
 import { type Fault, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
@@ -67,8 +67,8 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 }
 
 /**
- * As {@link decodeManifestEnvelope}, with the hashed bytes. If the envelope holds `shown`, a manifest that was read
- * before, the check for ambiguity is not repeated.
+ * As {@link decodeManifestEnvelope}, with the hashed bytes. If the envelope holds `shown`, which was read before, the
+ * check for ambiguity is not repeated.
  */
 export function readManifestEnvelope(
   bytes: Uint8Array,
@@ -115,7 +115,7 @@ export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestO
   return SCHEMAS[manifest.version].hashInput(manifest);
 }
 
-/** The Borsh encoding of an envelope. Throws TypeError if its version has none. */
+/** Throws TypeError if the version has no Borsh encoding. */
 export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   const writer = new BorshWriter();
   writer.fixed(encodeBorshManifest(envelope.manifest));
@@ -124,14 +124,14 @@ export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   return writer.finish();
 }
 
-/** The Borsh encoding of a manifest. Throws TypeError if its version has none. */
+/** Throws TypeError if the version has no Borsh encoding. */
 export function encodeBorshManifest<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   const codec = SCHEMAS[manifest.version].borsh;
   if (codec === null) throw new TypeError(`a manifest ${manifest.version} has no borsh encoding`);
   return borshBytes(codec, manifest);
 }
 
-/** The encodings of a version, the usual one first. */
+/** The usual one first. */
 export function manifestEncodings(version: ManifestVersion): readonly ["json"] | readonly ["borsh", "json"] {
   return SCHEMAS[version].borsh === null ? ["json"] : ["borsh", "json"];
 }
@@ -152,7 +152,7 @@ function namesIn(envelope: object, { manifestSet, shareSet }: ApprovalNames): st
   return [manifestSet, shareSet].filter((name) => Object.hasOwn(envelope, name));
 }
 
-/** A phrase for reports if the version is a draft; null if it is released. */
+/** A phrase for reports; null for a released version. */
 export function manifestDraft(version: ManifestVersion): string | null {
   return SCHEMAS[version].draft;
 }
@@ -193,7 +193,7 @@ function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Reads a structure around a manifest, such as an envelope. `manifest` reads the manifest itself. */
+/** Reads a structure around a manifest, which `manifest` reads. */
 type ReadAround<T> = (manifest: (reader: BorshReader) => Manifest, reader: BorshReader) => T;
 
 interface BorshReading<T> {
@@ -225,8 +225,8 @@ function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAro
 }
 
 /**
- * Refuses a manifest whose Borsh bytes also decode as another version or to another value. Otherwise two manifests
- * would share one hash, and the one shown might not be the one booted (decode/README.md, "Which version", rule 4).
+ * Refuses a manifest whose Borsh bytes also decode as another version or to another value: two manifests would share
+ * one hash, and the one shown might not be the one booted (decode/README.md, "Which version", rule 4).
  */
 function unambiguous(code: ManifestCode, manifest: Manifest, hashInput: Uint8Array): ManifestWithHashInput {
   if (SCHEMAS[manifest.version].borsh === null) return { manifest, hashInput };

@@ -1,4 +1,4 @@
-/** The parts of a manifest's JSON that all versions share. */
+/** The JSON that all versions share. */
 import type { Fault } from "../../errors.js";
 import { canonicalIpAddress } from "../ip-address.js";
 import type { JsonValue } from "../json.js";
@@ -103,7 +103,7 @@ function bridgeOf(reader: MemberReader | undefined): BridgeConfig | undefined {
   return reader.fault("type", `"server" or "client" wanted`);
 }
 
-/** Replaces a missing object, whose fault is already reported. Drops the faults of its members. */
+/** Replaces a missing object, whose fault is already reported. */
 function blank(): MemberReader {
   const dropped: Fault[] = [];
   return new MemberReader({}, "", dropped);

@@ -1,4 +1,4 @@
-/** The content of a QOS manifest, with QOS's names. The file of each version reads and hashes it. */
+/** The content of a QOS manifest, with QOS's names. */
 
 export type ManifestVersion = keyof ManifestByVersion;
 

@@ -1,4 +1,4 @@
-/** A row of the table of manifest versions. Each version's file defines its own. */
+/** A row of the table of manifest versions. */
 import { BorshWriter, type BorshReader } from "../borsh.js";
 import type { MemberReader } from "../json-members.js";
 import type { ManifestByVersion, ManifestVersion } from "./model.js";
@@ -19,10 +19,7 @@ export const SNAKE_CASE: ApprovalNames = { manifestSet: "manifest_set_approvals"
 
 export interface ManifestSchema<V extends ManifestVersion> {
   readonly version: V;
-  /**
-   * How its JSON is recognised: by a member `version` that names it or, without that member, by its shape. Shapes
-   * exclude each other.
-   */
+  /** By a member `version` that names it or, without that member, by its shape. Shapes exclude each other. */
   readonly recognised: "by name" | ((json: MemberReader) => boolean);
   readonly readJson: (json: MemberReader) => ManifestByVersion[V];
   /** Null if the version exists only as JSON. */

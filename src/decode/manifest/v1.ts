@@ -1,6 +1,4 @@
-/**
- * Manifest v1 (decode/README.md, "Manifests"): v0 with `bridgeConfig` and `debugMode` in the pivot, after `restart`.
- */
+/** Manifest v1 (decode/README.md, "Manifests"): v0 with `bridgeConfig` and `debugMode` in the pivot. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type { MemberReader } from "../json-members.js";
 import { SHA256_LENGTH } from "../lengths.js";

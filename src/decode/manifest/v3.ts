@@ -1,6 +1,6 @@
 /**
  * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads instead of the pivot. JSON only, hashed over
- * QOS canonical JSON. Refuses unknown members and types everywhere.
+ * QOS canonical JSON. Refuses all unknown members and types.
  */
 import { toUtf8 } from "../../bytes.js";
 import { type JsonValue, isJsonObject } from "../json.js";
