@@ -95,6 +95,7 @@ export type MalformedCode =
   | "certificate"
   | "manifest"
   | "manifest-envelope"
+  | "approval"
   | "boot-proof"
   | "app-proof"
   | "app-proof-payload"

@@ -83,6 +83,29 @@ export type { Change, DiffInput, Difference } from "./diff/diff.js";
 export { CHANGE_IDS } from "./diff/changes.js";
 export type { ChangeId, Severity } from "./diff/changes.js";
 export { renderDiff } from "./diff/text.js";
+export { readRelease } from "./release/release.js";
+export type {
+  ReadReleaseOptions,
+  Release,
+  ReleaseApproval,
+  ReleaseFault,
+  ReleaseFaultCode,
+  ReleaseNote,
+  ReleaseNoteCode,
+} from "./release/release.js";
+export { checkReleases } from "./release/check.js";
+export type {
+  CheckReleasesOptions,
+  CheckedRelease,
+  ReleaseCheck,
+  ReleaseHistory,
+  ReleaseStatus,
+} from "./release/check.js";
+export type { ReleaseDemand } from "./release/demand.js";
+export type { HistoryFault, HistoryFaultCode, ReleaseStep } from "./release/history.js";
+export { releasePolicy } from "./release/policy.js";
+export type { ReleasePolicyOptions } from "./release/policy.js";
+export { renderReleaseCheck } from "./release/text.js";
 export { inspectImageUnverified, inspectUnverified } from "./inspect/inspect.js";
 export type { Described, DescribedObject, InspectOptions, Inspection, YamlReader } from "./inspect/inspect.js";
 export { kindOf } from "./inspect/kind.js";

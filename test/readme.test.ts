@@ -25,6 +25,9 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { labMeasurements } from "../src/lab/enclave.js";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
+import { decodeApproval } from "../src/decode/manifest/approval.js";
+import { type PivotManifest, decodeManifest } from "../src/decode/manifest/index.js";
+import { releaseOf, unpackReleases } from "./support/releases.js";
 import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -122,6 +125,27 @@ function writeBuild(folder: string): string {
     "boot.json": JSON.stringify(bootProof),
   };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  return anchorPem;
+}
+
+/** The genuine releases, their operators, and the boot proof of an enclave of the lab that runs 2026.9.0. */
+function writeReleases(folder: string): string {
+  unpackReleases(join(folder, "core-enclaves/releases"));
+  const files = releaseOf("2026.9.0");
+  const manifest = decodeManifest(files.get("manifest")!) as PivotManifest;
+  const approvals = [...files].filter(([name]) => name.endsWith(".approval")).map(([, bytes]) => decodeApproval(bytes));
+  const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
+  const lab = new Forge({ measurements: { ...labMeasurements(), pcr0, pcr1, pcr2, pcr3 } });
+  const { bootProof, anchorPem } = forgeEvidence({
+    lab,
+    at: new Date("2026-09-10T12:00:00.000Z"),
+    version: "v1",
+    alterManifest: { manifest: () => manifest, approvals: () => approvals, shareApprovals: () => [] },
+  });
+  const first = decodeManifest(releaseOf("2026.1.1").get("manifest")!).manifestSet;
+  const members = first.members.map(({ pubKey }) => Buffer.from(pubKey).toString("hex"));
+  writeFileSync(join(folder, "operators.json"), JSON.stringify({ threshold: first.threshold, members }));
+  writeFileSync(join(folder, "boot.json"), JSON.stringify(bootProof));
   return anchorPem;
 }
 
@@ -226,7 +250,9 @@ describe("the documents at a terminal", () => {
   const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json") && !first.includes(lines));
   const labs = paragraphs.filter((lines) => isAbout(lines, "bootproof lab"));
   const walk = paragraphs.filter((lines) => isAbout(lines, "app.eif") || isAbout(lines, "--binary app"));
-  const offline = paragraphs.filter((lines) => ![...online, ...first, ...faults, ...labs, ...walk].includes(lines));
+  const published = paragraphs.filter((lines) => isAbout(lines, "core-enclaves/"));
+  const others = [...online, ...first, ...faults, ...labs, ...walk, ...published];
+  const offline = paragraphs.filter((lines) => !others.includes(lines));
 
   it("has the expected kinds of commands", () => {
     expect([online.length, first.length, faults.length, labs.length]).toEqual([2, 1, 1, 3]);
@@ -253,6 +279,26 @@ describe("the documents at a terminal", () => {
     expect(await inShell(lines.at(-1)!, folder)).toMatch(/^VERIFIED/);
     cpSync(join(VECTORS, "boot-proofs/bootproof-1.json"), join(folder, "boot.json"));
     await expect(inShell(lines.at(-1)!, folder)).rejects.toMatchObject({ code: 1 });
+  });
+
+  it("walks from the published releases to the first verified boot proof, and to the next release", async () => {
+    const folder = newFolder();
+    const anchor = writeReleases(folder);
+    const lines = published.flat();
+    expect(lines.filter((line) => line.includes(" release check "))).toHaveLength(2);
+    const path = join(folder, "policy.json");
+    for (const line of lines) {
+      await inShell(line, folder);
+      if (!line.endsWith("--out policy.json")) continue;
+      // The lab's root stands for that of AWS.
+      const made = JSON.parse(readFileSync(path, "utf8")) as object;
+      writeFileSync(path, JSON.stringify({ ...made, trustAnchors: [{ pem: anchor }] }));
+      const said = await inShell("bootproof verify --boot-proof boot.json --policy policy.json", folder);
+      expect(said).toMatch(/^VERIFIED/);
+      expect(said.replaceAll(/\s+/g, " ")).toContain('deployment "signer 2026.9.0"');
+    }
+    const { deployments } = JSON.parse(readFileSync(path, "utf8")) as { readonly deployments: { name: string }[] };
+    expect(deployments.map(({ name }) => name)).toEqual(["signer 2026.9.0", "signer 2026.9.1"]);
   });
 
   it("connects to a service", async () => {
@@ -368,11 +414,21 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
       await lab.close();`,
   },
+  "docs/sdk.md, Published releases": {
+    before: `
+      import { readFileSync } from "node:fs";
+      type Operators = { threshold: number; members: string[] };
+      const manifestSet = JSON.parse(readFileSync("operators.json", "utf8")) as Operators;`,
+    after: `if (pinned.deployments.length !== 1 || notes.length === 0) throw new Error();`,
+  },
   "docs/sdk.md, Tests of your own": { before: "", after: "" },
 };
 
 describe("the documents in a program", () => {
   const folder = newFolder();
+  const boot = readFileSync(join(folder, "boot.json"));
+  writeReleases(folder);
+  writeFileSync(join(folder, "boot.json"), boot);
   const whole = programs.map(({ place, text }, index) => {
     const { before, after } = SURROUNDINGS[place] ?? { before: "", after: "" };
     const path = join(folder, `program-${index}.mts`);

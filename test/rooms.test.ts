@@ -167,6 +167,7 @@ const ENTRIES = [
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
+  "src/release/node.ts",
   "src/watch/index.ts",
   "src/watch/node.ts",
   // What runs in a page.
@@ -207,17 +208,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle", "image"],
   bundle: [...REPORT, "inputs", "plain-settings", "verification", "bootproof"],
   diff: [...REPORT, "inspect", "bundle"],
+  release: [...REPORT, "diff", "disk"],
   page: FACADE,
   formats: [...FACADE, "page"],
-  index: FACADE,
+  index: [...FACADE, "release"],
   client: FACADE,
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
   lab: [...FACADE, "client", "disk"],
-  cli: [...FACADE, "formats", "page", "client", "disk", "watch", "audit", "lab"],
-  bin: [...FACADE, "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
+  cli: [...FACADE, "release", "formats", "page", "client", "disk", "watch", "audit", "lab"],
+  bin: [...FACADE, "release", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 
 describe("the graph of imports", () => {
@@ -514,11 +516,11 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file and what is for Node of watch and audit alone", () => {
+  it("Node is in cli, bin, lab, disk, the client's key file and the files for Node of watch, audit and release", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
-          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit)\/node[\w-]*\.ts$/.test(file) &&
+          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|release)\/node[\w-]*\.ts$/.test(file) &&
           file !== "src/client/key-file.ts",
       ),
     ).toEqual([]);

@@ -134,16 +134,33 @@ function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): Docume
     userData: document.userData && toHex(document.userData),
     publicKey: document.publicKey && toHex(document.publicKey),
     bootProof: bootProof && {
-      manifestHash: toHex(bootProof.manifestHash),
-      ...applicationFacts(bootProof.manifest),
-      namespace: bootProof.manifest.namespace.name,
-      nonce: bootProof.manifest.namespace.nonce,
-      quorumKey: toHex(bootProof.manifest.namespace.quorumKey),
-      manifestSet: setFacts(bootProof.manifest.manifestSet),
-      shareSet: setFacts(bootProof.manifest.shareSet),
+      ...factsIn(bootProof.manifest, bootProof.manifestHash),
       commitment: bootProof.commitment,
       labels: { ...bootProof.unverifiedLabels },
     },
+  };
+}
+
+/** What a boot proof of this manifest would show; of its PCRs only those that the manifest names. */
+export function manifestFacts(manifest: Manifest, manifestHash: Uint8Array, commitment: CommitmentKind): DocumentFacts {
+  const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
+  return {
+    pcrs: new Map([pcr0, pcr1, pcr2, pcr3].map((value, index) => [index, toHex(value)])),
+    userData: null,
+    publicKey: null,
+    bootProof: { ...factsIn(manifest, manifestHash), commitment, labels: {} },
+  };
+}
+
+function factsIn(manifest: Manifest, manifestHash: Uint8Array): Omit<BootProofFacts, "commitment" | "labels"> {
+  return {
+    manifestHash: toHex(manifestHash),
+    ...applicationFacts(manifest),
+    namespace: manifest.namespace.name,
+    nonce: manifest.namespace.nonce,
+    quorumKey: toHex(manifest.namespace.quorumKey),
+    manifestSet: setFacts(manifest.manifestSet),
+    shareSet: setFacts(manifest.shareSet),
   };
 }
 

@@ -116,6 +116,8 @@ const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entr
   policy: "a policy",
   report: "a report, which is somebody's word",
   release: "a release",
+  approval: "an approval of a manifest",
+  "image PCRs": "the PCRs of an image",
   request: "a request",
   "API key": "an API key, which is a secret: keep it from others",
   "enclave image": "an enclave image",

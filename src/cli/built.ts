@@ -4,6 +4,7 @@ import type { ImageMeasurement } from "../image/measure.js";
 import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { ofKind } from "./kinds.js";
 
 /** Undefined where there is a fault. */
 export async function measuredImage(files: InputFiles, path: string, io: Io): Promise<ImageMeasurement | undefined> {
@@ -34,6 +35,18 @@ async function streamed<T>(files: InputFiles, path: string, read: () => Promise<
   }
 }
 
+/** The PCRs in a file that an image's maker published; undefined where there is no file, or a fault. */
+async function publishedImage(
+  files: InputFiles,
+  path: string | undefined,
+): Promise<Pick<ImageMeasurement, "pcrs"> | undefined> {
+  if (path === undefined) return undefined;
+  const { decodePublishedPcrs } = await import("../decode/published-pcrs.js");
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "pin", option: "--pcrs" });
+  const pcrs = bytes && files.decoded(path, () => decodePublishedPcrs(bytes));
+  return pcrs && { pcrs: pcrs as ImageMeasurement["pcrs"] };
+}
+
 async function measuredRole(roleArn: string): Promise<Uint8Array> {
   const { measureRole } = await import("../image/measure.js");
   try {
@@ -45,14 +58,15 @@ async function measuredRole(roleArn: string): Promise<Uint8Array> {
 
 interface BuildFlags {
   readonly image?: string;
+  readonly pcrs?: string;
   readonly binary?: string;
   readonly roleArn?: string;
 }
 
 export async function measuredBuild(flags: BuildFlags, files: InputFiles, io: Io): Promise<BuildMeasurements> {
-  const { image, binary, roleArn } = flags;
+  const { image, pcrs, binary, roleArn } = flags;
   const role = roleArn === undefined ? undefined : await measuredRole(roleArn);
-  const measured = image === undefined ? undefined : await measuredImage(files, image, io);
+  const measured = image === undefined ? await publishedImage(files, pcrs) : await measuredImage(files, image, io);
   const pivotHash = binary === undefined ? undefined : await measuredBinary(files, binary, io);
   return {
     ...(measured && { pcrs: { ...measured.pcrs, ...(role && { 3: role }) } }),

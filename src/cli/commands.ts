@@ -15,6 +15,7 @@ import { addMeasureCommand } from "./measure.js";
 import { addPageCommand } from "./page.js";
 import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
+import { addReleaseCommand } from "./release.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 import { addWatchCommand } from "./watch.js";
@@ -31,6 +32,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ["log", "evidence", addLogCommand],
   ["pin", "policy", addPinCommand],
   ["policy", "policy", addPolicyCommand],
+  ["release", "policy", addReleaseCommand],
   ["measure", "policy", addMeasureCommand],
   ["explain", "explain", addExplainCommand],
   ["inspect", "explain", addInspectCommand],

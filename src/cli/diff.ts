@@ -9,6 +9,7 @@ import { type Io, textOptions } from "./io.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
+import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
 Two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by content. A
@@ -18,6 +19,7 @@ come first: other operators, a roll-back, debug mode, another role; for a policy
 Examples:
     $ bootproof diff yesterday.json today.json
     $ bootproof diff policy.json edited-policy.json
+    $ bootproof diff releases/2026.8.3/signer releases/2026.9.0/signer
     $ git show HEAD:policy.json | bootproof diff - policy.json --format json
 
 Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed files, or kinds that cannot be compared.`;
@@ -56,6 +58,7 @@ async function diff(a: string, b: string, io: Io): Promise<Difference> {
 }
 
 async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
+  if (areFolders([path])[0] === true) return sideOfFolder(files, path);
   const { readSide } = await import("../diff/diff.js");
   const file = await files.bytes(path, MAX_BUNDLE_BYTES);
   const readYaml = async (text: string): Promise<unknown> => {
@@ -66,6 +69,21 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
     return release;
   };
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
+}
+
+/** A release of an application is a manifest with its approvals: an envelope. */
+async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
+  const { releases } = await readFolders([path], files);
+  const [release, ...others] = releases;
+  if (release === undefined) return undefined;
+  if (others.length > 0)
+    return files.fault(path, `${releases.length} releases: name one application of one, such as ${release.name}`);
+  const { manifest, approvals, faults } = release;
+  for (const { file, message } of faults) files.fault(file, message);
+  if (manifest === null) return undefined;
+  const manifestSetApprovals = approvals.map(({ signature, member }) => ({ signature, member }));
+  const value = { manifest, manifestSetApprovals, shareSetApprovals: [] };
+  return { kind: "manifest envelope", parts: { manifestEnvelope: { value, json: null } } };
 }
 
 async function rendered(difference: Difference, format: Format, io: Io): Promise<string> {

@@ -8,20 +8,23 @@ import type { Format } from "../report/report.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
+import { areFolders, filesInFolder } from "./release-folders.js";
 
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
 certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
-YAML, and in base64 or hex. And enclave images (EIF) of any size.
+YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, and the PCRs of an image as published. A
+folder of published releases is shown file by file.
 
 Examples:
     $ bootproof inspect boot.json
     $ bootproof inspect policy.json
-    $ bootproof inspect document.cbor --format json`;
+    $ bootproof inspect document.cbor --format json
+    $ bootproof inspect releases/2026.9.0/signer`;
 
 const KNOWN =
   "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
-  "bundles, policies, reports, releases, requests and enclave images";
+  "bundles, policies, reports, releases, approvals, PCRs of images, requests and enclave images";
 
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -43,6 +46,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
 }
 
 async function inspect(path: string, given: Io): Promise<Inspection> {
+  if (areFolders([path])[0] === true) return inspectFolder(path, given);
   const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
     await Promise.all([import("../inspect/inspect.js"), import("../inspect/kind.js"), import("./streams.js")]);
   const { start, io } = await fileStart(path, given);
@@ -59,6 +63,14 @@ async function inspect(path: string, given: Io): Promise<Inspection> {
   if (inspection === null) files.fault(path, `not recognised: it looks like ${await describe(bytes!)}. ${KNOWN}`);
   files.throwFaults();
   return inspection!;
+}
+
+async function inspectFolder(path: string, io: Io): Promise<Inspection> {
+  const { inspectReleaseFiles } = await import("../inspect/inspect.js");
+  const files = new InputFiles(io);
+  const found = await filesInFolder(path, files);
+  files.throwFaults();
+  return inspectReleaseFiles(found!);
 }
 
 async function describe(bytes: Uint8Array): Promise<string> {

@@ -71,6 +71,7 @@ export const OPTIONS = {
   "manifest-version": ["version", "neither"],
   name: ["name", "neither"],
   namespace: ["name", "demands"],
+  "no-manifest-set": [null, "loosens"],
   "no-policy": [null, "loosens"],
   nonce: ["hex", "demands"],
   now: ["time", "loosens"],
@@ -79,6 +80,7 @@ export const OPTIONS = {
   "only-failures": [null, "neither"],
   "organization-id": ["id", "demands"],
   out: ["file", "neither"],
+  pcrs: ["file", "demands"],
   policy: ["file", "demands"],
   port: ["number", "neither"],
   "private-key": ["hex", "neither"],
@@ -88,6 +90,7 @@ export const OPTIONS = {
   release: ["file", "neither"],
   request: ["file", "demands"],
   "role-arn": ["arn", "demands"],
+  "skip-unapproved": [null, "loosens"],
   state: ["file", "neither"],
   summary: [null, "neither"],
   timeout: ["seconds", "neither"],
@@ -130,7 +133,7 @@ const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 
 /** The sources of `pin` that no enclave attests. */
-const WITHOUT_EVIDENCE = "with --release, --image or --binary";
+const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
 
 /** The options of each command, in the order of its help. */
 export const COMMAND_OPTIONS = {
@@ -242,9 +245,15 @@ export const COMMAND_OPTIONS = {
         "with --image or --binary all of them",
       "file...",
     ],
-    ["release", "a published release: YAML, with the binary's digest and the PCRs of each application"],
+    [
+      "release",
+      "published releases: folders, whose approvals are verified first; or one YAML file, with the binary's digest " +
+        "and the PCRs of each application",
+      "file...",
+    ],
     ["app", "with --release: the application to pin", "name"],
     ["image", "an enclave image that was built: its PCR0, 1 and 2, and PCR8 if it is signed"],
+    ["pcrs", "instead of --image: its PCRs as published, in QOS's nitro.pcrs or the output of nitro-cli"],
     ["binary", "the application binary that was built: its SHA-256, which manifests name"],
     ["role-arn", "with --image: the IAM role of the instance that the enclave runs on, PCR3"],
     ["commitment", `${WITHOUT_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")} (default: live)`],
@@ -262,6 +271,14 @@ export const COMMAND_OPTIONS = {
     ["add-to", "add to the deployments of this policy, and leave the rest of it as it is; --out writes elsewhere"],
   ],
   "policy check": [TEXT_OR_JSON],
+  "release check": [
+    ["app", "the applications to check (default: all)"],
+    ["manifest-set", 'the set that approves the first release: JSON {"threshold": n, "members": ["hex", …]}'],
+    ["policy", "a policy: the manifestSet and minNonce of its deployments judge"],
+    ["no-manifest-set", "demand no set, and trust the first one that the folder names"],
+    ["skip-unapproved", "leave out releases without a manifest or approvals, and count them"],
+    TEXT_OR_JSON,
+  ],
   measure: [
     ["binary", "the application's binary, for its pivot hash; - for stdin"],
     ["role-arn", "the IAM role of the parent instance, for PCR3"],

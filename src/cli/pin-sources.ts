@@ -14,7 +14,9 @@ import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
 import { type PolicySource, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
+import { pinFolders } from "./pin-release.js";
 import { parseYaml } from "./read-yaml.js";
+import { areFolders } from "./release-folders.js";
 
 interface Pinned {
   readonly made: MadePolicy;
@@ -28,7 +30,7 @@ export function pinnedFrom(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  if (flags.release !== undefined) return pinRelease(flags, files);
+  if (flags.release !== undefined) return pinReleases(flags, base, files, io);
   return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
 
@@ -129,9 +131,25 @@ function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-async function pinRelease(flags: Flags<"pin">, files: InputFiles): Promise<Pinned> {
+/** Folders with approvals, or one file without: `pin.ts` refuses a mixture. */
+async function pinReleases(
+  flags: Flags<"pin">,
+  base: PolicySource | undefined,
+  files: InputFiles,
+  io: Io,
+): Promise<Pinned | null> {
+  const folders = flags.release!;
+  if (!areFolders(folders).includes(true)) return pinRelease(flags, folders[0]!, files);
+  const { readSet } = await import("../release/demand.js");
+  const { manifestSet: path, commitment, app } = flags;
+  const json = path === undefined ? undefined : await readManifestSet(files, path);
+  const manifestSet = json === undefined ? undefined : files.decoded(path!, () => readSet(json));
+  const rest = { ...pinOptions(flags), ...(isCommitmentKind(commitment) && { commitment }) };
+  return pinFolders({ folders, app: app!, base, manifestSet, rest }, files, io);
+}
+
+async function pinRelease(flags: Flags<"pin">, path: string, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy } = await import("../appraise/pin.js");
-  const path = flags.release!;
   const text = await readRelease(files, path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
   const options = await operatorOptions(flags, files);

@@ -17,6 +17,7 @@ import { type Flags, type OptionName, addOptions } from "./option-table.js";
 import { nonceOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { areFolders } from "./release-folders.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
 const EXAMPLES = `
@@ -34,6 +35,10 @@ Examples:
   A roll-out: the new deployment beside the old one, until the old one is dropped. Duplicates are not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
+
+  From published releases with their operators' approvals, which are verified first:
+    $ bootproof pin --release core-enclaves/releases/2026.9.0 --app signer --out policy.json
+    $ bootproof pin --release releases/2026.9.1 --app signer --add-to policy.json
 
   From the measurements that a service publishes with a release:
     $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
@@ -56,7 +61,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
         "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
     )
     .usage(
-      "(--boot-proof FILE… [--trust-anchor FILE…] | --release FILE --app NAME | --image FILE --binary FILE) " +
+      "(--boot-proof FILE… [--trust-anchor FILE…] | --release PATH… --app NAME | --image FILE --binary FILE) " +
         "[--out FILE] [--add-to POLICY]",
     )
     .addHelpText("after", EXAMPLES);
@@ -68,7 +73,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
 }
 
 /** The options that name each source. */
-const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "binary"] } as const;
+const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "pcrs", "binary"] } as const;
 type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
@@ -107,6 +112,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
     if (!own.includes(source) && args.has(option)) args.fault(`--${option} requires ${either}`);
   }
   if (source === "build") refuseBuild(args, flags);
+  if (source === "release") refuseReleases(args, flags);
   refuseValues(args, flags);
   refuseTargets(args, flags);
   args.refuseRepeated();
@@ -114,9 +120,20 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   args.throwFaults();
 }
 
+/** The manifests in a folder name namespace and quorum key; a file names neither. */
+function refuseReleases(args: ArgumentReader, { release = [] }: Flags<"pin">): void {
+  const folders = areFolders(release);
+  if (folders.includes(true) && folders.includes(false)) args.fault("--release: folders and files exclude each other");
+  else if (folders[0] === false && release.length > 1) args.fault("--release: give one file, or any number of folders");
+  if (folders[0] !== true) return;
+  for (const option of ["quorum-key", "namespace"] as const)
+    if (args.has(option)) args.fault(`--${option} requires a release's file: the manifests in a folder name it`);
+}
+
 /** A binary alone needs a manifest set, whose members approve the image. */
-function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: Flags<"pin">): void {
-  if (image !== undefined) return;
+function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: Flags<"pin">): void {
+  if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs exclude each other: give one");
+  if (image !== undefined || pcrs !== undefined) return;
   if (manifestSet === undefined)
     args.fault(
       "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +
@@ -144,8 +161,10 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
 }
 
 /** Without the policy of --add-to. */
-function inputsOf({ bootProof = [], release, image, binary, trustAnchor = [], manifestSet }: Flags<"pin">): string[] {
-  return [...bootProof, release, image, binary, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
+function inputsOf(flags: Flags<"pin">): string[] {
+  const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
+  const paths = [...bootProof, ...release, image, pcrs, binary, ...trustAnchor, manifestSet];
+  return paths.filter((path) => path !== undefined);
 }
 
 const ADD_TO: FilePlace = { command: "pin", option: "--add-to" };

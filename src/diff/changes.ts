@@ -357,6 +357,14 @@ const OF_LITTLE_WEIGHT = {
     title: "restart policy",
     means: { changed: minor("The program restarts under other conditions.") },
   },
+  "client-timeout": {
+    title: "timeout of connections to the application",
+    means: { changed: minor("Connections to the application end after another time.") },
+  },
+  "pool-size": {
+    title: "number of connections to the application",
+    means: { changed: minor("QOS keeps another number of connections to the application.") },
+  },
   volumes: { title: "volumes", means: { changed: minor("Workloads have other room in memory.") } },
   "manifest.version": {
     title: "manifest: version",

@@ -5,6 +5,7 @@ import { imageDigestText } from "../decode/manifest/image-digest.js";
 import {
   type Approval,
   type EnclaveMeasurements,
+  MANIFEST_VERSIONS,
   type Manifest,
   type ManifestEnvelope,
   type ManifestVersion,
@@ -44,15 +45,15 @@ export function encodedEnvelope(encoding: Uint8Array): Encoded<ManifestEnvelope>
   const envelope = decodeManifestEnvelope(encoding);
   const json = jsonOf(encoding);
   if (json === null) return { value: envelope, json };
-  const { manifestSet, shareSet } = approvalNames(envelope.manifest.version);
-  const { [manifestSet]: manifestSetApprovals, [shareSet]: shareSetApprovals, ...rest } = json as ContentObject;
+  const { manifestSet, shareSet } = approvalNames(envelope.manifest.version, json);
+  const { [manifestSet]: manifestSetApprovals, [shareSet]: shareSetApprovals, ...rest } = json;
   const named = { ...rest, manifestSetApprovals: manifestSetApprovals!, shareSetApprovals: shareSetApprovals! };
   return { value: envelope, json: rewritten(named, ENVELOPE_RULES) };
 }
 
-function jsonOf(encoding: Uint8Array): Content | null {
+function jsonOf(encoding: Uint8Array): ContentObject | null {
   const json = attempt(() => parseJson(encoding, { numbers: "literal" })).value;
-  return isJsonObject(json) ? json : null;
+  return isJsonObject(json) ? (json as ContentObject) : null;
 }
 
 /** The JSON if both have it, otherwise the decoded values. */
@@ -202,7 +203,7 @@ type AnyManifest = { readonly [K in keyof AllMembers]?: AllMembers[K] | undefine
 
 /** In the order of versions. */
 const compareVersion = value<ManifestVersion>("manifest.version", String, (before = "v0", after = "v0") =>
-  after < before ? "lower" : "changed",
+  MANIFEST_VERSIONS.indexOf(after) < MANIFEST_VERSIONS.indexOf(before) ? "lower" : "changed",
 );
 
 const compareMembers = members<AnyManifest>({
@@ -214,6 +215,8 @@ const compareMembers = members<AnyManifest>({
   pivot: comparePivot,
   workloads: compareWorkloads,
   volumes: value("volumes", volumesText),
+  clientTimeoutMs: value("client-timeout"),
+  poolSize: value("pool-size"),
   dns: members({ resolvers: value<readonly string[]>("dns", asJson) }),
   version: compareVersion,
 });

@@ -1,9 +1,10 @@
 /** Bundles, reports, releases, requests and API key files. */
 import { policyFromRelease } from "../appraise/pin.js";
 import { decodeBundle } from "../bundle/file.js";
-import { fromUtf8 } from "../bytes.js";
+import { fromUtf8, toHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { decodePublishedPcrs } from "../decode/published-pcrs.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
 import {
@@ -87,6 +88,14 @@ export function inspectApiKey(json: JsonValue): Inspected {
     "(not shown)": Object.keys(others),
   };
   return { kind: "API key", encoding: "JSON", faults: [secret], says };
+}
+
+/** The PCRs of an image; the lines of a file of another form. */
+export function inspectPublishedPcrs(bytes: Uint8Array, encoding: string): Inspected {
+  const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
+  const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
+  const pcrs = Object.entries(value ?? {}).map(([index, pcr]) => [`PCR${index}`, toHex(pcr)]);
+  return inspectedAs("image PCRs", encoding, faults, value === undefined ? lines() : Object.fromEntries(pcrs));
 }
 
 /** Parses the text of a YAML file, with every scalar as text. */

@@ -4,6 +4,7 @@ import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
 import { ownOptions, unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { MalformedError } from "../errors.js";
 import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
 import {
@@ -13,8 +14,10 @@ import {
   type Inspected,
   bounded,
   faultList,
+  fewFaults,
   type inspectEach,
   undescribed,
+  within,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
 import { inspectActivity, inspectAppProof, inspectAppProofs, inspectBootProof, inspectBootProofs } from "./evidence.js";
@@ -22,13 +25,14 @@ import {
   type YamlReader,
   inspectApiKey,
   inspectBundle,
+  inspectPublishedPcrs,
   inspectRelease,
   inspectReport,
   inspectRequest,
 } from "./files.js";
 import { type EvidenceKind, type Recognised, recognise } from "./kind.js";
 import { inspectImageStream, onePiece } from "./image.js";
-import { inspectEnvelope, inspectManifest } from "./manifests.js";
+import { inspectApproval, inspectEnvelope, inspectManifest } from "./manifests.js";
 import { inspectPolicy } from "./policy.js";
 
 export type { Described, DescribedObject, YamlReader };
@@ -74,6 +78,36 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
 }
 
 /**
+ * {@link inspectUnverified} for the files of published releases, by their paths, WITHOUT VERIFYING them: an inspection
+ * of kind `release`, with the content of each file under its path.
+ */
+export async function inspectReleaseFiles(
+  files: Iterable<readonly [path: string, bytes: Uint8Array]>,
+): Promise<Inspection> {
+  const [says, faults]: [[string, Described][], string[]] = [[], []];
+  for (const [path, bytes] of files) {
+    const one = await inspectReleaseFile(bytes);
+    says.push([path, one.says]);
+    faults.push(...within(path, one));
+  }
+  return inspectionOf({
+    kind: "release",
+    encoding: "folder",
+    faults: fewFaults(faults),
+    says: Object.fromEntries(says),
+  });
+}
+
+async function inspectReleaseFile(bytes: Uint8Array): Promise<Part> {
+  try {
+    return (await inspectUnverified(bytes)) ?? { faults: ["not recognised"], says: null };
+  } catch (error) {
+    if (error instanceof MalformedError) return { faults: faultList(error.faults), says: null };
+    throw error;
+  }
+}
+
+/**
  * {@link inspectUnverified} for an enclave image too large for memory, WITHOUT VERIFYING it. A file of another kind has
  * a fault.
  */
@@ -112,6 +146,8 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   policy: ({ json }) => inspectPolicy(json),
   report: ({ json }) => inspectReport(json),
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),
+  approval: ({ bytes, encoding }) => inspectApproval(bytes, encoding),
+  "image PCRs": ({ bytes, encoding }) => inspectPublishedPcrs(bytes, encoding),
   request: ({ json }) => inspectRequest(json),
   "API key": ({ json }) => inspectApiKey(json),
   "enclave image": ({ bytes }) => inspectImageStream(onePiece(bytes)),

@@ -4,7 +4,9 @@ import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { decodeCertificate } from "../decode/certificate.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
 import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+import { areNitroCliPcrs, arePcrLines } from "../decode/published-pcrs.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt } from "../errors.js";
 import { isImageStart } from "../image/header.js";
@@ -25,6 +27,8 @@ export type EvidenceKind =
   | "policy"
   | "report"
   | "release"
+  | "approval"
+  | "image PCRs"
   | "request"
   | "API key"
   | "enclave image";
@@ -124,6 +128,8 @@ const JSON_KINDS: readonly (readonly [EvidenceKind, (json: JsonValue) => boolean
   ["app proofs", (json) => isListOf(json, "appProofs", (item) => has(item, "proofPayload"))],
   ["app proof", isAppProof],
   ["request", (json) => names(json, "type", "ACTIVITY_TYPE_") && has(json, "parameters")],
+  ["approval", (json) => has(json, "signature", "member")],
+  ["image PCRs", areNitroCliPcrs],
   ["policy", (json) => has(json, "deployments")],
   ["release", (json) => isJsonObject(json) && has(json, "version") && Object.values(json).some(isReleasedApplication)],
 ];
@@ -142,6 +148,7 @@ type KindAndEncoding = readonly [EvidenceKind, string];
 function kindOfText(bytes: Uint8Array): KindAndEncoding | null {
   const text = fromUtf8(bytes);
   if (text === null) return null;
+  if (arePcrLines(text)) return ["image PCRs", "text"];
   const first = text.indexOf(PEM_START);
   if (first < 0) return isRelease(text) ? ["release", "YAML"] : null;
   return [text.includes(PEM_START, first + 1) ? "certificates" : "certificate", "PEM"];
@@ -164,6 +171,7 @@ function kindOfBinary(bytes: Uint8Array): KindAndEncoding | null {
   if (attempt(() => decodeCertificate(bytes)).value !== undefined) return ["certificate", "DER"];
   if (attempt(() => decodeManifestEnvelope(bytes)).value !== undefined) return ["manifest envelope", "borsh"];
   if (attempt(() => decodeManifest(bytes)).value !== undefined) return ["manifest", "borsh"];
+  if (attempt(() => decodeApproval(bytes)).value !== undefined) return ["approval", "borsh"];
   return beginsAsCoseSign1(bytes) ? ["attestation document", "CBOR"] : null;
 }
 

@@ -15,6 +15,7 @@ import {
   decodeManifest,
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
 import { attempt } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
@@ -28,6 +29,7 @@ import {
   UNKNOWN,
   UNREADABLE,
   inspectedAs,
+  membersOf,
   undescribed,
   wholeMembers,
 } from "./described.js";
@@ -50,9 +52,21 @@ export async function inspectEnvelope(bytes: Uint8Array, encoding: string): Prom
           manifest: await describeManifest(value.manifest),
           manifestSetApprovals: value.manifestSetApprovals.map(describeApproval),
           shareSetApprovals: value.shareSetApprovals.map(describeApproval),
-          ...unknownIn(bytes, toldOfEnvelope(value)),
+          ...unknownIn(bytes, toldOfEnvelope(value, membersOf(jsonOf(bytes)))),
         };
   return inspectedAs("manifest envelope", encoding, faults, says);
+}
+
+export function inspectApproval(bytes: Uint8Array, encoding: string): Inspected {
+  const { value, faults } = attempt(() => decodeApproval(bytes));
+  const says =
+    value === undefined
+      ? unreadJson(bytes)
+      : {
+          ...describeApproval(value),
+          ...unknownIn(bytes, { signature: true, member: wholeMembers("alias", "pubKey") }),
+        };
+  return inspectedAs("approval", encoding, faults, says);
 }
 
 /** Undefined for borsh. */
@@ -76,6 +90,7 @@ const SET: DescribedParts = { threshold: true, members: [wholeMembers("alias", "
 /** The members of each version beside those that several versions share. */
 const MORE_TOLD: Readonly<Record<ManifestVersion, Readonly<Record<string, DescribedParts>>>> = {
   v0: {},
+  "v0-tail": { clientTimeoutMs: true, poolSize: true },
   v1: {},
   v2: { version: true },
   v3: { version: true, workloads: true, volumes: true, enclave: true },
@@ -105,9 +120,9 @@ function toldOfPivot(pivot: Pivot): DescribedParts {
   };
 }
 
-function toldOfEnvelope({ manifest }: ManifestEnvelope): DescribedParts {
+function toldOfEnvelope({ manifest }: ManifestEnvelope, json: object): DescribedParts {
   const approvals: DescribedParts = [{ signature: true, member: wholeMembers("alias", "pubKey") }];
-  const names = approvalNames(manifest.version);
+  const names = approvalNames(manifest.version, json);
   return { manifest: toldOf(manifest), [names.manifestSet]: approvals, [names.shareSet]: approvals };
 }
 
@@ -123,6 +138,7 @@ async function describeManifest(manifest: Manifest): Promise<DescribedObject> {
     enclave: await describeEnclave(manifest),
     patchSet: manifest.pivot && describePatchSet(manifest),
     dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+    ...(manifest.pivot && { clientTimeoutMs: manifest.clientTimeoutMs, poolSize: manifest.poolSize }),
   };
 }
 
@@ -177,6 +193,6 @@ function describeSet(set: MemberSet): Described {
   };
 }
 
-function describeApproval(approval: Approval): Described {
+function describeApproval(approval: Approval): DescribedObject {
   return { alias: approval.member.alias, pubKey: toHex(approval.member.pubKey), signature: toHex(approval.signature) };
 }

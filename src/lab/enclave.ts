@@ -8,6 +8,7 @@ import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
+import { type ManifestVersion, declarationOf } from "../decode/manifest/index.js";
 import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
 import { type KeyPair, signRaw } from "./keys.js";
 import type { CertificateSpec, NitroPki } from "./pki.js";
@@ -187,7 +188,7 @@ export function bootProofJson(parts: {
   readonly manifest: Uint8Array;
   readonly envelope: Uint8Array;
   readonly createdAt: Date;
-  readonly manifestVersion: string;
+  readonly manifestVersion: ManifestVersion;
   readonly labels?: BootProofLabels;
 }): JsonObject {
   const seconds = Math.floor(parts.createdAt.getTime() / 1000);
@@ -198,7 +199,7 @@ export function bootProofJson(parts: {
     qosManifestEnvelopeB64: toBase64(parts.envelope),
     ...(parts.labels ?? LAB_LABELS),
     createdAt: { seconds: String(seconds), nanos: "0" },
-    qosManifestVersion: parts.manifestVersion,
+    qosManifestVersion: declarationOf(parts.manifestVersion),
   };
 }
 

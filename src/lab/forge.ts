@@ -143,7 +143,7 @@ export interface ForgeOptions {
   readonly at: Date;
   /** Default: v2. */
   readonly version?: ManifestVersion;
-  /** Default: borsh for v0 and v1, JSON for newer versions. */
+  /** Default: borsh, JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
   /** Default: as the manifest's. */
   readonly envelopeEncoding?: ManifestEncoding["encoding"];
@@ -344,6 +344,7 @@ function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject 
   const pivot = { pivotHash: toHex(hash) };
   const pins: { readonly [V in ManifestVersion]: JsonObject } = {
     v0: pivot,
+    "v0-tail": pivot,
     v1: pivot,
     v2: pivot,
     v3: { workloads: { [LAB_WORKLOAD]: imageDigestText(hash) } },

@@ -94,6 +94,14 @@ const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => Manif
     pivot: olderPivot(pivotHash),
     patchSet: patchSetOf(parts),
   }),
+  "v0-tail": ({ pivotHash, ...parts }) => ({
+    version: "v0-tail",
+    ...parts,
+    pivot: olderPivot(pivotHash),
+    patchSet: patchSetOf(parts),
+    clientTimeoutMs: 5000,
+    poolSize: null,
+  }),
   v1: ({ pivotHash, ...parts }) => ({
     version: "v1",
     ...parts,
@@ -162,7 +170,7 @@ export interface JsonSpelling {
 
 export interface ManifestEncoding {
   readonly encoding: "json" | "borsh";
-  /** Default: plain numbers and lower-case hex for v0 and v1, canonical JSON for newer versions. */
+  /** Default: plain numbers and lower-case hex, canonical JSON from v2 on. */
   readonly spelling?: JsonSpelling | undefined;
   readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
 }
@@ -196,6 +204,11 @@ function manifestJson<V extends ManifestVersion>(manifest: ManifestOf<V>, spelli
 
 const JSON_FORMS: { readonly [V in ManifestVersion]: (manifest: ManifestByVersion[V]) => object } = {
   v0: unversionedJson,
+  "v0-tail": ({ clientTimeoutMs, poolSize, ...manifest }) => ({
+    ...unversionedJson(manifest),
+    clientTimeoutMs,
+    poolSize,
+  }),
   v1: unversionedJson,
   v2: ({ pivot: { env, ...pivot }, ...manifest }) => ({
     ...manifest,

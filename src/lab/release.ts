@@ -13,7 +13,7 @@ export interface ReleaseOptions {
   readonly name: string;
   /** Default: v2. */
   readonly manifestVersion?: ManifestVersion;
-  /** Default: borsh for v0 and v1, canonical JSON for newer versions. */
+  /** Default: borsh, canonical JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
   /** Instead of canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;

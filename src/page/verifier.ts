@@ -46,6 +46,8 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   "manifest envelope": { not: "a manifest envelope: the boot proof has it with what vouches for it" },
   report: { not: "a report, somebody’s word: give the evidence that it names" },
   release: { not: "a published release: bootproof pin --release makes a policy of it" },
+  approval: { not: "an approval of a manifest: bootproof release check takes the folder that it is in" },
+  "image PCRs": { not: "the PCRs of an image: bootproof pin --pcrs makes a policy of them" },
   request: { not: "a request: bootproof verify --request holds an activity against it" },
   "enclave image": { not: "an enclave image, which is what is measured: bootproof measure says which PCRs it has" },
   "API key": { not: "an API key, which is a secret: it is not used, and belongs in no page" },

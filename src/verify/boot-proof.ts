@@ -7,7 +7,7 @@ import {
   type Manifest,
   type ManifestEnvelope,
   type QuorumMember,
-  declaredManifestVersion,
+  declaredManifestVersions,
   manifestDraft,
   readManifest,
   readManifestEnvelope,
@@ -381,7 +381,7 @@ function decodeAs<T>(
   if (decoded.value === undefined)
     return { value: undefined, isDeclared: checklist.fail(id, faultText(decoded.faults)) };
   const { version } = manifestOf(decoded.value);
-  const agrees = declared === null || declared === undefined || declaredManifestVersion(declared) === version;
+  const agrees = declared === null || declared === undefined || declaredManifestVersions(declared).includes(version);
   const other = `the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`;
   const draft = manifestDraft(version);
   const isDeclared =

@@ -3,6 +3,7 @@ import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { encodeCbor } from "../../src/lab/cbor.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { MANIFEST_VERSIONS, declarationOf, manifestDraft, manifestEncodings } from "../../src/decode/manifest/index.js";
 import type { Expected } from "../../src/index.js";
 import { derSequence } from "../../src/lab/der.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
@@ -44,57 +45,56 @@ const unknown = (length: number): CertificateSpec["extensions"][number] => ({
   value: length === 0 ? derNull() : new Uint8Array(length),
 });
 
-const kinds: Accepted[] = (["v0", "v1", "v2"] as const).flatMap((version) =>
-  (["json", "borsh"] as const)
-    .filter((encoding) => version !== "v2" || encoding === "json")
-    .flatMap((encoding): Accepted[] => [
-      { name: `${version} ${encoding} of a live enclave`, forge: { version, encoding } },
-      {
-        name: `${version} ${encoding} of a legacy enclave, pinned as such`,
-        forge: { version, encoding, generation: "legacy" },
-        judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
-        warns: ["bind.commitment", "policy.scope"],
-      },
-      {
-        name: `${version} ${encoding} of an enclave in its setup, without a policy`,
-        forge: { version, encoding, generation: "setup", payloads: [] },
-        judge: { noPolicy: true },
-      },
-      {
-        name: `${version} ${encoding} of an enclave in its setup, pinned as such`,
-        forge: { version, encoding, generation: "setup", payloads: [] },
-        judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
-      },
-      {
-        name: `${version} ${encoding}, numbers as text and hex in upper case`,
-        forge: { version, encoding, spelling: { numbers: "string", hex: "upper" } },
-      },
-      { name: `${version} ${encoding}, hex with 0x`, forge: { version, encoding, spelling: { hex: "0x" } } },
-      {
-        name: `${version} ${encoding}, version not declared`,
-        forge: { version, encoding, bootProof: drop("qosManifestVersion") },
-      },
-      {
-        name: `${version} ${encoding}, version declared null`,
-        forge: { version, encoding, bootProof: put("qosManifestVersion", null) },
-      },
-      {
-        name: `${version} ${encoding}, declared in upper case`,
-        forge: { version, encoding, bootProof: put("qosManifestVersion", version.toUpperCase()) },
-      },
-      {
-        name: `${version} ${encoding}, declared as a digit`,
-        forge: { version, encoding, bootProof: put("qosManifestVersion", version.slice(1)) },
-      },
-      ...(version === "v2"
-        ? []
-        : [
-            {
-              name: `${version} ${encoding} beside an envelope in the other encoding`,
-              forge: { version, encoding, envelopeEncoding: encoding === "json" ? "borsh" : "json" } as const,
-            },
-          ]),
-    ]),
+const RELEASED = MANIFEST_VERSIONS.filter((version) => manifestDraft(version) === null);
+const kinds: Accepted[] = RELEASED.flatMap((version) =>
+  [...manifestEncodings(version)].reverse().flatMap((encoding): Accepted[] => [
+    { name: `${version} ${encoding} of a live enclave`, forge: { version, encoding } },
+    {
+      name: `${version} ${encoding} of a legacy enclave, pinned as such`,
+      forge: { version, encoding, generation: "legacy" },
+      judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
+      warns: ["bind.commitment", "policy.scope"],
+    },
+    {
+      name: `${version} ${encoding} of an enclave in its setup, without a policy`,
+      forge: { version, encoding, generation: "setup", payloads: [] },
+      judge: { noPolicy: true },
+    },
+    {
+      name: `${version} ${encoding} of an enclave in its setup, pinned as such`,
+      forge: { version, encoding, generation: "setup", payloads: [] },
+      judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
+    },
+    {
+      name: `${version} ${encoding}, numbers as text and hex in upper case`,
+      forge: { version, encoding, spelling: { numbers: "string", hex: "upper" } },
+    },
+    { name: `${version} ${encoding}, hex with 0x`, forge: { version, encoding, spelling: { hex: "0x" } } },
+    {
+      name: `${version} ${encoding}, version not declared`,
+      forge: { version, encoding, bootProof: drop("qosManifestVersion") },
+    },
+    {
+      name: `${version} ${encoding}, version declared null`,
+      forge: { version, encoding, bootProof: put("qosManifestVersion", null) },
+    },
+    {
+      name: `${version} ${encoding}, declared in upper case`,
+      forge: { version, encoding, bootProof: put("qosManifestVersion", declarationOf(version).toUpperCase()) },
+    },
+    {
+      name: `${version} ${encoding}, declared as a digit`,
+      forge: { version, encoding, bootProof: put("qosManifestVersion", declarationOf(version).slice(1)) },
+    },
+    ...(version === "v2"
+      ? []
+      : [
+          {
+            name: `${version} ${encoding} beside an envelope in the other encoding`,
+            forge: { version, encoding, envelopeEncoding: encoding === "json" ? "borsh" : "json" } as const,
+          },
+        ]),
+  ]),
 );
 
 const json = (change: (text: string) => string): Alterations => ({
@@ -177,6 +177,27 @@ const manifests: Accepted[] = [
     name: "v0 without arguments",
     forge: { version: "v0", ...manifest(({ pivot }) => ({ pivot: { ...pivot, args: [] } })) },
   },
+  ...(["v0", "V0", "0"] as const).map((declared): Accepted => ({
+    name: `v0-tail declared as ${declared}`,
+    forge: { version: "v0-tail", bootProof: put("qosManifestVersion", declared) },
+  })),
+  ...(
+    [
+      [null, null],
+      [0, 0],
+      [65535, 255],
+      [null, 4],
+    ] as const
+  ).flatMap(([clientTimeoutMs, poolSize]) =>
+    manifestEncodings("v0-tail").map((encoding): Accepted => ({
+      name: `v0-tail ${encoding} with a timeout of ${clientTimeoutMs} and a pool of ${poolSize}`,
+      forge: { version: "v0-tail", encoding, ...manifest(() => ({ clientTimeoutMs, poolSize })) },
+    })),
+  ),
+  ...(["v0", "v0-tail"] as const).map((version): Accepted => ({
+    name: `${version} with an envelope in camel case`,
+    forge: { version, encoding: "json", alterManifest: { envelopeJson: inCamelCase } },
+  })),
   {
     name: "v1 with a client bridge to a host",
     forge: {
@@ -771,3 +792,7 @@ export const ACCEPTED: readonly Accepted[] = [
   ...activities,
   ...policies,
 ];
+
+function inCamelCase({ manifest_set_approvals, share_set_approvals, ...rest }: JsonObject): JsonObject {
+  return { ...rest, manifestSetApprovals: manifest_set_approvals!, shareSetApprovals: share_set_approvals! };
+}

@@ -206,6 +206,7 @@ const manifests: [string, Alterations][] = [
   ["a resolver that is a host name", json(put("dns.resolvers", ["resolver.example"]))],
   ["a resolver with a leading zero", json(put("dns.resolvers", ["10.0.0.01"]))],
   ["v1 without its patch set", json(drop("patchSet"), "v1")],
+  ...v0TailManifests(),
   ["borsh with a byte after the end", bytesOf("v1", (bytes) => concatBytes(bytes, Uint8Array.of(0)))],
   ["borsh cut off", bytesOf("v1", (bytes) => bytes.subarray(0, -1))],
   ["v0 borsh with a byte after the end", bytesOf("v0", (bytes) => concatBytes(bytes, Uint8Array.of(0)))],
@@ -214,6 +215,29 @@ const manifests: [string, Alterations][] = [
   ["borsh with more arguments than bytes", bytesOf("v0", (bytes) => withByte(bytes, pivotAt() + 36, 0xff))],
   ["borsh with a name that is not UTF-8", bytesOf("v0", (bytes) => withByte(bytes, 4, 0xff))],
 ];
+
+/** The layout between v0 and v1, and what is none. */
+function v0TailManifests(): [string, Alterations][] {
+  const older = ["v0", "v0-tail", "v1"] as const;
+  return [
+    ["v0 with a timeout alone", json(put("clientTimeoutMs", null), "v0")],
+    ["v0 with a pool size alone", json(put("poolSize", 4), "v0")],
+    ["v0-tail without its timeout", json(drop("clientTimeoutMs"), "v0-tail")],
+    ["v0-tail without its pool size", json(drop("poolSize"), "v0-tail")],
+    ["v0-tail with a timeout of 17 bits", json(put("clientTimeoutMs", 65536), "v0-tail")],
+    ["v0-tail with a pool size of 9 bits", json(put("poolSize", 256), "v0-tail")],
+    ["v0-tail with a timeout of 1.5", json(put("clientTimeoutMs", 1.5), "v0-tail")],
+    ["v1 with a timeout of null", json(put("clientTimeoutMs", null), "v1")],
+    ["v1 with a pool size", json(put("poolSize", 4), "v1")],
+    ...older.flatMap((version): [string, Alterations][] => [
+      [`${version} with appHostPort`, json(put("appHostPort", 3000), version)],
+      [`${version} with pivot.hostConfig`, json(put("pivot.hostConfig", null), version)],
+    ]),
+    ["v0-tail borsh with a byte after the end", bytesOf("v0-tail", (bytes) => concatBytes(bytes, Uint8Array.of(0)))],
+    ["v0-tail borsh without its last byte", bytesOf("v0-tail", (bytes) => bytes.subarray(0, -1))],
+    ["v0-tail borsh with a third variant", bytesOf("v0-tail", (bytes) => withByte(bytes, bytes.length - 1, 2))],
+  ];
+}
 
 function withByte(bytes: Uint8Array, index: number, value: number): Uint8Array {
   const copy = Uint8Array.from(bytes);
@@ -264,7 +288,10 @@ const envelopes: [string, Alterations][] = [
   ["a signature that is not hex", envelopeJson(put("manifestSetApprovals.0.signature", "signature"))],
   ["snake case in v2", envelopeJson(renamed("manifestSetApprovals", "manifest_set_approvals"))],
   ["snake case in v1", envelopeJson(renamed("manifestSetApprovals", "manifest_set_approvals"), "v1")],
-  ["camel case in v0", envelopeJson(renamed("manifest_set_approvals", "manifestSetApprovals"), "v0")],
+  ["camel case in one list of v0", envelopeJson(renamed("manifest_set_approvals", "manifestSetApprovals"), "v0")],
+  ["both spellings in v0", envelopeJson(put("manifestSetApprovals", []), "v0")],
+  ["both spellings in v0-tail, one of them null", envelopeJson(put("shareSetApprovals", null), "v0-tail")],
+  ["camel case in one list of v0-tail", envelopeJson(renamed("share_set_approvals", "shareSetApprovals"), "v0-tail")],
   ["text after the JSON", envelopeBytes("v2", (bytes) => concatBytes(bytes, toUtf8("{}")))],
   [
     "a member twice",
@@ -303,6 +330,16 @@ function ambiguousManifest(): PivotManifest {
   };
 }
 
+/**
+ * The same of v0-tail: as v1 the name of the commit holds the patch set, with one key of 12 bytes, which takes in the
+ * eight of v0's patch set and the four of the tail.
+ */
+function ambiguousTail(): PivotManifest {
+  const twin = ambiguousManifest();
+  const enclave = { ...twin.enclave, qosCommit: `${"\0".repeat(8)}\x01\0\0\0\x0c\0\0\0` };
+  return { ...twin, version: "v0-tail", enclave, clientTimeoutMs: 0, poolSize: null };
+}
+
 const noVersion = drop("qosManifestVersion");
 const otherManifest: Manifest = { ...whole.manifest, namespace: { ...whole.manifest.namespace, nonce: 8 } };
 const otherHash = manifestHash(otherManifest);
@@ -325,6 +362,37 @@ const versions: Attack[] = [
     fails: ["manifest.decode", "envelope.decode"],
   },
   {
+    name: "v0-tail declared as v1",
+    forge: { version: "v0-tail", bootProof: put("qosManifestVersion", "v1") },
+    fails: ["manifest.decode", "envelope.decode"],
+  },
+  {
+    name: "v0-tail declared by its own name, which no service has",
+    forge: { version: "v0-tail", bootProof: put("qosManifestVersion", "v0-tail") },
+    fails: ["manifest.decode", "envelope.decode"],
+  },
+  {
+    name: "v0-tail shown as v0, without its tail",
+    forge: { version: "v0-tail", encoding: "json", alterManifest: { json: withoutTail } },
+    fails: ["bind.user-data", "bind.commitment", "envelope.manifest"],
+  },
+  {
+    name: "an envelope of v0 beside its v0-tail",
+    forge: {
+      version: "v0-tail",
+      encoding: "json",
+      alterManifest: {
+        envelopeJson: (value) => ({ ...value, manifest: withoutTail(value["manifest"] as JsonObject) }),
+      },
+    },
+    fails: ["envelope.manifest", "envelope.approvals", "envelope.shares"],
+  },
+  {
+    name: "v0 with another tail than the attested one",
+    forge: { version: "v0-tail", encoding: "json", alterManifest: { json: put("poolSize", 1) } },
+    fails: ["bind.user-data", "bind.commitment", "envelope.manifest"],
+  },
+  {
     name: "v1 declared as v2",
     forge: { version: "v1", bootProof: put("qosManifestVersion", "V2") },
     fails: ["manifest.decode", "envelope.decode"],
@@ -332,6 +400,11 @@ const versions: Attack[] = [
   {
     name: "a manifest that is v0 as well as v1",
     forge: { version: "v0", bootProof: noVersion, alterManifest: { shown: ambiguousManifest } },
+    fails: ["manifest.decode"],
+  },
+  {
+    name: "a manifest that is v0-tail as well as v1",
+    forge: { version: "v0-tail", bootProof: noVersion, alterManifest: { shown: ambiguousTail } },
     fails: ["manifest.decode"],
   },
   {
@@ -379,6 +452,10 @@ const versions: Attack[] = [
     fails: ["manifest.decode", "envelope.decode"],
   },
 ];
+
+function withoutTail(manifest: JsonObject): JsonObject {
+  return drop("clientTimeoutMs")(drop("poolSize")(manifest));
+}
 
 function v1Envelope(): Uint8Array {
   const hash = manifestHash(v1Manifest);

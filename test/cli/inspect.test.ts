@@ -103,7 +103,7 @@ describe("inspect", () => {
       "not YAML: Map keys must be unique",
     ],
     ["too much", [fileOf(new Uint8Array(9 * 1024 * 1024))], "larger than 8 MiB"],
-    ["a directory", [vector("boot-proofs")], "is a directory: name the files in it"],
+    ["a directory without a release", [vector("boot-proofs")], "no release in it"],
     ["no file", ["missing"], "missing: no such file"],
     ["no argument", [], "FILE is required: what to look at"],
     ["two arguments", [APP_1, APP_1], "too many arguments"],

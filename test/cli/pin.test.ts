@@ -239,13 +239,13 @@ describe("wrong usage", () => {
     [["--boot-proof", BOOT_1, "--app", "signer"], "--app requires --release"],
     [
       ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
-      "--trust-anchor requires --boot-proof, --image or --binary",
+      "--trust-anchor requires --boot-proof, --image, --pcrs or --binary",
     ],
     [
       ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
-      "--quorum-key requires --release, --image or --binary",
+      "--quorum-key requires --release, --image, --pcrs or --binary",
     ],
-    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace requires --release, --image or --binary"],
+    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace requires --release, --image, --pcrs or --binary"],
     [
       ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
       "--commitment Live: one of live, setup, legacy expected",

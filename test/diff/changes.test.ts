@@ -101,6 +101,10 @@ const OF_MANIFESTS: Case[] = [
   ["environment", "changed", boot, withPivot({ env: new Map([["LEVEL", "info"]]) })],
   ["bridge", "changed", boot, withPivot({ bridgeConfig: [] })],
   ["restart-policy", "changed", boot, withPivot({ restart: "Never" })],
+  ["client-timeout", "changed", ofTail(), ofTail({ clientTimeoutMs: 6000 })],
+  ["pool-size", "changed", ofTail(), ofTail({ poolSize: 4 })],
+  ...both("manifest.version", ["changed", "lower"], bootProof({ version: "v0" }), ofTail()),
+  ...both("manifest.version", ["changed", "lower"], ofTail(), bootProof({ version: "v1" })),
   ["dns", "changed", boot, bootProof({ alterManifest: { manifest: (one) => ({ ...one, dns: { resolvers: [] } }) } })],
   ...both("workload", ["removed", "changed"], ofWorkloads(addWorkload), ofWorkloads()),
   ["workload.image", "changed", ofWorkloads(), withWorkload({ imageDigest: ONE.slice(0, 32) })],
@@ -118,6 +122,10 @@ const OF_MANIFESTS: Case[] = [
   ],
   ["other", "changed", ofJson({}), ofJson({ unknown: 1 })],
 ];
+
+function ofTail(tail: Pick<PivotManifest, "clientTimeoutMs" | "poolSize"> = {}): Uint8Array {
+  return bootProof({ version: "v0-tail", alterManifest: { manifest: (one) => ({ ...one, ...tail }) } });
+}
 
 function addWorkload(manifest: WorkloadManifest): WorkloadManifest {
   return { ...manifest, workloads: [...manifest.workloads, { ...manifest.workloads[0]!, name: "second" }] };

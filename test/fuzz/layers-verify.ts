@@ -8,6 +8,7 @@ import { auditSetting } from "../../src/audit/setting.js";
 import { fromBase64, fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import type { JsonObject } from "../../src/decode/json.js";
+import { MANIFEST_VERSIONS, declarationOf } from "../../src/decode/manifest/index.js";
 import {
   AWS_NITRO_ROOT_G1,
   NO_POLICY_ANY_ENCLAVE,
@@ -259,7 +260,7 @@ async function renderAll(report: Report, given: Parameters<typeof verifyEvidence
  * pins all of the lab, what is accepted says what is pinned.
  */
 export const enclaves: Layer = {
-  seeds: (["v0", "v1", "v2", "v3"] as const).flatMap((version) => {
+  seeds: MANIFEST_VERSIONS.flatMap((version) => {
     const { bootProof } = forgeEvidence({ lab, at: AT, version, otherKey: OTHER_KEY });
     return [fromBase64(bootProof["qosManifestB64"] as string)!];
   }),
@@ -280,7 +281,7 @@ export const enclaves: Layer = {
       ...enclave.bootProof,
       qosManifestB64: toBase64(input),
       qosManifestEnvelopeB64: toBase64(encodeEnvelope(envelope, { encoding: isJson ? "json" : "borsh" })),
-      qosManifestVersion: attested.version,
+      qosManifestVersion: declarationOf(attested.version),
     };
     const { report } = await verifyEvidence(
       { bootProofs: [bootProof], appProofs: enclave.appProofs },

@@ -140,7 +140,7 @@ describe("bootproof lab", () => {
     });
     expect(await bootproof(["lab", "--manifest-version", "v9"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("v0, v1, v2"),
+      stderr: expect.stringContaining("v0, v0-tail, v1, v2"),
     });
     expect((await bootproof(["lab", "--data", ""])).code).toBe(2);
     expect((await bootproof(["lab", "stray"])).code).toBe(2);

@@ -13,8 +13,9 @@ import {
   encodeBorshManifest,
 } from "../../src/decode/manifest/index.js";
 import { V0 } from "../../src/decode/manifest/v0.js";
+import { V0_TAIL } from "../../src/decode/manifest/v0-tail.js";
 import { V1 } from "../../src/decode/manifest/v1.js";
-import { approvals, manifestV0, manifestV1 } from "../support/manifest.js";
+import { approvals, manifestV0, manifestV0Tail, manifestV1 } from "../support/manifest.js";
 import { anyBytes, mutated } from "../support/property.js";
 import { manifestBytes, manifestVectors } from "../support/vectors.js";
 import {
@@ -50,7 +51,7 @@ const bridge = oneOf({
 });
 const hash: Schema = { array: { type: "u8", len: 32 } };
 const restart = oneOf({ Never: struct({}), Always: struct({}) });
-const manifestOf = (pivot: Fields): Schema =>
+const manifestOf = (pivot: Fields, tail: Fields = {}): Schema =>
   struct({
     namespace: struct({ name: "string", nonce: "u32", quorumKey: bytes }),
     pivot: struct(pivot),
@@ -60,16 +61,21 @@ const manifestOf = (pivot: Fields): Schema =>
       ...{ pcr0: bytes, pcr1: bytes, pcr2: bytes, pcr3: bytes, awsRootCertificate: bytes, qosCommit: "string" },
     }),
     patchSet: struct({ threshold: "u32", members: list(struct({ pubKey: bytes })) }),
+    ...tail,
   });
+const olderPivot: Fields = { hash, restart, args: list("string") };
 const MANIFESTS = {
-  v0: manifestOf({ hash, restart, args: list("string") }),
+  v0: manifestOf(olderPivot),
+  "v0-tail": manifestOf(olderPivot, { clientTimeoutMs: { option: "u16" }, poolSize: { option: "u8" } }),
   v1: manifestOf({ hash, restart, bridgeConfig: list(bridge), debugMode: "bool", args: list("string") }),
 } as const;
+type Version = keyof typeof MANIFESTS;
+const VERSIONS = Object.keys(MANIFESTS) as Version[];
 const envelopeOf = (manifest: Schema): Schema =>
   struct({ manifest, manifestSetApprovals: list(approval), shareSetApprovals: list(approval) });
 
 interface Case {
-  readonly version: "v0" | "v1";
+  readonly version: Version;
   readonly kind: "manifest" | "envelope";
   readonly bytes: Uint8Array;
 }
@@ -92,7 +98,7 @@ function theirForm(value: unknown): unknown {
   );
 }
 
-const CODECS = { v0: V0.borsh!, v1: V1.borsh! };
+const CODECS = { v0: V0.borsh!, "v0-tail": V0_TAIL.borsh!, v1: V1.borsh! };
 
 function ourReading(input: Case): Opinion {
   const { read } = CODECS[input.version];
@@ -195,7 +201,7 @@ const borsh = new Comparison<Case>({
   show: (input) => `${input.version} ${input.kind} ${Buffer.from(input.bytes).toString("hex")}`,
 });
 
-const anyManifest = fc.oneof(manifestV0, manifestV1);
+const anyManifest = fc.oneof(manifestV0, manifestV0Tail, manifestV1);
 const envelope: fc.Arbitrary<ManifestEnvelope> = fc.record({
   manifest: anyManifest,
   manifestSetApprovals: approvals,
@@ -203,21 +209,20 @@ const envelope: fc.Arbitrary<ManifestEnvelope> = fc.record({
 });
 const made: fc.Arbitrary<Case> = fc.oneof(
   anyManifest.map((value): Case => ({
-    version: value.version as "v0" | "v1",
+    version: value.version as Version,
     kind: "manifest",
     bytes: encodeBorshManifest(value),
   })),
   envelope.map((value): Case => ({
-    version: value.manifest.version as "v0" | "v1",
+    version: value.manifest.version as Version,
     kind: "envelope",
     bytes: encodeBorshEnvelope(value),
   })),
 );
 
-/** The case read as the other version too: what one refuses may be the other. */
-function holdBoth(input: Case): void {
-  borsh.hold(input);
-  borsh.hold({ ...input, version: input.version === "v0" ? "v1" : "v0" });
+/** The case read as every version: what one refuses may be another. */
+function holdAll(input: Case): void {
+  for (const version of VERSIONS) borsh.hold({ ...input, version });
 }
 
 /** One byte made one that tags, lengths and UTF-8 have a meaning for. */
@@ -230,7 +235,7 @@ it("random manifests and envelopes are the same bytes, and the same values", { t
   fc.assert(
     fc.property(fc.oneof<fc.Arbitrary<PivotManifest | ManifestEnvelope>[]>(anyManifest, envelope), (value) => {
       const isManifest = !("manifest" in value);
-      const version = (isManifest ? value : value.manifest).version as "v0" | "v1";
+      const version = (isManifest ? value : value.manifest).version as Version;
       const encoding = isManifest ? encodeBorshManifest(value) : encodeBorshEnvelope(value);
       const input: Case = { version, kind: isManifest ? "manifest" : "envelope", bytes: encoding };
       expect(Buffer.from(written(input, theirForm(value))).toString("hex")).toBe(Buffer.from(encoding).toString("hex"));
@@ -246,16 +251,19 @@ it("damaged ones", { timeout: TIMEOUT }, () => {
     fc.oneof(mutated(input.bytes), telling(input.bytes)).map((changed): Case => ({ ...input, bytes: changed })),
   );
   const before = [borsh.agreed, borsh.refusedByBoth];
-  fc.assert(fc.property(damaged, holdBoth), runs(2000));
+  fc.assert(fc.property(damaged, holdAll), runs(2000));
   expect(borsh.agreed - before[0]!).toBeGreaterThan(200);
   expect(borsh.refusedByBoth - before[1]!).toBeGreaterThan(200);
 });
 
 it("the published ones, damaged, and arbitrary bytes", { timeout: TIMEOUT }, () => {
   const published = manifestVectors()
-    .filter(({ file, expect: { version } }) => !file.endsWith(".json") && (version === "v0" || version === "v1"))
+    .filter(
+      ({ file, expect: { version } }) =>
+        /(?:\.borsh|old_manifest)$/.test(file) && VERSIONS.includes(version as Version),
+    )
     .map((vector): Case => ({
-      version: vector.expect.version as "v0" | "v1",
+      version: vector.expect.version as Version,
       kind: vector.kind,
       bytes: manifestBytes(vector),
     }));
@@ -267,7 +275,7 @@ it("the published ones, damaged, and arbitrary bytes", { timeout: TIMEOUT }, () 
         .oneof(mutated(input.bytes), telling(input.bytes), anyBytes(400))
         .map((changed): Case => ({ ...input, bytes: changed })),
     );
-  fc.assert(fc.property(cases, holdBoth), runs(800, 0.5));
+  fc.assert(fc.property(cases, holdAll), runs(800, 0.5));
 });
 
 it("the dispatch reads what one version alone takes", { timeout: TIMEOUT }, () => {
@@ -276,7 +284,7 @@ it("the dispatch reads what one version alone takes", { timeout: TIMEOUT }, () =
     fc.property(cases, (input) => {
       const decode = input.kind === "manifest" ? decodeManifest : decodeManifestEnvelope;
       const decoded = ours(() => theirForm(decode(input.bytes)));
-      const readings = (["v0", "v1"] as const).map((version) => ourReading({ ...input, version }));
+      const readings = VERSIONS.map((version) => ourReading({ ...input, version }));
       const values = readings.flatMap((reading) => ("value" in reading ? [reading] : []));
       if (values.length === 1) expect(decoded).toEqual(values[0]);
       else expect(decoded).toHaveProperty("refused");

@@ -1,10 +1,11 @@
 /** Manifests as JSON values, for tests to change, and manifests of any content. */
-import type {
-  Manifest,
-  ManifestEnvelope,
-  ManifestVersion,
-  PivotManifest,
-  WorkloadManifest,
+import {
+  type Manifest,
+  type ManifestEnvelope,
+  type ManifestVersion,
+  type PivotManifest,
+  type WorkloadManifest,
+  approvalNames,
 } from "../../src/decode/manifest/index.js";
 import { toHex } from "../../src/bytes.js";
 import { fc } from "./property.js";
@@ -16,6 +17,7 @@ export type Json = any;
 
 const GOLDEN = {
   v0: "manifests/golden/manifest_v0.json",
+  "v0-tail": "manifests/made/manifest_v0_tail.json",
   v1: "manifests/golden/manifest_v1.json",
   v2: "manifests/made/manifest_v2.json",
   v3: "manifests/made/manifest_v3.json",
@@ -29,9 +31,8 @@ export function manifestJson(version: ManifestVersion): Json {
 export function envelopeJson(version: ManifestVersion): Json {
   const approval = readVectorJson<Json>("manifests/golden/approval.json");
   const manifest = manifestJson(version);
-  return version === "v0"
-    ? { manifest, manifest_set_approvals: [approval], share_set_approvals: [] }
-    : { manifest, manifestSetApprovals: [approval], shareSetApprovals: [] };
+  const names = approvalNames(version);
+  return { manifest, [names.manifestSet]: [approval], [names.shareSet]: [] };
 }
 
 /** The manifest as one of a pivot; throws where it is one of workloads. */
@@ -103,6 +104,16 @@ export const manifestV0: fc.Arbitrary<PivotManifest> = fc.record({
   ...shared,
   pivot: fc.record(pivot0),
   patchSet,
+});
+const clientTimeoutMs: fc.Arbitrary<number | null> = fc.option(port);
+const poolSize: fc.Arbitrary<number | null> = fc.option(fc.integer({ min: 0, max: 0xff }));
+export const manifestV0Tail: fc.Arbitrary<PivotManifest> = fc.record({
+  version: fc.constant("v0-tail" as const),
+  ...shared,
+  pivot: fc.record(pivot0),
+  patchSet,
+  clientTimeoutMs,
+  poolSize,
 });
 export const manifestV1: fc.Arbitrary<PivotManifest> = fc.record({
   version: fc.constant("v1" as const),

@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ManifestVersion } from "../../src/decode/manifest/index.js";
 
 const ROOT = fileURLToPath(new URL("../../test-vectors/", import.meta.url));
 
@@ -45,7 +46,7 @@ export interface ManifestVector {
   readonly kind: "manifest" | "envelope";
   readonly member?: string;
   readonly expect: {
-    readonly version: "v0" | "v1" | "v2" | "v3";
+    readonly version: ManifestVersion;
     readonly hash: string;
     readonly canonical?: string;
     readonly manifestSetApprovals?: number;

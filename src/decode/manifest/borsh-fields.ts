@@ -100,11 +100,12 @@ export function writePatchSet(writer: BorshWriter, set: PatchSet): void {
   writer.vector(set.members, (member) => writer.bytes(member.pubKey));
 }
 
+export function readApproval(reader: BorshReader, what: string): Approval {
+  return { signature: reader.bytes(`${what}.signature`), member: readMember(reader, `${what}.member`) };
+}
+
 export function readApprovals(reader: BorshReader, what: string): Approval[] {
-  return reader.vector(what, (item) => ({
-    signature: reader.bytes(`${item}.signature`),
-    member: readMember(reader, `${item}.member`),
-  }));
+  return reader.vector(what, (item) => readApproval(reader, item));
 }
 
 export function writeApprovals(writer: BorshWriter, approvals: readonly Approval[]): void {

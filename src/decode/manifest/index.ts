@@ -7,13 +7,20 @@ import { MemberReader } from "../json-members.js";
 import { readApprovals, writeApprovals } from "./borsh-fields.js";
 import { approvalsField } from "./json-fields.js";
 import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";
-import { type ManifestSchema, borshBytes } from "./schema.js";
+import { type ApprovalNames, type ManifestSchema, borshBytes } from "./schema.js";
 import { V0 } from "./v0.js";
+import { V0_TAIL } from "./v0-tail.js";
 import { V1 } from "./v1.js";
 import { V2 } from "./v2.js";
 import { V3 } from "./v3.js";
 
-const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = { v0: V0, v1: V1, v2: V2, v3: V3 };
+const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = {
+  v0: V0,
+  "v0-tail": V0_TAIL,
+  v1: V1,
+  v2: V2,
+  v3: V3,
+};
 
 export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEMAS).map(({ version }) => version);
 
@@ -89,8 +96,10 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
   const manifest = nested && readJsonManifest(nested);
   // The names of the approvals depend on the version.
   if (manifest === undefined) return withoutFaults<ManifestEnvelope>("manifest-envelope", reader, undefined);
-  const names = SCHEMAS[manifest.version].envelope;
-  if (names.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
+  const names = approvalNames(manifest.version, reader.object);
+  for (const other of namesBeside(names, manifest.version, reader.object))
+    reader.fault(other, `beside ${names.manifestSet} or ${names.shareSet}: one spelling wanted`);
+  if (SCHEMAS[manifest.version].envelope.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
   return withoutFaults("manifest-envelope", reader, {
     manifest,
     manifestSetApprovals: approvalsField(reader, names.manifestSet),
@@ -99,8 +108,8 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
 }
 
 /**
- * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, Borsh for v0 and v1. Always made from
- * the decoded value (decode/README.md, "Manifest hash").
+ * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, Borsh for the others. Always made
+ * from the decoded value (decode/README.md, "Manifest hash").
  */
 export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   return SCHEMAS[manifest.version].hashInput(manifest);
@@ -127,8 +136,20 @@ export function manifestEncodings(version: ManifestVersion): readonly ["json"] |
   return SCHEMAS[version].borsh === null ? ["json"] : ["borsh", "json"];
 }
 
-export function approvalNames(version: ManifestVersion): { readonly manifestSet: string; readonly shareSet: string } {
-  return SCHEMAS[version].envelope;
+/** The JSON names of an envelope's approvals: in the spelling that `envelope` uses, or in the usual one. */
+export function approvalNames(version: ManifestVersion, envelope: object = {}): ApprovalNames {
+  const { names } = SCHEMAS[version].envelope;
+  return names.find((spelling) => namesIn(envelope, spelling).length > 0) ?? names[0];
+}
+
+/** The members of an envelope that name its approvals in another spelling. */
+function namesBeside(names: ApprovalNames, version: ManifestVersion, envelope: object): string[] {
+  const others = SCHEMAS[version].envelope.names.filter((spelling) => spelling !== names);
+  return others.flatMap((spelling) => namesIn(envelope, spelling));
+}
+
+function namesIn(envelope: object, { manifestSet, shareSet }: ApprovalNames): string[] {
+  return [manifestSet, shareSet].filter((name) => Object.hasOwn(envelope, name));
 }
 
 /** A phrase for reports; null for a released version. */
@@ -136,9 +157,17 @@ export function manifestDraft(version: ManifestVersion): string | null {
   return SCHEMAS[version].draft;
 }
 
-/** As `qosManifestVersion` declares it (`v2`, `V2` or `2`; likewise others); null if unknown. */
-export function declaredManifestVersion(text: string): ManifestVersion | null {
-  return MANIFEST_VERSIONS.find((version) => SCHEMAS[version].spellings.includes(text)) ?? null;
+/** How `qosManifestVersion` declares the version. */
+export function declarationOf(version: ManifestVersion): string {
+  return SCHEMAS[version].spellings[0];
+}
+
+/**
+ * The versions that `qosManifestVersion` can mean (`v2`, `V2` or `2`; likewise others; `v0` is v0 or v0-tail). Empty if
+ * unknown.
+ */
+export function declaredManifestVersions(text: string): readonly ManifestVersion[] {
+  return MANIFEST_VERSIONS.filter((version) => SCHEMAS[version].spellings.includes(text));
 }
 
 function readJsonManifest(reader: MemberReader): Manifest | undefined {

@@ -76,11 +76,15 @@ export function dnsField(reader: MemberReader): { resolvers: string[] } | undefi
   return { resolvers: resolvers ?? [] };
 }
 
+export function approvalOf(approval: MemberReader): Approval | undefined {
+  const member = memberOf(approval.nested("member"));
+  return member && { signature: hexField(approval, "signature"), member };
+}
+
 export function approvalsField(reader: MemberReader, name: string): Approval[] {
   const approval = (value: JsonValue, path: string): Approval | undefined => {
     const fields = MemberReader.of(value, path, reader.faults);
-    const member = memberOf(fields?.nested("member"));
-    return fields && member && { signature: hexField(fields, "signature"), member };
+    return fields && approvalOf(fields);
   };
   return reader.array(name, approval) ?? [];
 }

@@ -61,11 +61,15 @@ interface CommonManifest {
 
 /** v0 to v2: one application, the pivot. */
 export interface PivotManifest extends CommonManifest {
-  readonly version: "v0" | "v1" | "v2";
+  readonly version: "v0" | "v0-tail" | "v1" | "v2";
   readonly pivot: Pivot;
   readonly workloads?: undefined;
-  /** v0 and v1. */
+  /** v0, v0-tail and v1. */
   readonly patchSet?: PatchSet;
+  /** v0-tail: milliseconds, u16. */
+  readonly clientTimeoutMs?: number | null;
+  /** v0-tail: connections, u8. */
+  readonly poolSize?: number | null;
 }
 
 export type Mount =
@@ -100,6 +104,7 @@ export interface WorkloadManifest extends CommonManifest {
 
 export interface ManifestByVersion {
   readonly v0: PivotManifest;
+  readonly "v0-tail": PivotManifest;
   readonly v1: PivotManifest;
   readonly v2: PivotManifest;
   readonly v3: WorkloadManifest;

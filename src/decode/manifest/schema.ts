@@ -8,6 +8,15 @@ export interface BorshCodec<M> {
   readonly write: (writer: BorshWriter, manifest: M) => void;
 }
 
+/** The JSON names of an envelope's two lists of approvals. */
+export interface ApprovalNames {
+  readonly manifestSet: string;
+  readonly shareSet: string;
+}
+
+export const CAMEL_CASE: ApprovalNames = { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals" };
+export const SNAKE_CASE: ApprovalNames = { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals" };
+
 export interface ManifestSchema<V extends ManifestVersion> {
   readonly version: V;
   /** By a member `version` that names it or, without that member, by its shape. Shapes exclude each other. */
@@ -17,12 +26,12 @@ export interface ManifestSchema<V extends ManifestVersion> {
   readonly borsh: BorshCodec<ManifestByVersion[V]> | null;
   readonly hashInput: (manifest: ManifestByVersion[V]) => Uint8Array;
   readonly envelope: {
-    readonly manifestSet: string;
-    readonly shareSet: string;
+    /** The JSON names of its approvals in each spelling, the usual one first. An envelope has one spelling. */
+    readonly names: readonly [ApprovalNames, ...ApprovalNames[]];
     readonly strict: boolean;
   };
-  /** Values of `qosManifestVersion` that name it. */
-  readonly spellings: readonly string[];
+  /** Values of `qosManifestVersion` that name it, the usual one first. Rows can share them. */
+  readonly spellings: readonly [string, ...string[]];
   readonly draft: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Manifest v0 (decode/README.md, "Manifests"): Borsh or JSON. The envelope's JSON names are in snake case. */
+/** Manifest v0 (decode/README.md, "Manifests"): Borsh or JSON. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import { isJsonObject } from "../json.js";
 import { type MemberReader, hexField } from "../json-members.js";
@@ -17,20 +17,20 @@ import {
 } from "./borsh-fields.js";
 import { enclaveField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
 import type { Pivot, PivotManifest } from "./model.js";
-import { type BorshCodec, type ManifestSchema, borshBytes } from "./schema.js";
+import { type BorshCodec, CAMEL_CASE, type ManifestSchema, SNAKE_CASE, borshBytes } from "./schema.js";
 
-const borsh: BorshCodec<PivotManifest> = {
+export const V0_BORSH: BorshCodec<PivotManifest> = {
   read: (reader) => readLayout(reader, "v0", readPivot),
   write: (writer, manifest) => writeLayout(writer, manifest, writePivot),
 };
 
 export const V0: ManifestSchema<"v0"> = {
   version: "v0",
-  recognised: (json) => !hasNewerPivot(json),
+  recognised: (json) => !hasNewerPivot(json) && !hasTail(json),
   readJson,
-  borsh,
-  hashInput: (manifest) => borshBytes(borsh, manifest),
-  envelope: { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals", strict: false },
+  borsh: V0_BORSH,
+  hashInput: (manifest) => borshBytes(V0_BORSH, manifest),
+  envelope: { names: [SNAKE_CASE, CAMEL_CASE], strict: false },
   spellings: ["v0", "V0", "0"],
   draft: null,
 };
@@ -41,7 +41,15 @@ export function hasNewerPivot(json: MemberReader): boolean {
   return isJsonObject(pivot) && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
 }
 
-/** Around their different pivots. */
+/** The two members of v0-tail. */
+export const TAIL = ["clientTimeoutMs", "poolSize"] as const;
+
+/** Also with one of the two, or null: a member that is dropped changes the hash. */
+export function hasTail({ object }: MemberReader): boolean {
+  return TAIL.some((name) => Object.hasOwn(object, name));
+}
+
+/** The layout that v0 and v1 share, around their different pivots. */
 export function readLayout(
   reader: BorshReader,
   version: "v0" | "v1",
@@ -87,6 +95,8 @@ function writePivot(writer: BorshWriter, pivot: Pivot): void {
 
 export function readJson(reader: MemberReader): PivotManifest {
   const pivot = reader.nested("pivot");
+  refuseMember(reader, "appHostPort");
+  if (pivot !== undefined) refuseMember(pivot, "hostConfig");
   return {
     version: "v0",
     namespace: namespaceField(reader),
@@ -105,5 +115,10 @@ export function readJson(reader: MemberReader): PivotManifest {
   };
 }
 
-/** Its fault is reported, so the manifest is never used. */
+/** For a member of another layout, which this one would drop and so hash another manifest. */
+export function refuseMember(reader: MemberReader, name: string): void {
+  if (Object.hasOwn(reader.object, name)) reader.fault(name, "a member of another manifest layout");
+}
+
+/** Replaces a missing pivot. The fault is reported, so the manifest is never used. */
 export const NO_PIVOT: Pivot = { hash: new Uint8Array(), restart: "Never", args: [] };

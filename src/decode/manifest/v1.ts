@@ -5,8 +5,8 @@ import { SHA256_LENGTH } from "../lengths.js";
 import { readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
 import { bridgeConfigField } from "./json-fields.js";
 import type { Pivot, PivotManifest } from "./model.js";
-import { type BorshCodec, type ManifestSchema, borshBytes } from "./schema.js";
-import { hasNewerPivot, readLayout, readJson as readOlderJson, writeLayout } from "./v0.js";
+import { type BorshCodec, CAMEL_CASE, type ManifestSchema, borshBytes } from "./schema.js";
+import { TAIL, hasNewerPivot, readLayout, readJson as readOlderJson, refuseMember, writeLayout } from "./v0.js";
 
 const borsh: BorshCodec<PivotManifest> = {
   read: (reader) => readLayout(reader, "v1", readPivot),
@@ -19,7 +19,7 @@ export const V1: ManifestSchema<"v1"> = {
   readJson,
   borsh,
   hashInput: (manifest) => borshBytes(borsh, manifest),
-  envelope: { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals", strict: false },
+  envelope: { names: [CAMEL_CASE], strict: false },
   spellings: ["v1", "V1", "1"],
   draft: null,
 };
@@ -44,6 +44,7 @@ function writePivot(writer: BorshWriter, pivot: Pivot): void {
 
 function readJson(reader: MemberReader): PivotManifest {
   const older = readOlderJson(reader);
+  for (const name of TAIL) refuseMember(reader, name);
   const pivot = reader.nested("pivot");
   if (pivot === undefined) return older;
   const added = { bridgeConfig: bridgeConfigField(pivot), debugMode: pivot.boolean("debugMode") ?? false };

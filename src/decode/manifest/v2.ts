@@ -12,7 +12,7 @@ import {
 } from "./json-fields.js";
 import { SHA256_LENGTH } from "../lengths.js";
 import { type MemberSet, type Pivot, type PivotManifest } from "./model.js";
-import type { ManifestSchema } from "./schema.js";
+import { CAMEL_CASE, type ManifestSchema } from "./schema.js";
 import { NO_PIVOT } from "./v0.js";
 
 const MANIFEST_MEMBERS = ["version", "namespace", "pivot", "manifestSet", "shareSet", "enclave", "dns"];
@@ -27,7 +27,7 @@ export const V2: ManifestSchema<"v2"> = {
   readJson,
   borsh: null,
   hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
-  envelope: { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals", strict: true },
+  envelope: { names: [CAMEL_CASE], strict: true },
   spellings: ["v2", "V2", "2"],
   draft: null,
 };

@@ -16,7 +16,7 @@ import {
   type Workload,
   type WorkloadManifest,
 } from "./model.js";
-import type { ManifestSchema } from "./schema.js";
+import { CAMEL_CASE, type ManifestSchema } from "./schema.js";
 import { setJson } from "./v2.js";
 
 const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "shareSet", "enclave", "volumes", "dns"];
@@ -32,7 +32,7 @@ export const V3: ManifestSchema<"v3"> = {
   readJson,
   borsh: null,
   hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
-  envelope: { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals", strict: true },
+  envelope: { names: [CAMEL_CASE], strict: true },
   spellings: ["v3", "V3", "3"],
   draft: "v3 is a draft of QOS",
 };

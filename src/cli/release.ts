@@ -1,0 +1,110 @@
+/** `bootproof release check`: published releases, their approvals and their history. */
+import type { Command } from "commander";
+import { listed } from "../errors.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
+import type { Format } from "../report/report.js";
+import type { ReleaseDemand } from "../release/demand.js";
+import { EXIT } from "./exit-codes.js";
+import { InputFiles } from "./files.js";
+import { type Io, textOptions } from "./io.js";
+import { jsonOfKind } from "./kinds.js";
+import { ArgumentReader } from "./options.js";
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
+import { readFolders } from "./release-folders.js";
+
+const EXAMPLES = `
+FOLDER is one release of an application (2026.9.0/signer), a release (2026.9.0), or a folder of releases. Each is
+checked: its manifest, the operators' approvals, and its place; and the releases of each application in the order of
+their nonces, each approved by enough members of the set before.
+
+Nothing in a release says that its first set is the right people. One of these has to:
+  --manifest-set FILE   the set that approves the first release
+  --policy FILE         the sets that its deployments pin, from their minNonce on
+  --no-manifest-set     none: the folder's word is taken
+
+Examples:
+    $ bootproof release check core-enclaves/releases --manifest-set operators.json
+    $ bootproof release check releases/2026.9.0 --app signer --policy policy.json
+    $ bootproof release check releases --no-manifest-set --skip-unapproved --format json
+
+Exit codes: 0 all of it holds, 1 something does not, 2 wrong usage, or a folder or file that cannot be read.`;
+
+export function addReleaseCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("release")
+    .summary("check published releases: approvals, places and history")
+    .description("Check what a service published of its releases. bootproof pin --release FOLDER pins them.");
+  addReleaseCheck(command, io, finish);
+}
+
+function addReleaseCheck(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("check")
+    .summary("check the approvals of releases, and what changed from each to the next")
+    .description("Check releases: each one's approvals over its manifest, its place, and the history they form.")
+    .argument("<folder...>", "releases: of one application, of one version, or of many")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(addOptions(command, "release check"));
+  command.action(async (folders: string[], flags: Flags<"release check">) => {
+    args.refuseRepeated();
+    const format = formatOf(args, flags.format);
+    refuseDemands(args);
+    args.throwFaults();
+    finish(await check(folders, flags, format, io));
+  });
+}
+
+const DEMANDS = ["manifest-set", "policy", "no-manifest-set"] as const;
+
+function refuseDemands(args: ArgumentReader): void {
+  const given = DEMANDS.filter((name) => args.has(name)).map((name) => `--${name}`);
+  if (given.length > 1) args.fault(`${given.join(" and ")} exclude each other: give one`);
+  if (given.length === 0)
+    args.fault(
+      "--manifest-set FILE, --policy FILE or --no-manifest-set is required: the operators whose approvals count",
+    );
+}
+
+async function check(
+  folders: readonly string[],
+  flags: Flags<"release check">,
+  format: Format,
+  io: Io,
+): Promise<number> {
+  const [{ checkReleases }, { renderReleaseCheck }] = await Promise.all([
+    import("../release/check.js"),
+    import("../release/text.js"),
+  ]);
+  const files = new InputFiles(io);
+  const demand = await demandOf(flags, files);
+  const { releases, unread } = await readFolders(folders, files);
+  files.throwFaults();
+  const { app: applications, skipUnapproved = false } = flags;
+  const result = await files.decodedAsync(folders.join(", "), () =>
+    checkReleases(releases, { ...demand!, ...(applications && { applications }), skipUnapproved }),
+  );
+  files.throwFaults();
+  if (unread.length > 0) io.stderr.write(`not read, of no release: ${listed(unread.map(printable), ", ")}\n`);
+  io.stdout.write(format === "json" ? jsonDocument(result!) : renderReleaseCheck(result!, textOptions(io)));
+  return result!.good ? EXIT.good : EXIT.rejected;
+}
+
+/** Undefined where there is a fault, which the files keep. */
+async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
+  if (flags.policy !== undefined) {
+    const source = await readPolicyFile(files, flags.policy, { command: "release check", option: "--policy" });
+    return source && { policy: source.policy };
+  }
+  if (typeof flags.manifestSet !== "string") return { noManifestSet: true };
+  const path = flags.manifestSet;
+  const json = await jsonOfKind(files, path, await files.bytes(path), {
+    command: "release check",
+    option: "--manifest-set",
+  });
+  if (json === undefined) return undefined;
+  const { readSet } = await import("../release/demand.js");
+  return files.decoded(path, () => ({ manifestSet: readSet(json) }));
+}

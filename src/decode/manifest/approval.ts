@@ -1,0 +1,33 @@
+/** One approval in a file of its own, as releases have them: `{signature, member: {alias, pubKey}}`, JSON or Borsh. */
+import { MalformedError } from "../../errors.js";
+import { readBorsh } from "../borsh.js";
+import { MemberReader } from "../json-members.js";
+import { parseJson } from "../json.js";
+import { readApproval } from "./borsh-fields.js";
+import { approvalOf } from "./json-fields.js";
+import type { Approval } from "./model.js";
+
+/** Throws {@link MalformedError} (`approval`, or `json`) with every fault. */
+export function decodeApproval(bytes: Uint8Array): Approval {
+  return isJson(bytes) ? readJson(bytes) : readBytes(bytes);
+}
+
+/** Borsh begins with the length of the signature, 64: the bytes 40 00 00 00. */
+function isJson(bytes: Uint8Array): boolean {
+  const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
+  return first === 0x7b && !bytes.subarray(0, 4).includes(0);
+}
+
+function readJson(bytes: Uint8Array): Approval {
+  const reader = MemberReader.of(parseJson(bytes), "", []);
+  const approval = reader && approvalOf(reader);
+  if (reader === undefined || approval === undefined || reader.faults.length > 0)
+    throw new MalformedError("approval", reader?.faults ?? [{ path: "", message: "an object wanted" }]);
+  return approval;
+}
+
+function readBytes(bytes: Uint8Array): Approval {
+  const { value, fault } = readBorsh(bytes, (reader) => readApproval(reader, ""));
+  if (value === undefined) throw new MalformedError("approval", [fault]);
+  return value;
+}

@@ -1,0 +1,84 @@
+/**
+ * The PCRs of an image as its maker publishes them: the lines of QOS's `nitro.pcrs`, or what `nitro-cli build-enclave`
+ * prints (decode/README.md, "Published PCRs"). They name an image and nothing else.
+ */
+import { fromHex, fromUtf8, isAllZero } from "../bytes.js";
+import { FaultList, MalformedError } from "../errors.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.js";
+import { PCR_LENGTH } from "./lengths.js";
+
+/** Of an image: its files, and the certificate that signed it. */
+const WANTED = [0, 1, 2];
+const OPTIONAL = [8];
+const LINE = new RegExp(`^([0-9a-fA-F]{${2 * PCR_LENGTH}})[ \\t]+PCR([0-9]{1,2})$`);
+const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
+const MEASUREMENTS = "Measurements";
+
+/** Whether text is lines of this form, so far as its first one tells. */
+export function arePcrLines(text: string): boolean {
+  return LINE.test(text.trimStart().split(/\r?\n/, 1)[0]!.trimEnd());
+}
+
+/** Whether JSON is what nitro-cli prints. */
+export function areNitroCliPcrs(json: unknown): boolean {
+  return isJsonObject(json) && isJsonObject(json[MEASUREMENTS]) && Object.hasOwn(json[MEASUREMENTS], "PCR0");
+}
+
+/**
+ * 48 bytes each, by index: 0, 1 and 2, and 8 if it is there. Throws {@link MalformedError} (`image`, or `json`) for any
+ * other, for one that is missing, twice, or zeros, as those of debug mode are.
+ */
+export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, Uint8Array>> {
+  const text = fromUtf8(bytes) ?? "";
+  const faults = new FaultList();
+  const entries = text.trimStart().startsWith("{") ? jsonEntries(parseJson(bytes), faults) : lineEntries(text, faults);
+  const pcrs: Record<number, Uint8Array> = {};
+  for (const [name, index, hex] of entries) {
+    const value = fromHex(hex);
+    if (![...WANTED, ...OPTIONAL].includes(index))
+      faults.push({ path: name, message: "no PCR of an image (0, 1, 2, 8)" });
+    else if (value?.length !== PCR_LENGTH) faults.push({ path: name, message: `${2 * PCR_LENGTH} hex digits wanted` });
+    else if (isAllZero(value)) faults.push({ path: name, message: "zeros, which every debug enclave has" });
+    else if (Object.hasOwn(pcrs, index)) faults.push({ path: name, message: "appears twice" });
+    else pcrs[index] = value;
+  }
+  for (const index of WANTED)
+    if (!entries.some((entry) => entry[1] === index)) faults.push({ path: `PCR${index}`, message: "missing" });
+  if (faults.length > 0) throw new MalformedError("image", faults);
+  return pcrs;
+}
+
+type Entry = readonly [name: string, index: number, hex: string];
+
+function lineEntries(text: string, faults: FaultList): Entry[] {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  return lines.flatMap((line, at): Entry[] => {
+    if (line === "") return [];
+    const [, hex, index] = LINE.exec(line) ?? [];
+    if (hex !== undefined && index !== undefined) return [[`PCR${index}`, Number(index), hex]];
+    faults.push({ path: `line ${at + 1}`, message: "96 hex digits, a space and PCR<index> wanted" });
+    return [];
+  });
+}
+
+function jsonEntries(json: JsonValue, faults: FaultList): Entry[] {
+  const measurements = isJsonObject(json) ? json[MEASUREMENTS] : undefined;
+  if (!isJsonObject(measurements)) {
+    faults.push({ path: MEASUREMENTS, message: "an object wanted" });
+    return [];
+  }
+  const algorithm = measurements["HashAlgorithm"];
+  if (algorithm !== undefined && !(typeof algorithm === "string" && /^sha384\b/i.test(algorithm)))
+    faults.push({ path: `${MEASUREMENTS}.HashAlgorithm`, message: "Sha384 wanted" });
+  return namedEntries(measurements, faults);
+}
+
+function namedEntries(measurements: JsonObject, faults: FaultList): Entry[] {
+  return Object.entries(measurements).flatMap(([name, value]): Entry[] => {
+    if (name === "HashAlgorithm") return [];
+    const index = MEMBER.exec(name)?.[1];
+    if (index !== undefined && typeof value === "string") return [[name, Number(index), value]];
+    faults.push({ path: name, message: index === undefined ? "unknown member" : "a string wanted" });
+    return [];
+  });
+}

@@ -1,0 +1,74 @@
+/** Whose approvals the caller demands: nothing in a release says that its first set is the right people. */
+import type { SetFile, SetPin } from "../appraise/pins.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
+import { memberSetFile } from "../appraise/pin.js";
+import { type Policy, parsePolicy } from "../appraise/policy.js";
+import type { JsonValue } from "../decode/json.js";
+import { type Fault, MalformedError, attempt, shownName } from "../errors.js";
+
+/**
+ * Exactly one of the three: a manifest set as JSON has it (`threshold`, `members` in hex or as objects with a
+ * `pubKey`); a policy whose deployments pin sets; or, in so many words, none.
+ */
+export type ReleaseDemand =
+  { readonly manifestSet: SetFile | JsonValue } | { readonly policy: Policy } | { readonly noManifestSet: true };
+
+/** A set that judges the first release whose nonce is at least this; null: the first of all. */
+export interface Anchor {
+  readonly set: SetPin;
+  readonly minNonce: number | null;
+  /** Who says so: `the manifest set` or the name of a deployment. */
+  readonly source: string;
+}
+
+export interface Demand {
+  readonly kind: "manifest set" | "policy" | "none";
+  /** The sets that judge releases of a namespace. Throws {@link MalformedError} if the policy has none for it. */
+  readonly anchorsOf: (namespace: string) => readonly Anchor[];
+}
+
+const MEMBERS = ["manifestSet", "policy", "noManifestSet"] as const;
+
+/** Throws TypeError for none or several of the three, {@link MalformedError} for a set that is none. */
+export function demandOf(given: object): Demand {
+  const members = MEMBERS.filter((name) => Object.hasOwn(given, name) && Reflect.get(given, name) !== undefined);
+  const [name] = members;
+  if (name === undefined || members.length > 1) throw new TypeError(`exactly one wanted of ${MEMBERS.join(", ")}`);
+  const value: unknown = Reflect.get(given, name);
+  if (name === "manifestSet") return ofSet(readSet(value as JsonValue));
+  if (name === "policy") return ofPolicy(value);
+  if (value !== true) throw new TypeError("noManifestSet: true wanted");
+  return { kind: "none", anchorsOf: () => [] };
+}
+
+function ofSet(set: SetPin): Demand {
+  return { kind: "manifest set", anchorsOf: () => [{ set, minNonce: null, source: "the manifest set" }] };
+}
+
+function ofPolicy(policy: unknown): Demand {
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: what parsePolicy returned wanted");
+  const anchors = policy.deployments.flatMap(({ name, namespace, manifestSet, minNonce }) =>
+    manifestSet === undefined ? [] : [{ namespace, set: manifestSet, minNonce: minNonce ?? null, source: name }],
+  );
+  const anchorsOf = (namespace: string): readonly Anchor[] => {
+    const found = anchors.filter((one) => one.namespace === undefined || one.namespace.includes(namespace));
+    if (found.length > 0) return found;
+    const message = `no deployment pins a manifestSet for the namespace ${JSON.stringify(shownName(namespace))}`;
+    throw new MalformedError("policy", [{ path: "deployments", message }]);
+  };
+  return { kind: "policy", anchorsOf };
+}
+
+/** As a policy reads it, which refuses sets that nobody could fail, and keys whose secrets are public. */
+export function readSet(json: JsonValue): SetPin {
+  const deployment = { name: "set", namespace: "any", manifestSet: memberSetFile(json) };
+  const { value, faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));
+  if (value !== undefined) return value.deployments[0]!.manifestSet!;
+  throw new MalformedError("policy", faults.map(ofTheSet));
+}
+
+const PLACE = "deployments[0]";
+
+function ofTheSet({ path, message }: Fault): Fault {
+  return { path: path.replace(`${PLACE}.manifestSet`, "").replace(PLACE, "").replace(/^\./, ""), message };
+}

@@ -1,0 +1,105 @@
+/** What is checked of one release alone (release/README.md, "What is checked", 1 and 2). */
+import { equalBytes, toHex } from "../bytes.js";
+import type { Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
+import { shownName } from "../errors.js";
+import { checkApprovals, thresholdFaults } from "../verify/approvals.js";
+import { signingPoint } from "../verify/qos-key.js";
+import type { SignatureCache } from "../verify/signature-cache.js";
+import { type Release, type ReleaseApproval, type ReleaseFault, type ReleaseFaultCode, fileIn } from "./release.js";
+
+/** A release with what was found of it, before its history is looked at. */
+export interface CheckedAlone {
+  readonly release: Release;
+  readonly faults: readonly ReleaseFault[];
+  /** The members whose approvals are valid, each once. */
+  readonly approvers: readonly QuorumMember[];
+}
+
+/** Sets that were found good or bad: releases repeat them. */
+export type KnownSets = Map<string, readonly string[]>;
+
+export async function checkAlone(release: Release, cache: SignatureCache, sets: KnownSets): Promise<CheckedAlone> {
+  const { manifest, manifestHash } = release;
+  if (manifest === null || manifestHash === null) return { release, faults: release.faults, approvers: [] };
+  const found: ReleaseFault[] = [...release.faults, ...placeFaults(release, manifest)];
+  const add = (code: ReleaseFaultCode, file: string, message: string): void => {
+    found.push({ code, file: fileIn(release.name, file), message });
+  };
+  for (const message of await setFaults(manifest.manifestSet, cache, sets)) add("manifest-set", "manifest", message);
+  const approvers: QuorumMember[] = [];
+  for (const approval of release.approvals) {
+    const fault = await approvalFault(approval, manifest.manifestSet, manifestHash, cache);
+    if (fault !== null) add(fault.code, approval.file, fault.message);
+    else if (approvers.some((one) => isSameKey(one, approval.member)))
+      add("approval-twice", approval.file, `a second approval of ${quoted(approval.member.alias)}`);
+    else approvers.push(approval.member);
+  }
+  if (release.approvals.length > 0)
+    for (const message of thresholdFaults(manifest.manifestSet, approvers.length))
+      add("threshold", "manifest", message);
+  return { release, faults: found, approvers };
+}
+
+/** By the whole key: two members can share an alias, and one half of their keys, in a set that is refused. */
+function isSameKey(one: QuorumMember, other: QuorumMember): boolean {
+  return equalBytes(one.pubKey, other.pubKey);
+}
+
+async function approvalFault(
+  { file, member, signature }: ReleaseApproval,
+  { members }: MemberSet,
+  hash: Uint8Array,
+  cache: SignatureCache,
+): Promise<{ readonly code: ReleaseFaultCode; readonly message: string } | null> {
+  const who = quoted(member.alias);
+  if (!file.startsWith(`${member.alias}-`))
+    return { code: "approval-name", message: `its member is ${who}, and its name begins otherwise` };
+  if (!members.some((one) => one.alias === member.alias && isSameKey(one, member)))
+    return { code: "approval-stranger", message: `its member ${who} is none of the manifest set, by alias and key` };
+  if (await cache.verify("P-256", signingPoint(member.pubKey), hash, signature)) return null;
+  return { code: "approval-signature", message: `the signature is not one of ${who} over this manifest` };
+}
+
+async function setFaults(set: MemberSet, cache: SignatureCache, sets: KnownSets): Promise<readonly string[]> {
+  const key = set.members.map(({ alias, pubKey }) => `${toHex(pubKey)} ${alias}`).join("\n");
+  const known = sets.get(key) ?? (await checkApprovals([], set, new Uint8Array(), cache)).faults;
+  sets.set(key, known);
+  return known;
+}
+
+/** The same operators approve all applications and all releases: a manifest has to be the one of its folder. */
+function placeFaults({ name, version, application }: Release, { namespace }: Manifest): ReleaseFault[] {
+  const file = fileIn(name, "manifest");
+  const last = namespace.name.split("/").at(-1);
+  const faults: ReleaseFault[] = [];
+  if (application !== null && last !== application) {
+    const message = `is a manifest of ${quoted(namespace.name)}, not of ${quoted(application)}, which its folder names`;
+    faults.push({ code: "namespace", file, message });
+  }
+  const wanted = version === null ? null : nonceOf(version);
+  if (wanted === null || namespace.nonce === wanted) return faults;
+  const message =
+    wanted === undefined
+      ? `no nonce follows from the version ${quoted(version!)}: YYYY.M.P wanted`
+      : `has the nonce ${namespace.nonce}, and ${quoted(version!)} has ${wanted}`;
+  return [...faults, { code: "nonce", file, message }];
+}
+
+const VERSION = /^[rv]?(\d+)\.(\d+)\.(\d+)$/;
+
+/** Whether a folder's name is a version. */
+export function isVersion(name: string): boolean {
+  return VERSION.test(name);
+}
+
+/** YYYYMMPP of `YYYY.M.P`; null for a name that is no version, undefined for a version without such a nonce. */
+function nonceOf(version: string): number | null | undefined {
+  const parts = VERSION.exec(version)?.slice(1).map(Number);
+  if (parts === undefined) return null;
+  const [year, month, patch] = parts as [number, number, number];
+  return year > 999 && year < 10_000 && month < 100 && patch < 100 ? year * 10_000 + month * 100 + patch : undefined;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(shownName(text));
+}

@@ -1,0 +1,229 @@
+/** The policy that pins published releases (release/README.md, "What is pinned"). */
+import { toHex } from "../bytes.js";
+import type { MadePolicy } from "../appraise/pin.js";
+import { type DeploymentPins, ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
+import { writePins } from "../appraise/pin-writers.js";
+import { type DocumentFacts, type SetFile, isZeroPcr, manifestFacts } from "../appraise/pins.js";
+import { type DeploymentFile, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
+import type { JsonValue } from "../decode/json.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
+import { type Fault, FaultList, MalformedError, attempt, faultText } from "../errors.js";
+import type { CommitmentKind } from "../verify/commitment.js";
+import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
+import { type ReleaseCheck, checkWhole, ofApplications } from "./check.js";
+import { demandOf, readSet } from "./demand.js";
+import { type Readable, approversIn } from "./history.js";
+import { type Release, requireReleases } from "./release.js";
+
+/** What releases do not say, and their reader may know. */
+export interface ReleasePolicyOptions {
+  /** The names of the applications that are pinned. Default: all. */
+  readonly applications?: readonly string[];
+  /** Of the policy. Default: the namespaces. */
+  readonly name?: string;
+  /** Default: `live`. A manifest does not say it. */
+  readonly commitment?: CommitmentKind;
+  /** The approvals of each release have to reach the threshold of this set, too. */
+  readonly manifestSet?: SetFile | JsonValue;
+  /**
+   * A policy that the result is added to: each release has to have the quorum key and PCR3 of one of its deployments of
+   * the same namespace, approvals that reach the threshold of its set, and a nonce that is not below its `minNonce`.
+   */
+  readonly addTo?: Policy;
+  /** Of each deployment: `appProofs.types`. */
+  readonly appProofTypes?: readonly string[];
+  /** In place of the AWS root: for an installation such as a lab. */
+  readonly trustAnchors?: readonly TrustAnchor[];
+}
+
+const OPTIONS: Readonly<Record<keyof ReleasePolicyOptions, true>> = {
+  applications: true,
+  name: true,
+  commitment: true,
+  manifestSet: true,
+  addTo: true,
+  appProofTypes: true,
+  trustAnchors: true,
+};
+
+/**
+ * The policy that pins each of these releases: image, program with arguments, namespace, nonce, manifest hash, quorum
+ * key, manifest set and share set; the newest first. Everything of `checkReleases` is checked first, and one fault
+ * anywhere pins nothing: it throws {@link MalformedError} (`release`) with all of them. Debug mode, PCRs of zeros and
+ * sets of public keys are refused, too. Without `manifestSet` and `addTo`, that the set is the right people is the word
+ * of the files: `notes` says so. A person reads the policy before it is committed.
+ *
+ * @example
+ * const { policy, notes } = await releasePolicy(releases, { applications: ["signer"], manifestSet });
+ * for (const note of notes) console.error(note);
+ */
+export async function releasePolicy(
+  releases: readonly Release[],
+  options: ReleasePolicyOptions = {},
+): Promise<MadePolicy> {
+  const own = ownOptions("options", options, OPTIONS);
+  const { addTo, trustAnchors, ...plain } = own;
+  const { applications, manifestSet, ...pins } = copyPlain(plain);
+  if (addTo !== undefined && !ParsedPolicy.is(addTo)) throw new TypeError("addTo: what parsePolicy returned wanted");
+  const chosen = ofApplications(requireReleases(releases), applications);
+  const { check, ordered } = await checkWhole(chosen, demandOf({ noManifestSet: true }), false);
+  const faults = new FaultList();
+  faults.push(...faultsIn(check), ...ordered.flatMap((one) => unpinnable(one, pins)));
+  if (manifestSet !== undefined) faults.push(...belowSet(ordered, manifestSet));
+  const notes = addTo === undefined ? [] : ordered.flatMap((one) => besidePolicy(one, addTo, faults));
+  if (faults.length > 0) throw new MalformedError("release", faults);
+  const policy = policyOf(ordered, pins, trustAnchors);
+  // A policy that is too large is refused here, before anyone relies on it.
+  parsePolicy(JSON.stringify(policy, undefined, 2));
+  const isWord = manifestSet === undefined && addTo === undefined;
+  return { policy, notes: [...notes, ...notesOn(check, isWord, pins.commitment)] };
+}
+
+function faultsIn({ releases, histories }: ReleaseCheck): Fault[] {
+  return [
+    ...releases.flatMap(({ faults }) => faults.map(({ file, message }) => ({ path: file, message }))),
+    ...histories.flatMap(({ faults }) => faults.map(({ release, message }) => ({ path: release, message }))),
+  ];
+}
+
+/** What verifies, and must not be pinned. */
+function unpinnable({ release }: Readable, written: Written): Fault[] {
+  const { name, manifest, manifestHash } = release;
+  const path = `${name}/manifest`;
+  const facts = manifestFacts(manifest, manifestHash, "live");
+  const deployment = deploymentOf(release, written);
+  const zeros = PCRS.filter((index) => isZeroPcr(facts.pcrs.get(index)));
+  const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
+  const says = [
+    ...(manifest.pivot?.debugMode === true ? ["debugMode: what the application prints can be read outside"] : []),
+    ...zeros.map((index) => `PCR${index} is zeros: it fits everybody`),
+    ...PCRS.filter((index) => facts.pcrs.get(index)!.length !== 2 * PCR_LENGTH).map(
+      (index) => `PCR${index} has no 48 bytes`,
+    ),
+    ...(isPublicSecret(quorumKey) ? ["the quorum key's secret is public"] : []),
+    ...(isNobodysSet(manifestSet) ? ["keys whose secrets are public reach the threshold of the manifest set"] : []),
+    ...(isNobodysSet(shareSet) ? ["keys whose secrets are public reach the threshold of the share set"] : []),
+    ...WRITTEN.filter((pin) => deployment[pin] === undefined).map((pin) => `${pin} cannot be written into a policy`),
+  ];
+  const { faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));
+  return [...(says.length > 0 ? says : [faultText(faults)].filter((text) => text !== ""))].map((message) => ({
+    path,
+    message,
+  }));
+}
+
+/** What every release says, and every deployment has. */
+const WRITTEN = ["pcrs", "namespace", "minNonce", "manifestHash", "quorumKey", "manifestSet", "shareSet"] as const;
+
+const PCRS = [0, 1, 2, 3];
+
+function belowSet(ordered: readonly Readable[], json: JsonValue | SetFile): Fault[] {
+  const set = readSet(json as JsonValue);
+  return ordered.flatMap(({ release, approvers }) => {
+    const reached = approversIn(approvers, set.members);
+    if (reached >= set.threshold) return [];
+    const message = `${reached} of its approvers are in the manifest set that is demanded, ${set.threshold} wanted`;
+    return [{ path: release.name, message }];
+  });
+}
+
+/** The notes on a release that may stand beside the policy's deployments; adds faults for one that may not. */
+function besidePolicy({ release, approvers }: Readable, { deployments }: Policy, faults: Fault[]): string[] {
+  const { name, manifest } = release;
+  const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
+  const facts = bootProof!;
+  const same = deployments.filter((one) => one.namespace?.includes(facts.namespace) === true);
+  const whys = same.map((one) => whyNotBeside(one, { approvers, facts, role: pcrs.get(3)! }));
+  const chosen = same[whys.findIndex((why) => why === null)];
+  if (chosen === undefined) {
+    const none = `no deployment of the policy is of the namespace ${JSON.stringify(facts.namespace)}`;
+    faults.push(...(same.length === 0 ? [none] : whys.map(String)).map((message) => ({ path: name, message })));
+    return [];
+  }
+  const set = chosen.manifestSet!;
+  const isSame =
+    set.threshold === facts.manifestSet.threshold && set.members.join() === facts.manifestSet.members.join();
+  if (isSame) return [];
+  return [`critical: ${name}: its manifest set is another than that of ${chosen.name}, and is written as it is`];
+}
+
+/** Null: the release is a successor of what the deployment pins. */
+function whyNotBeside(
+  { name, quorumKey, pcrs, manifestSet, minNonce = 0 }: DeploymentPins,
+  release: { readonly approvers: Readable["approvers"]; readonly facts: BootProof; readonly role: string },
+): string | null {
+  const { approvers, facts, role } = release;
+  if (quorumKey?.includes(facts.quorumKey) !== true) return `${name} pins another quorum key, or none`;
+  const roles = (pcrs ?? []).map((image) => image.find(({ index }) => index === 3)?.accepted ?? []);
+  if (!roles.some((accepted) => accepted.includes(role))) return `${name} pins another PCR3, or none`;
+  if (facts.nonce < minNonce) return `the nonce ${facts.nonce} is below ${minNonce}, the minNonce of ${name}`;
+  if (manifestSet === undefined) return `${name} pins no manifestSet`;
+  const reached = approversIn(approvers, manifestSet.members);
+  if (reached >= manifestSet.threshold) return null;
+  return `${reached} of its approvers are in the manifestSet of ${name}, ${manifestSet.threshold} wanted`;
+}
+
+type BootProof = NonNullable<DocumentFacts["bootProof"]>;
+
+type Written = Pick<ReleasePolicyOptions, "name" | "commitment" | "appProofTypes">;
+
+function policyOf(
+  ordered: readonly Readable[],
+  written: Written,
+  trustAnchors: readonly TrustAnchor[] | undefined,
+): PolicyFile {
+  const newestFirst = [...ordered].sort((one, other) => nonceOf(other) - nonceOf(one));
+  const namespaces = [...new Set(newestFirst.map(({ release }) => release.manifest.namespace.name))];
+  return {
+    policy: "bootproof/1",
+    name: written.name ?? namespaces.join(", "),
+    ...(trustAnchors && { trustAnchors: trustAnchors.map(anchorFile) }),
+    deployments: newestFirst.map(({ release }) => deploymentOf(release, written)),
+  };
+}
+
+function anchorFile(anchor: TrustAnchor): string | { readonly pem: string } {
+  return isAwsNitroRoot(anchor) ? AWS_NITRO_ROOT_G1_NAME : { pem: certificatePem(anchor.certificate.der) };
+}
+
+function nonceOf({ release }: Readable): number {
+  return release.manifest.namespace.nonce;
+}
+
+function deploymentOf(
+  { version, application, manifest, manifestHash }: Readable["release"],
+  { commitment = "live", appProofTypes }: Written,
+): DeploymentFile {
+  const { name, nonce } = manifest.namespace;
+  const facts = manifestFacts(manifest, manifestHash, commitment);
+  return {
+    name: `${application ?? name} ${version ?? `nonce ${nonce}`}`,
+    ...writePins(facts, facts.bootProof!),
+    manifestHash: toHex(manifestHash),
+    shareSet: facts.bootProof!.shareSet,
+    ...(appProofTypes && { appProofs: { types: appProofTypes } }),
+  };
+}
+
+function notesOn({ histories, unknowable }: ReleaseCheck, isWord: boolean, commitment: string | undefined): string[] {
+  return [
+    ...(isWord
+      ? ["the manifest set is the folder's word: nothing here says that it is the right people; name it in a file"]
+      : []),
+    ...(commitment === undefined ? [LIVE_NOTE] : []),
+    ...histories.flatMap(({ steps }) =>
+      steps.flatMap(({ to, changes }) =>
+        changes
+          .filter(({ severity }) => severity === "critical")
+          .map(({ what, means }) => `critical: ${to}: ${what}: ${means}`),
+      ),
+    ),
+    unknowable[0]!,
+  ];
+}
+
+const LIVE_NOTE =
+  "commitment live is written, which a manifest does not say: documents of images before mid 2026 need " +
+  "--commitment legacy, under which an application inside such an image could have asked for a document over any key";

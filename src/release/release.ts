@@ -1,0 +1,224 @@
+/** One release of one application, read from its files (release/README.md, "Files"). Nothing is verified here. */
+import { ownOptions } from "../decode/input.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
+import { type Approval, type Manifest, decodeManifest, manifestHashInput } from "../decode/manifest/index.js";
+import { equalBytes } from "../bytes.js";
+import { MalformedError, attempt, faultText, shownName } from "../errors.js";
+import { manifestHash } from "../verify/manifest-binding.js";
+
+/** What can be wrong with a release, by a stable code (release/README.md, "What is checked"). */
+export type ReleaseFaultCode =
+  | "manifest-missing"
+  | "approvals-missing"
+  | "manifest"
+  | "manifest-json"
+  | "manifest-json-differs"
+  | "too-many-files"
+  | "approval"
+  | "approval-name"
+  | "approval-stranger"
+  | "approval-signature"
+  | "approval-twice"
+  | "manifest-set"
+  | "threshold"
+  | "namespace"
+  | "nonce";
+
+/** What a person should know, and no failure. */
+export type ReleaseNoteCode = "manifest-json-incomplete" | "unknown-file" | "given-twice" | "same-manifest";
+
+interface AboutFile<Code> {
+  readonly code: Code;
+  /** The file, with the release's name before it: `2026.9.0/signer/manifest`. */
+  readonly file: string;
+  /** A phrase for people. */
+  readonly message: string;
+}
+
+export type ReleaseFault = AboutFile<ReleaseFaultCode>;
+export type ReleaseNote = AboutFile<ReleaseNoteCode>;
+
+export interface ReleaseApproval extends Approval {
+  /** The name of its file, without the release's. */
+  readonly file: string;
+}
+
+/** One release of one application: a claim of its files until {@link checkReleases} has checked it. */
+export interface Release {
+  /** As messages name it, such as `2026.9.0/signer`. */
+  readonly name: string;
+  /** The version that names its folder, such as `2026.9.0`; null if none does. */
+  readonly version: string | null;
+  /** The name of its own folder, such as `signer`; null if it has none. */
+  readonly application: string | null;
+  /** Of the file `manifest`, never of `manifest.json`; null if it is missing or malformed. */
+  readonly manifest: Manifest | null;
+  /** 32 bytes; null without a manifest. */
+  readonly manifestHash: Uint8Array | null;
+  readonly approvals: readonly ReleaseApproval[];
+  /** What reading found; {@link checkReleases} adds what it finds. */
+  readonly faults: readonly ReleaseFault[];
+  readonly notes: readonly ReleaseNote[];
+}
+
+/** Where a release was found. What is not given is not checked against the manifest. */
+export interface ReadReleaseOptions {
+  readonly version?: string | null;
+  readonly application?: string | null;
+}
+
+const READ_OPTIONS: Readonly<Record<keyof ReadReleaseOptions, true>> = { version: true, application: true };
+
+const MANIFEST = "manifest";
+const MANIFEST_JSON = "manifest.json";
+const APPROVAL = /\.approval$/;
+/** More than any set has members. Each approval costs a signature. */
+const MAX_FILES = 1000;
+
+const read = new WeakSet<object>();
+
+/** Whether `readRelease` made it. */
+function isRelease(value: unknown): value is Release {
+  return read.has(value as object);
+}
+
+/**
+ * Reads one release of one application from its files by name: `manifest`, `manifest.json` and any number of
+ * `*.approval`, JSON or Borsh. Never throws for what is in them: every fault is in `faults`, with a code and the name
+ * of its file. Throws TypeError for anything but names with bytes.
+ *
+ * @example
+ * const release = await readRelease(
+ *   [
+ *     ["manifest", manifest],
+ *     ["10-prod-signer-20260900.approval", approval10],
+ *     ["6-prod-signer-20260900.approval", approval6],
+ *   ],
+ *   { version: "2026.9.0", application: "signer" },
+ * );
+ */
+export async function readRelease(
+  files: Iterable<readonly [name: string, bytes: Uint8Array]>,
+  options: ReadReleaseOptions = {},
+): Promise<Release> {
+  const { version = null, application = null } = ownOptions("options", options, READ_OPTIONS);
+  const name = [version, application].filter((part) => part !== null).join("/");
+  const reading = new ReleaseReading(name, copied(files));
+  const manifest = reading.manifest();
+  const approvals = reading.approvals();
+  reading.manifestJson(manifest);
+  reading.otherFiles();
+  const release: Release = Object.freeze({
+    name,
+    version,
+    application,
+    manifest,
+    manifestHash: manifest && (await manifestHash(manifest)),
+    approvals: Object.freeze(approvals),
+    faults: Object.freeze(reading.faults),
+    notes: Object.freeze(reading.notes),
+  });
+  read.add(release);
+  return release;
+}
+
+/** The name of a file behind that of its release. */
+export function fileIn(release: string, file: string): string {
+  return release === "" ? shownName(file) : `${release}/${shownName(file)}`;
+}
+
+function copied(files: Iterable<readonly [string, Uint8Array]>): Map<string, Uint8Array> {
+  const copy = new Map<string, Uint8Array>();
+  for (const [name, bytes] of files) {
+    if (typeof name !== "string" || !(bytes instanceof Uint8Array))
+      throw new TypeError("files: pairs of a name and a Uint8Array wanted");
+    if (copy.has(name)) throw new TypeError(`files: ${shownName(name)} is given twice`);
+    copy.set(name, new Uint8Array(bytes));
+  }
+  return copy;
+}
+
+class ReleaseReading {
+  readonly faults: ReleaseFault[] = [];
+  readonly notes: ReleaseNote[] = [];
+  readonly #name: string;
+  readonly #files: ReadonlyMap<string, Uint8Array>;
+
+  constructor(name: string, files: ReadonlyMap<string, Uint8Array>) {
+    this.#name = name;
+    this.#files = files;
+  }
+
+  manifest(): Manifest | null {
+    const bytes = this.#files.get(MANIFEST);
+    if (bytes === undefined) {
+      this.#fault("manifest-missing", MANIFEST, "missing: there is nothing that the approvals could be about");
+      return null;
+    }
+    const { value, faults } = attempt(() => decodeManifest(bytes));
+    if (value === undefined) this.#fault("manifest", MANIFEST, faultText(faults));
+    return value ?? null;
+  }
+
+  approvals(): ReleaseApproval[] {
+    const names = [...this.#files.keys()].filter((file) => APPROVAL.test(file)).sort();
+    if (names.length === 0) this.#fault("approvals-missing", "*.approval", "missing: nobody is seen to approve it");
+    if (names.length > MAX_FILES)
+      this.#fault("too-many-files", "*.approval", `${names.length} approvals, of which ${MAX_FILES} are read`);
+    return names.slice(0, MAX_FILES).flatMap((file) => {
+      const { value, faults } = attempt(() => decodeApproval(this.#files.get(file)!));
+      if (value === undefined) this.#fault("approval", file, faultText(faults));
+      return value === undefined ? [] : [Object.freeze({ file, ...value })];
+    });
+  }
+
+  /** Compared with `manifest`, and used for nothing else. */
+  manifestJson(manifest: Manifest | null): void {
+    const bytes = this.#files.get(MANIFEST_JSON);
+    if (bytes === undefined) return;
+    const { value, faults } = attempt(() => decodeManifest(bytes));
+    if (value !== undefined) {
+      if (manifest !== null && !isSameManifest(value, manifest))
+        this.#fault("manifest-json-differs", MANIFEST_JSON, "says something else than manifest, which was approved");
+    } else if (isIncomplete(bytes)) {
+      const message = "incomplete: without qosCommit or patchSet it is not what was approved";
+      this.notes.push({ code: "manifest-json-incomplete", file: fileIn(this.#name, MANIFEST_JSON), message });
+    } else this.#fault("manifest-json", MANIFEST_JSON, faultText(faults));
+  }
+
+  otherFiles(): void {
+    const others = [...this.#files.keys()].filter(
+      (file) => file !== MANIFEST && file !== MANIFEST_JSON && !APPROVAL.test(file),
+    );
+    for (const file of others.slice(0, MAX_FILES))
+      this.notes.push({
+        code: "unknown-file",
+        file: fileIn(this.#name, file),
+        message: "no file of a release: not read",
+      });
+  }
+
+  #fault(code: ReleaseFaultCode, file: string, message: string): void {
+    this.faults.push({ code, file: fileIn(this.#name, file), message });
+  }
+}
+
+function isSameManifest(one: Manifest, other: Manifest): boolean {
+  return one.version === other.version && equalBytes(manifestHashInput(one), manifestHashInput(other));
+}
+
+/** JSON of a manifest as releases of 2025 have it for people: without `qosCommit` or `patchSet`. */
+function isIncomplete(bytes: Uint8Array): boolean {
+  const json = attempt((): JsonValue => parseJson(bytes, { numbers: "literal" })).value;
+  if (!isJsonObject(json) || !isJsonObject(json["namespace"]) || !isJsonObject(json["enclave"])) return false;
+  return !Object.hasOwn(json, "patchSet") || !Object.hasOwn(json["enclave"], "qosCommit");
+}
+
+/** For what asks for releases and is given something else. */
+export function requireReleases(releases: readonly Release[]): readonly Release[] {
+  if (!Array.isArray(releases) || !releases.every(isRelease))
+    throw new TypeError("releases: what readRelease returned wanted, in an array");
+  if (releases.length === 0) throw new MalformedError("release", [{ path: "", message: "no release to check" }]);
+  return [...releases];
+}

@@ -1,0 +1,115 @@
+/** A check of releases for a person at a terminal. */
+import { listed } from "../errors.js";
+import { CHANGES, SEVERITIES, type Severity } from "../diff/changes.js";
+import type { Change } from "../diff/diff.js";
+import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
+import { printable, printableStart } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
+import type { CheckedRelease, ReleaseCheck, ReleaseHistory, ReleaseStatus } from "./check.js";
+
+const STYLES: Readonly<Record<ReleaseStatus, readonly Style[]>> = {
+  good: ["green"],
+  bad: ["bold", "red"],
+  "not checked": ["bold", "red"],
+  skipped: ["dim"],
+};
+const FAIL: LabelOptions = { styles: STYLES.bad };
+const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
+  critical: ["bold", "red"],
+  notable: ["onYellow"],
+  minor: ["dim"],
+};
+const LABEL = 13;
+const MAX_NAME = 160;
+const WANTED = "check: a whole one wanted, as checkReleases returns it once awaited";
+
+/**
+ * The first line is `good` or `not good` with the counts; then each history by nonce with what changed, the releases of
+ * no history, and what cannot be known. Ends with a line feed. Throws TypeError for what is no check.
+ */
+export function renderReleaseCheck(check: ReleaseCheck, options: TextOptions = {}): string {
+  return renderWhole(check, WANTED, () => checkText(check, pageOf(options)));
+}
+
+function checkText({ good, demand, counts, releases, histories, unknowable }: ReleaseCheck, page: Page): string {
+  const numbers = (Object.keys(STYLES) as ReleaseStatus[]).filter((status) => counts[status] > 0);
+  const text = numbers.map((status) => `${counts[status]} ${status}`).join(", ");
+  const inHistories = new Set(histories.flatMap((history) => history.releases));
+  const others = releases.filter(({ name }) => !inHistories.has(name));
+  const lines = [
+    page.paint(`${good ? "good" : "not good"}: ${text === "" ? "nothing was checked" : text}`, "bold"),
+    `Demanded: ${demand === "none" ? "no manifest set" : `the ${demand === "policy" ? "policy's sets" : demand}`}.`,
+    ...histories.flatMap((history) => ["", ...historyLines(page, history, releases)]),
+    ...(others.length === 0 ? [] : ["", ...others.flatMap((release) => releaseLines(page, release))]),
+    "",
+    ...unknowable.flatMap((sentence) => wrapped(page, "", printable(sentence))),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function historyLines(page: Page, history: ReleaseHistory, releases: readonly CheckedRelease[]): string[] {
+  const { application, namespace, notAnchored, steps, faults } = history;
+  const shown = history.releases.map((name) => releases.find((one) => one.name === name)!);
+  return [
+    page.paint(`${name(application)} (${name(namespace)})`, "bold"),
+    ...shown.flatMap((release) => [
+      ...releaseLines(page, release),
+      ...(notAnchored.includes(release.name) ? labelled(page, "not anchored", OLDER) : []),
+      ...steps.filter(({ to }) => to === release.name).flatMap(({ changes }) => changeLines(page, changes)),
+      ...faults
+        .filter((fault) => fault.release === release.name)
+        .flatMap(({ message }) => labelled(page, "fail", message, FAIL)),
+    ]),
+  ];
+}
+
+const OLDER = "older than the policy's minNonce: no set of the caller judges it";
+
+function releaseLines(page: Page, release: CheckedRelease): string[] {
+  const { status, nonce, manifestHash, threshold, members, approvedBy, faults, notes } = release;
+  const who = listed(
+    approvedBy.map(({ alias }) => name(alias)),
+    ", ",
+  );
+  const facts = [
+    name(release.name),
+    ...(nonce === null ? [] : [`nonce ${nonce}`]),
+    ...(manifestHash === null ? [] : [page.hex(manifestHash)]),
+    ...(threshold === null ? [] : [`approved by ${who === "" ? "nobody" : who} (${threshold} of ${members!} wanted)`]),
+  ];
+  return [
+    ...labelled(page, status, facts.join(", "), { styles: STYLES[status], indent: "" }),
+    ...faults.flatMap(({ file, message }) => labelled(page, "fail", `${file}: ${message}`, FAIL)),
+    ...notes.flatMap(({ file, message }) => labelled(page, "note", `${file}: ${message}`)),
+  ];
+}
+
+function changeLines(page: Page, changes: readonly Change[]): string[] {
+  return SEVERITIES.flatMap((severity) => {
+    const titles = changes
+      .filter((change) => change.severity === severity)
+      .map(({ what, place }) => (what === "other" ? place : CHANGES[what].title));
+    const text = listed([...new Set(titles)], ", ");
+    return text === "" ? [] : labelled(page, severity, text, { styles: SEVERITY_STYLES[severity] });
+  });
+}
+
+interface LabelOptions {
+  readonly styles?: readonly Style[];
+  readonly indent?: string;
+}
+
+function labelled(
+  page: Page,
+  label: string,
+  text: string,
+  { styles = [], indent = "  " }: LabelOptions = {},
+): string[] {
+  const lines = wrapped(page, `${indent}${label.padEnd(LABEL - indent.length)}`, printable(text));
+  const [first, ...rest] = lines as [string, ...string[]];
+  return [styles.length === 0 ? first : first.replace(label, page.paint(label, ...styles)), ...rest];
+}
+
+function name(text: string): string {
+  return printableStart(text, MAX_NAME);
+}

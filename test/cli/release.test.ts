@@ -1,0 +1,215 @@
+/** `bootproof release check`, on the genuine releases unpacked into a folder. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import { decodeManifest } from "../../src/decode/manifest/index.js";
+import { releaseOf, unpackReleases } from "../support/releases.js";
+import { bootproof, fileOf } from "./support.js";
+
+const ROOT = mkdtempSync(join(tmpdir(), "bootproof-releases-"));
+const RELEASES = join(ROOT, "releases");
+unpackReleases(RELEASES);
+afterAll(() => rmSync(ROOT, { recursive: true, force: true }), 120_000);
+
+const keys = (version: string): string[] =>
+  decodeManifest(releaseOf(version).get("manifest")!).manifestSet.members.map(({ pubKey }) => toHex(pubKey));
+const SET = fileOf({ threshold: 2, members: keys("2026.1.1") }, "operators.json");
+const golden = (name: string): string => fileURLToPath(new URL(`golden/${name}`, import.meta.url));
+
+const check = (...args: string[]) => bootproof(["release", "check", ...args]);
+
+let copies = 0;
+/** A copy of some releases, changed. */
+function copyOf(names: readonly string[], change: (folder: string) => void): string {
+  const folder = join(ROOT, `copy-${copies++}`);
+  for (const name of names) cpSync(join(RELEASES, name), join(folder, name), { recursive: true });
+  change(folder);
+  return folder;
+}
+
+describe("release check", () => {
+  it("finds every genuine release good: 0, in text", async () => {
+    const { code, stdout, stderr } = await check(RELEASES, "--manifest-set", SET, "--skip-unapproved");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^good: 31 good, 3 skipped\n/);
+  });
+
+  it("writes this of a version with its applications, and of one that is bad", async () => {
+    const good = await check(join(RELEASES, "2026.9.0"), "--no-manifest-set");
+    await expect(good.stdout).toMatchFileSnapshot(golden("release-check.txt"));
+    const folder = copyOf(["2026.4.3/signer", "2026.4.4/signer", "2025.9.3/signer"], (copy) => {
+      writeFileSync(join(copy, "2026.4.4/signer/3-prod-signer-20260404.approval"), "{}");
+    });
+    const bad = await check(folder, "--manifest-set", SET);
+    expect(bad.code).toBe(1);
+    await expect(bad.stdout).toMatchFileSnapshot(golden("release-check-bad.txt"));
+  });
+
+  it("answers as JSON", async () => {
+    const { code, stdout } = await check(
+      join(RELEASES, "2026.4.4/signer"),
+      join(RELEASES, "2026.4.3"),
+      "--no-manifest-set",
+      "--format",
+      "json",
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      format: "bootproof-release-check/1",
+      good: true,
+      demand: "none",
+      counts: { good: 2, bad: 0, "not checked": 0, skipped: 0 },
+      histories: [
+        {
+          application: "signer",
+          namespace: "prod/signer",
+          releases: ["2026.4.3/signer", "2026.4.4/signer"],
+          newestNonce: 20260404,
+          steps: [
+            {
+              from: "2026.4.3/signer",
+              changes: [{ what: "manifest-set.member", severity: "critical" }, {}, {}, {}, {}],
+            },
+          ],
+        },
+      ],
+      unknowable: [expect.stringContaining("cannot be noticed"), expect.stringContaining("word of these files")],
+    });
+  });
+
+  it("takes the sets of a policy, and the applications that are named", async () => {
+    const set = { threshold: 2, members: keys("2026.4.4") };
+    const deployment = { name: "signer", namespace: "prod/signer", minNonce: 20260404, manifestSet: set };
+    const policy = fileOf({ policy: "bootproof/1", deployments: [deployment] });
+    const { code, stdout } = await check(RELEASES, "--policy", policy, "--app", "signer", "--skip-unapproved");
+    expect(code).toBe(0);
+    expect(stdout).toContain("not anchored");
+    const all = await check(RELEASES, "--policy", policy, "--skip-unapproved");
+    expect(all.code).toBe(2);
+    expect(all.stderr).toMatch(
+      /no deployment pins a manifestSet for the namespace "prod\/(?:evm-parser|notarizer|ump)"/,
+    );
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["none of the three", [RELEASES], /--manifest-set FILE, --policy FILE or --no-manifest-set is required/],
+    ["two of the three", [RELEASES, "--manifest-set", SET, "--no-manifest-set"], /exclude each other/],
+    [
+      "an application that is not there",
+      [RELEASES, "--no-manifest-set", "--app", "signr"],
+      /signr: no release of this application/,
+    ],
+    ["a folder that is not there", [join(ROOT, "nowhere"), "--no-manifest-set"], /there is no such file or folder/],
+    ["a file", [SET, "--no-manifest-set"], /operators\.json: is no folder/],
+    ["a folder without a release", [ROOT, "--no-manifest-set"], /no release in it/],
+    ["an empty set", [RELEASES, "--manifest-set", fileOf({ threshold: 1, members: [] })], /threshold|members/],
+    ["an empty file", [RELEASES, "--manifest-set", fileOf({})], /missing|wanted/],
+    [
+      "a policy in the place of a set",
+      [RELEASES, "--manifest-set", fileOf({ policy: "bootproof/1", deployments: [] })],
+      /this is a policy; --policy takes it/,
+    ],
+    ["no folder", ["--no-manifest-set"], /FOLDER is required/],
+    ["stdin", ["-", "--no-manifest-set"], /folder is wanted/],
+  ])("%s is exit code 2", async (_, args, message) => {
+    const { code, stdout, stderr } = await check(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+
+  it("is not good where nothing was checked", async () => {
+    const { code, stdout } = await check(join(RELEASES, "2025.9.3"), "--no-manifest-set", "--skip-unapproved");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^not good: 1 skipped\n/);
+    expect((await check(join(RELEASES, "2025.9.3"), "--no-manifest-set")).stdout).toMatch(/^not good: 1 not checked\n/);
+  });
+
+  it("reads 43 releases of five applications in under two seconds", async () => {
+    const names = [...Array(43).keys()].map((index) => `2027.${1 + Math.floor(index / 10)}.${index % 10}`);
+    const folder = copyOf([], (copy) => {
+      for (const version of names)
+        for (const app of ["signer", "notarizer", "ump", "evm-parser", "tls-fetcher"]) {
+          const from = app === "tls-fetcher" ? "2026.7.0/signer" : `2026.9.0/${app}`;
+          cpSync(join(RELEASES, from), join(copy, version, app), { recursive: true });
+        }
+    });
+    const before = process.cpuUsage();
+    const { code, stdout } = await check(folder, "--no-manifest-set", "--format", "json");
+    const { user, system } = process.cpuUsage(before);
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as { releases: unknown[] }).releases).toHaveLength(215);
+    expect((user + system) / 1e6).toBeLessThan(2);
+  });
+});
+
+describe("a folder that is refused, with the file's name", () => {
+  const refused = async (folder: string, message: RegExp) => {
+    for (const args of [["release", "check", folder, "--no-manifest-set"]]) {
+      const { code, stdout, stderr } = await bootproof(args);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(message);
+    }
+  };
+  const nine = "2026.9.0/signer";
+
+  it("has a symbolic link, to a file or a folder", async () => {
+    const secret = fileOf("secret");
+    for (const name of ["x.approval", "manifest.json", "notes.txt"])
+      await refused(
+        copyOf([nine], (copy) => {
+          rmSync(join(copy, nine, name), { force: true });
+          symlinkSync(secret, join(copy, nine, name));
+        }),
+        new RegExp(`signer.${name.replace(".", "\\.")}: is a symbolic link`),
+      );
+    await refused(
+      copyOf([nine], (copy) => symlinkSync(RELEASES, join(copy, "2026.9.1"))),
+      /2026\.9\.1: is a symbolic link/,
+    );
+    const link = join(ROOT, "link");
+    symlinkSync(RELEASES, link);
+    await refused(link, /is a symbolic link/);
+  });
+
+  it("has 10,000 files, or one that is too large", async () => {
+    const many = copyOf([nine], (copy) => {
+      for (let index = 0; index < 10_000; index++) writeFileSync(join(copy, nine, `${index}.approval`), "");
+    });
+    await refused(many, /signer: more than 10000 files/);
+    await refused(
+      copyOf([nine], (copy) => writeFileSync(join(copy, nine, "manifest"), Buffer.alloc(1024 * 1024 + 1))),
+      /signer.manifest: larger than 1 MiB/,
+    );
+  });
+
+  it("has a folder in the place of a file, or a version without applications", async () => {
+    await refused(
+      copyOf([nine], (copy) => mkdirSync(join(copy, nine, "x.approval"))),
+      /x\.approval: is no regular file/,
+    );
+    await refused(
+      copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.1"))),
+      /2026\.9\.1: a version without an application's folder/,
+    );
+  });
+
+  it("is not one with a file that belongs to no release: that has a note", async () => {
+    const folder = copyOf([nine], (copy) => {
+      writeFileSync(join(copy, "README.md"), "x");
+      mkdirSync(join(copy, "derived"));
+      writeFileSync(join(copy, "derived", "x.borsh"), "x");
+    });
+    const { code, stderr } = await check(folder, "--no-manifest-set");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^not read, of no release: .*README\.md, .*derived\n$/);
+    const empty = copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.0/ump")));
+    expect((await check(empty, "--no-manifest-set")).stdout).toMatch(/^not good: 1 good, 1 not checked\n/);
+  });
+});
+
+it("the set file of the tests is the one of the genuine release", () => {
+  expect((JSON.parse(readFileSync(SET, "utf8")) as { members: string[] }).members).toHaveLength(10);
+});

@@ -1,0 +1,640 @@
+/** Releases that must not pass: each row has the exact codes, and pins nothing. */
+import { describe, expect, it } from "vitest";
+import { fromHex, toHex } from "../../src/bytes.js";
+import { parsePolicy } from "../../src/appraise/policy.js";
+import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { approve, manifestHash } from "../../src/lab/qos.js";
+import { checkReleases } from "../../src/release/check.js";
+import { releasePolicy } from "../../src/release/policy.js";
+import { type Release, readRelease } from "../../src/release/release.js";
+import { withS } from "../support/high-s.js";
+import { releaseOf } from "../support/releases.js";
+import {
+  type Files,
+  type LabRelease,
+  OPERATORS,
+  approvalFile,
+  approvalName,
+  changeJson,
+  genuine,
+  labFiles,
+  labRelease,
+  operators,
+  setOf,
+} from "./support.js";
+
+const NONE = { noManifestSet: true } as const;
+const SIX = "6-prod-signer-20260900.approval";
+const TEN = "10-prod-signer-20260900.approval";
+
+async function codesOf(release: Release): Promise<string[]> {
+  const { good, releases } = await checkReleases([release], NONE);
+  const codes = releases.flatMap(({ faults }) => faults.map(({ code }) => code));
+  expect(good).toBe(codes.length === 0);
+  await expect(releasePolicy([release])).rejects.toThrow(/malformed release/);
+  return codes;
+}
+
+/** Every fault names a file of the release. */
+async function filesOf(release: Release): Promise<string[]> {
+  const { releases } = await checkReleases([release], NONE);
+  return releases.flatMap(({ faults }) => faults.map(({ file }) => file));
+}
+
+type Row = readonly [name: string, change: (files: Files) => void, codes: readonly string[], file: string];
+
+function put(from: string, app: string, file: string, as = file): (files: Files) => void {
+  return (files) => files.set(as, releaseOf(from, app).get(file)!);
+}
+
+const flipped = (name: string, member: "signature" | "pubKey") => (files: Files) =>
+  changeJson(files, name, (json: { signature: string; member: { pubKey: string } }) => {
+    const text = member === "signature" ? json.signature : json.member.pubKey;
+    const other = text.slice(0, 20) + (text[20] === "0" ? "1" : "0") + text.slice(21);
+    if (member === "signature") json.signature = other;
+    else json.member.pubKey = other;
+  });
+
+const ROWS: readonly Row[] = [
+  [
+    "an approval of another release",
+    put("2026.9.1", "signer", "10-prod-signer-20260901.approval", TEN),
+    ["approval-signature", "threshold"],
+    TEN,
+  ],
+  [
+    "an approval of another application",
+    put("2026.9.0", "ump", "6-prod-ump-20260900.approval", SIX),
+    ["approval-signature", "threshold"],
+    SIX,
+  ],
+  [
+    "an approval with a flipped byte in its signature",
+    flipped(SIX, "signature"),
+    ["approval-signature", "threshold"],
+    SIX,
+  ],
+  ["an approval with a flipped byte in its key", flipped(SIX, "pubKey"), ["approval-stranger", "threshold"], SIX],
+  [
+    "an approval by a stranger",
+    (files) => {
+      const { member } = JSON.parse(Buffer.from(files.get(SIX)!).toString()) as { member: { alias: string } };
+      expect(member.alias).toBe("6");
+      files.set(
+        SIX,
+        approvalFile({
+          signature: new Uint8Array(64).fill(1),
+          member: { alias: "6", pubKey: OPERATORS[0]!.key.publicKey },
+        }),
+      );
+    },
+    ["approval-stranger", "threshold"],
+    SIX,
+  ],
+  [
+    "an approval of a member under another alias",
+    renamedMember("7"),
+    ["approval-stranger", "threshold"],
+    "7-prod-signer-20260900.approval",
+  ],
+  [
+    "an approval twice, in place of a second one",
+    (files) => {
+      files.set("6-prod-signer-20260900-again.approval", files.get(SIX)!);
+      files.delete(TEN);
+    },
+    ["approval-twice", "threshold"],
+    SIX,
+  ],
+  [
+    "an approval twice, with another signature of the same member",
+    (files) => {
+      changeJson(files, SIX, (json: { signature: string }) => {
+        const other = withS(isHigh(json.signature) ? "low" : "high", fromHex(json.signature)!);
+        files.set("6-again.approval", Buffer.from(JSON.stringify({ ...json, signature: toHex(other) })));
+      });
+    },
+    ["approval-twice"],
+    SIX,
+  ],
+  [
+    "an approval whose file names another member",
+    rename(SIX, "5-prod-signer-20260900.approval"),
+    ["approval-name", "threshold"],
+    "5-prod-signer-20260900.approval",
+  ],
+  [
+    "an approval whose file name only begins alike",
+    rename(SIX, "66-prod-signer-20260900.approval"),
+    ["approval-name", "threshold"],
+    "66-prod-signer-20260900.approval",
+  ],
+  [
+    "an approval that is cut off",
+    (files) => files.set(SIX, files.get(SIX)!.subarray(0, -1)),
+    ["approval", "threshold"],
+    SIX,
+  ],
+  [
+    "an approval without a member",
+    (files) => changeJson(files, SIX, ({ signature }: { signature: string }) => ({ signature })),
+    ["approval", "threshold"],
+    SIX,
+  ],
+  [
+    "an approval with a member twice",
+    (files) => files.set(SIX, Buffer.from(Buffer.from(files.get(SIX)!).toString().replace("{", '{"signature":"00",'))),
+    ["approval", "threshold"],
+    SIX,
+  ],
+  ["an empty approval", (files) => files.set(SIX, new Uint8Array()), ["approval", "threshold"], SIX],
+  ["one approval too few", (files) => files.delete(TEN), ["threshold"], "manifest"],
+  ["no approvals", (files) => [SIX, TEN].forEach((name) => files.delete(name)), ["approvals-missing"], "*.approval"],
+  ["no manifest", (files) => files.delete("manifest"), ["manifest-missing"], "manifest"],
+  [
+    "manifest.json in the place of the manifest",
+    (files) => {
+      files.delete("manifest");
+      changeJson(files, "manifest.json", () => undefined);
+    },
+    ["manifest-missing"],
+    "manifest",
+  ],
+  [
+    "a manifest that is cut off",
+    (files) => files.set("manifest", files.get("manifest")!.subarray(0, -1)),
+    ["manifest"],
+    "manifest",
+  ],
+  [
+    "a manifest with a member renamed",
+    renamedInManifest("debugMode", "debugmode"),
+    ["approval-signature", "threshold"],
+    "manifest",
+  ],
+  ["a manifest with its quorum key renamed", renamedInManifest("quorumKey", "quorumkey"), ["manifest"], "manifest"],
+  [
+    "a manifest with another argument",
+    (files) =>
+      changeJson(files, "manifest", (json: { pivot: { args: string[] } }) => void json.pivot.args.push("--more")),
+    ["manifest-json-differs", "approval-signature", "approval-signature", "threshold"],
+    "manifest.json",
+  ],
+  [
+    "manifest.json that says something else",
+    (files) =>
+      changeJson(
+        files,
+        "manifest.json",
+        (json: { enclave: { pcr0: string } }) => void (json.enclave.pcr0 = "00".repeat(48)),
+      ),
+    ["manifest-json-differs"],
+    "manifest.json",
+  ],
+  [
+    "manifest.json of another version",
+    put("2026.9.1", "signer", "manifest.json"),
+    ["manifest-json-differs"],
+    "manifest.json",
+  ],
+  [
+    "manifest.json that is no JSON",
+    (files) => files.set("manifest.json", Buffer.from("{")),
+    ["manifest-json"],
+    "manifest.json",
+  ],
+  [
+    "manifest.json that is another thing",
+    (files) => files.set("manifest.json", Buffer.from("{}")),
+    ["manifest-json"],
+    "manifest.json",
+  ],
+  [
+    "manifest.json without its arguments, which no release of 2025 lacks alone",
+    (files) =>
+      changeJson(files, "manifest.json", (json: { pivot: { args?: string[] } }) => void delete json.pivot.args),
+    ["manifest-json"],
+    "manifest.json",
+  ],
+  [
+    "a genuine manifest of another application in its place",
+    (files) => {
+      files.clear();
+      for (const [name, bytes] of releaseOf("2026.9.0", "ump")) files.set(name, bytes);
+    },
+    ["namespace"],
+    "manifest",
+  ],
+  [
+    "a genuine manifest of another release in its place",
+    (files) => {
+      files.clear();
+      for (const [name, bytes] of releaseOf("2026.9.1")) files.set(name, bytes);
+    },
+    ["nonce"],
+    "manifest",
+  ],
+];
+
+function rename(from: string, to: string): (files: Files) => void {
+  return (files) => {
+    files.set(to, files.get(from)!);
+    files.delete(from);
+  };
+}
+
+function renamedMember(alias: string): (files: Files) => void {
+  return (files) => {
+    changeJson(files, SIX, (json: { member: { alias: string } }) => (json.member.alias = alias) && json);
+    rename(SIX, `${alias}-prod-signer-20260900.approval`)(files);
+  };
+}
+
+function renamedInManifest(from: string, to: string): (files: Files) => void {
+  return (files) => {
+    const text = Buffer.from(files.get("manifest")!).toString();
+    files.set("manifest", Buffer.from(text.replace(`"${from}"`, `"${to}"`)));
+    files.delete("manifest.json");
+  };
+}
+
+describe("one release", () => {
+  it.each(ROWS)("%s", async (_, change, codes, file) => {
+    const release = await genuine("2026.9.0", "signer", change);
+    const found = await codesOf(release);
+    expect([...new Set(found)].sort()).toEqual([...new Set(codes)].sort());
+    expect(await filesOf(release)).toContainEqual(expect.stringContaining(`2026.9.0/signer/${file.slice(0, 2)}`));
+  });
+
+  it("names no folder that it cannot be in: a version without a nonce", async () => {
+    for (const version of ["2026.9.100", "26.9.0", "20260.9.0"]) {
+      const release = await readRelease(releaseOf("2026.9.0"), { version, application: "signer" });
+      expect(await codesOf(release)).toEqual(["nonce"]);
+    }
+  });
+
+  it("is good with the tag before its version, and with a high S", async () => {
+    for (const version of ["r2026.9.0", "v2026.9.0", "2026.09.00"]) {
+      const release = await readRelease(releaseOf("2026.9.0"), { version, application: "signer" });
+      expect((await checkReleases([release], NONE)).good).toBe(true);
+    }
+    for (const s of ["high", "low"] as const) {
+      const release = await genuine("2026.9.0", "signer", (files) =>
+        changeJson(files, SIX, (json: { signature: string }) => {
+          json.signature = toHex(withS(s, fromHex(json.signature)!));
+        }),
+      );
+      expect((await checkReleases([release], NONE)).good).toBe(true);
+    }
+  });
+
+  it("has a note for each file that is none of its own, and is not read from it", async () => {
+    const release = await genuine("2026.9.0", "signer", (files) => files.set("manifest.bak", Buffer.from("x")));
+    expect(release.notes).toEqual([
+      { code: "unknown-file", file: "2026.9.0/signer/manifest.bak", message: expect.stringContaining("not read") },
+    ]);
+    expect((await checkReleases([release], NONE)).good).toBe(true);
+  });
+});
+
+/** With a set of the lab's own, which can be as bad as it likes. */
+const LAB_ROWS: readonly (readonly [string, LabRelease, readonly string[]])[] = [
+  ["a threshold of 0", { threshold: 0 }, ["threshold"]],
+  ["a threshold above the members", { threshold: 4 }, ["threshold"]],
+  ["a member twice", { set: "abca" }, ["manifest-set"]],
+  ["a member that shares a signing point", { alter: (one) => withMember(one, halves("a", "j")) }, ["manifest-set"]],
+  [
+    "a member with an alias of another",
+    { alter: (one) => withMember(one, { alias: "a", pubKey: OPERATORS[9]!.key.publicKey }) },
+    ["manifest-set"],
+  ],
+];
+
+function halves(one: string, other: string) {
+  const [first, second] = [operators(one)[0]!.key.publicKey, operators(other)[0]!.key.publicKey];
+  const pubKey = new Uint8Array(130);
+  pubKey.set(second.subarray(0, 65));
+  pubKey.set(first.subarray(65), 65);
+  return { alias: "z", pubKey };
+}
+
+type Pivot = Parameters<NonNullable<LabRelease["alter"]>>[0];
+
+function withMember(manifest: Pivot, member: { alias: string; pubKey: Uint8Array }): Pivot {
+  const { threshold, members } = manifest.manifestSet;
+  return { ...manifest, manifestSet: { threshold, members: [...members, member] } };
+}
+
+describe("a set", () => {
+  it.each(LAB_ROWS)("with %s", async (_, parts, codes) => {
+    expect([...new Set(await codesOf(await labRelease(parts)))]).toEqual(codes);
+  });
+
+  it("counts by the whole key: the same signing half twice is one signature of two members", async () => {
+    const twin = halves("a", "j");
+    const files = labFiles({
+      alter: (one) => withMember(one, twin),
+      files: (all, manifest) => {
+        const [a] = operators("a");
+        all.delete(approvalName(operators("b")[0]!, manifest));
+        const { signature } = approve(manifestHash(manifest), a!);
+        all.set("z-lab-signer-20260100.approval", approvalFile({ signature, member: twin }));
+      },
+    });
+    const release = await readRelease(files, { version: "2026.1.0", application: "signer" });
+    expect(await codesOf(release)).toContain("manifest-set");
+  });
+});
+
+describe("a history", () => {
+  const check = async (releases: LabRelease[], demand: Parameters<typeof checkReleases>[1] = NONE) => {
+    const made = await Promise.all(releases.map(labRelease));
+    const { good, histories, releases: alone } = await checkReleases(made, demand);
+    expect(alone.every(({ faults }) => faults.length === 0)).toBe(true);
+    const faults = histories.flatMap((one) => one.faults);
+    expect(good).toBe(faults.length === 0);
+    if (!good && "noManifestSet" in demand) await expect(releasePolicy(made)).rejects.toThrow(/malformed release/);
+    return faults.map(({ code, release }) => `${code} ${release}`);
+  };
+  const next = (version: string, parts: LabRelease = {}): LabRelease => ({ version, ...parts });
+
+  it("whose members change one by one chains", async () => {
+    expect(
+      await check([
+        next("2026.1.0"),
+        next("2026.1.1", { set: "abcd", approvers: "bc" }),
+        next("2026.2.0", { set: "bcd", approvers: "cd" }),
+        next("2026.10.0", { set: "cde", approvers: "cd" }),
+      ]),
+    ).toEqual([]);
+  });
+
+  it("with a gap in its sets fails where the gap is", async () => {
+    expect(await check([next("2026.1.0"), next("2026.2.0", { set: "def", approvers: "de" })])).toEqual([
+      "approvers 2026.2.0/signer",
+    ]);
+    expect(await check([next("2026.1.0"), next("2026.2.0", { set: "cde", approvers: "cd" })])).toEqual([
+      "approvers 2026.2.0/signer",
+    ]);
+  });
+
+  it("needs the threshold of the release before, not its own", async () => {
+    const faults = await check([
+      next("2026.1.0", { set: "abcd", threshold: 3, approvers: "abc" }),
+      next("2026.2.0", { set: "abcd", threshold: 2, approvers: "ab" }),
+    ]);
+    expect(faults).toEqual(["approvers 2026.2.0/signer"]);
+  });
+
+  it("counts keys, not aliases, of the set before", async () => {
+    const stranger = { alias: "a", key: operators("j")[0]!.key };
+    const faults = await check([
+      next("2026.1.0"),
+      next("2026.2.0", {
+        approvers: "b",
+        alter: (one) => ({
+          ...one,
+          manifestSet: {
+            threshold: 2,
+            members: one.manifestSet.members.map((each) =>
+              each.alias === "a" ? { alias: "a", pubKey: stranger.key.publicKey } : each,
+            ),
+          },
+        }),
+        files: (files, manifest) => files.set("a-x.approval", approvalFile(approve(manifestHash(manifest), stranger))),
+      }),
+    ]);
+    expect(faults).toEqual(["approvers 2026.2.0/signer"]);
+  });
+
+  it("with a nonce twice and different hashes fails", async () => {
+    const twice = [
+      next("2026.1.0"),
+      next("2026.1.0", { alter: (one) => ({ ...one, pivot: { ...one.pivot, args: ["x"] } }) }),
+    ];
+    expect(await check(twice)).toEqual(["nonce-twice 2026.1.0/signer"]);
+  });
+
+  it("with the same release twice counts it once, and says so", async () => {
+    const one = await genuine("2026.9.0");
+    const { releases, good, histories } = await checkReleases([one, await genuine("2026.9.0")], NONE);
+    expect([good, releases.length, histories[0]!.releases]).toEqual([true, 1, ["2026.9.0/signer"]]);
+    expect(releases[0]!.notes).toEqual([{ code: "given-twice", file: "2026.9.0/signer", message: expect.any(String) }]);
+    const elsewhere = await readRelease(releaseOf("2026.9.0"), { application: "signer" });
+    const both = await checkReleases([one, elsewhere], NONE);
+    expect(both.good).toBe(true);
+    expect(both.releases[1]!.notes.map(({ code }) => code)).toEqual(["same-manifest"]);
+  });
+
+  it("of two namespaces of one application fails", async () => {
+    const other = next("2026.2.0", {
+      alter: (one) => ({ ...one, namespace: { ...one.namespace, name: "evil/signer" } }),
+    });
+    expect(await check([next("2026.1.0"), other])).toEqual(["other-namespace 2026.2.0/signer"]);
+  });
+
+  it("is judged by the demanded set at its first release, and chains from there", async () => {
+    const releases = [
+      next("2026.1.0"),
+      next("2026.2.0", { set: "abde", approvers: "ab" }),
+      next("2026.3.0", { set: "de", approvers: "de" }),
+    ];
+    expect(await check(releases, { manifestSet: setOf("abc") })).toEqual([]);
+    expect(await check(releases, { manifestSet: setOf("de") })).toEqual(["manifest-set-demanded 2026.1.0/signer"]);
+    expect(await check(releases, { manifestSet: setOf("ab", 2) })).toEqual([]);
+    expect(await check(releases.slice(2), { manifestSet: setOf("abc") })).toEqual([
+      "manifest-set-demanded 2026.3.0/signer",
+    ]);
+  });
+
+  it("is judged by every set that the policy pins for its namespace, from its minNonce on", async () => {
+    const releases = [
+      next("2026.1.0"),
+      next("2026.2.0", { set: "abde", approvers: "ab" }),
+      next("2026.3.0", { set: "de", approvers: "de" }),
+    ];
+    const policy = (...deployments: object[]) =>
+      ({
+        policy: parsePolicy({
+          policy: "bootproof/1",
+          deployments: deployments.map((one, index) => ({ name: `d${index}`, namespace: "lab/signer", ...one })),
+        }),
+      }) as const;
+    expect(await check(releases, policy({ manifestSet: setOf("abc"), minNonce: 20260100 }))).toEqual([]);
+    expect(await check(releases, policy({ manifestSet: setOf("de"), minNonce: 20260300 }))).toEqual([]);
+    expect(await check(releases, policy({ manifestSet: setOf("de"), minNonce: 20260200 }))).toEqual([
+      "manifest-set-demanded 2026.2.0/signer",
+    ]);
+    expect(
+      await check(releases, policy({ manifestSet: setOf("abc") }, { manifestSet: setOf("abc"), minNonce: 20260300 })),
+    ).toEqual(["manifest-set-demanded 2026.3.0/signer"]);
+    expect(await check(releases, policy({ manifestSet: setOf("abc"), minNonce: 20260400 }))).toEqual([
+      "not-anchored 2026.3.0/signer",
+    ]);
+    expect(
+      await check(releases, policy({ namespace: undefined, manifestSet: setOf("abc"), open: ["application"] })),
+    ).toEqual([]);
+  });
+});
+
+describe("a demand that compares nothing", () => {
+  const release = labRelease();
+  const policy = (deployment: object) =>
+    parsePolicy({ policy: "bootproof/1", deployments: [{ name: "d", ...deployment }] });
+
+  it.each<[string, object, RegExp]>([
+    ["none of the three", {}, /exactly one wanted/],
+    ["two of the three", { noManifestSet: true, manifestSet: setOf("abc") }, /exactly one wanted/],
+    ["no set, said with false", { noManifestSet: false }, /true wanted/],
+    ["an empty set", { manifestSet: { threshold: 0, members: [] } }, /malformed policy: .*threshold/],
+    ["an empty object", { manifestSet: {} }, /malformed policy/],
+    ["a set without members", { manifestSet: { threshold: 1, members: [] } }, /malformed policy/],
+    ["a threshold above the members", { manifestSet: setOf("ab", 3) }, /malformed policy/],
+    [
+      "a set of public keys",
+      { manifestSet: { threshold: 1, members: [PUBLIC_KEYS[0]] } },
+      /malformed policy: .*keys whose secrets are public/,
+    ],
+    ["a policy that was not read", { policy: { deployments: [] } }, /parsePolicy returned/],
+    [
+      "a policy without sets",
+      {
+        policy: policy({
+          pcrs: { 0: "11".repeat(48), 1: "22".repeat(48), 2: "33".repeat(48) },
+          open: ["application", "operator"],
+          namespace: "lab/signer",
+        }),
+      },
+      /no deployment pins a manifestSet/,
+    ],
+    [
+      "a policy of another namespace",
+      { policy: policy({ namespace: "lab/other", manifestSet: setOf("abc") }) },
+      /namespace "lab\/signer"/,
+    ],
+    [
+      "an application that is not there",
+      { noManifestSet: true, applications: ["signer", "ump"] },
+      /ump: no release of this application/,
+    ],
+    ["no application", { noManifestSet: true, applications: [] }, /names wanted/],
+    ["an option that is none", { noManifestSet: true, skipUnaproved: true }, /unknown/],
+  ])("%s is an error", async (_, demand, message) => {
+    await expect(checkReleases([await release], demand as never)).rejects.toThrow(message);
+  });
+
+  it("no release, and what readRelease did not make, are errors", async () => {
+    await expect(checkReleases([], NONE)).rejects.toThrow(/no release to check/);
+    await expect(checkReleases([{ ...(await release) }], NONE)).rejects.toThrow(/readRelease returned/);
+    await expect(readRelease([["manifest", "text" as never]])).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a policy of releases", () => {
+  const refused = async (parts: LabRelease, message: RegExp, options = {}) =>
+    expect(releasePolicy([await labRelease(parts)], options)).rejects.toThrow(message);
+  const enclave = (change: object): LabRelease => ({
+    alter: (one) => ({ ...one, enclave: { ...one.enclave, ...change } }),
+  });
+  const zeros = new Uint8Array(48);
+
+  it("is refused for debug mode, PCRs of zeros and keys whose secrets are public", async () => {
+    await refused(
+      { alter: (one) => ({ ...one, pivot: { ...one.pivot, debugMode: true } }) },
+      /2026\.1\.0\/signer\/manifest: debugMode/,
+    );
+    for (const index of [0, 1, 2, 3])
+      await refused(enclave({ [`pcr${index}`]: zeros }), new RegExp(`PCR${index} is zeros`));
+    await refused(enclave({ pcr0: new Uint8Array(47).fill(1) }), /manifest: .*/);
+    const known = { alias: "known", pubKey: fromHex(PUBLIC_KEYS[1]!)! };
+    await refused(
+      { alter: (one) => ({ ...one, shareSet: { threshold: 1, members: [known] } }) },
+      /secrets are public reach the threshold of the share set/,
+    );
+    const nobodys = [...operators("ab"), ...operators("c")].map(({ alias, key }) => ({ alias, pubKey: key.publicKey }));
+    const set = { threshold: 1, members: [...nobodys, known] };
+    await refused({ alter: (one) => ({ ...one, manifestSet: set }) }, /reach the threshold of the manifest set/);
+    await refused(
+      { alter: (one) => ({ ...one, namespace: { ...one.namespace, quorumKey: fromHex(PUBLIC_KEYS[0]!)! } }) },
+      /quorum key's secret is public/,
+    );
+    await refused(
+      { alter: (one) => ({ ...one, namespace: { ...one.namespace, quorumKey: new Uint8Array(4) } }) },
+      /quorumKey cannot be written/,
+    );
+  });
+
+  it("is refused below the threshold of a set that is demanded", async () => {
+    await refused({}, /1 of its approvers are in the manifest set that is demanded, 2 wanted/, {
+      manifestSet: setOf("acd"),
+    });
+    const { notes } = await releasePolicy([await labRelease()], { manifestSet: setOf("abz".replace("z", "c")) });
+    expect(notes.join()).not.toContain("folder's word");
+  });
+
+  it("counts the same release once", async () => {
+    const twice = await Promise.all([labRelease(), labRelease(), genuine("2026.9.0"), genuine("2026.9.0")]);
+    const { policy } = await releasePolicy(twice.slice(0, 2));
+    expect(policy.deployments).toHaveLength(1);
+    expect((await releasePolicy(twice.slice(2))).policy.deployments).toHaveLength(1);
+  });
+
+  it("writes what it is told of the rest", async () => {
+    const options = { name: "mine", commitment: "legacy", appProofTypes: ["APP_PROOF_TYPE_X"] } as const;
+    const { policy, notes } = await releasePolicy([await labRelease()], options);
+    expect(policy).toMatchObject({
+      name: "mine",
+      deployments: [{ name: "signer 2026.1.0", commitment: "legacy", appProofs: { types: ["APP_PROOF_TYPE_X"] } }],
+    });
+    expect(notes.join()).not.toContain("commitment live");
+  });
+
+  describe("beside one that is there", () => {
+    const base = async (change = {}) => {
+      const { policy } = await releasePolicy([await labRelease()]);
+      return parsePolicy({ ...policy, deployments: policy.deployments.map((one) => ({ ...one, ...change })) });
+    };
+    const successor: LabRelease = { version: "2026.2.0", set: "abcd", approvers: "bc" };
+
+    it("adds a successor, and says critical of another set", async () => {
+      const { policy, notes } = await releasePolicy([await labRelease(successor)], { addTo: await base() });
+      expect(policy.deployments[0]!.manifestSet!.members).toHaveLength(4);
+      expect(notes).toContainEqual(expect.stringMatching(/^critical: 2026\.2\.0\/signer: its manifest set is another/));
+      expect(notes.join()).not.toContain("folder's word");
+    });
+
+    it.each<[string, LabRelease, object, RegExp]>([
+      ["another quorum key", successor, { quorumKey: "04".repeat(130) }, /pins another quorum key/],
+      ["another PCR3", { ...successor, ...enclave({ pcr3: new Uint8Array(48).fill(7) }) }, {}, /pins another PCR3/],
+      ["a nonce below minNonce", successor, { minNonce: 20260201 }, /20260200 is below 20260201/],
+      [
+        "approvers outside its set",
+        { version: "2026.2.0", set: "cde", approvers: "de" },
+        {},
+        /0 of its approvers are in the manifestSet of signer 2026\.1\.0, 2 wanted/,
+      ],
+      [
+        "another namespace",
+        { ...successor, application: "other" },
+        {},
+        /no deployment of the policy is of the namespace "lab\/other"/,
+      ],
+    ])("refuses %s", async (_, parts, change, message) => {
+      await expect(releasePolicy([await labRelease(parts)], { addTo: await base(change) })).rejects.toThrow(message);
+    });
+
+    it("takes one deployment whole, never a member of each of two", async () => {
+      const one = await base();
+      const [deployment] = (await releasePolicy([await labRelease()])).policy.deployments;
+      const key = { ...deployment, name: "key", manifestSet: setOf("defg") };
+      const set = { ...deployment, name: "set", quorumKey: "04".repeat(130) };
+      const both = parsePolicy({ policy: "bootproof/1", deployments: [key, set] });
+      expect(one.deployments).toHaveLength(1);
+      await expect(releasePolicy([await labRelease(successor)], { addTo: both })).rejects.toThrow(/malformed release/);
+    });
+  });
+});
+
+function isHigh(signature: string): boolean {
+  return toHex(withS("high", fromHex(signature)!)) === signature;
+}

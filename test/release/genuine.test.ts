@@ -1,0 +1,167 @@
+/** The genuine releases: every one is judged right, and pinned as it is. */
+import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import { parsePolicy } from "../../src/appraise/policy.js";
+import { decodeManifest, encodeBorshManifest } from "../../src/decode/manifest/index.js";
+import { checkReleases } from "../../src/release/check.js";
+import { releasePolicy } from "../../src/release/policy.js";
+import { readRelease } from "../../src/release/release.js";
+import { renderReleaseCheck } from "../../src/release/text.js";
+import { releaseOf } from "../support/releases.js";
+import { allGenuine, genuine } from "./support.js";
+
+const all = await allGenuine();
+const set = (version: string) => ({
+  threshold: 2,
+  members: decodeManifest(releaseOf(version).get("manifest")!).manifestSet.members.map(({ pubKey }) => toHex(pubKey)),
+});
+
+describe("all 31", () => {
+  it("are good, and form one history for each application", async () => {
+    const check = await checkReleases(all, { noManifestSet: true });
+    expect(check.releases.flatMap(({ faults, notes }) => [...faults, ...notes])).toEqual([]);
+    expect(check).toMatchObject({ good: true, demand: "none", counts: { good: 31 } });
+    expect(check.releases.flatMap(({ approvedBy }) => approvedBy)).toHaveLength(63);
+    const histories = check.histories.map(({ application, releases, newestNonce }) => [
+      application,
+      releases.length,
+      newestNonce,
+    ]);
+    expect(histories.sort()).toEqual([
+      ["evm-parser", 1, 20260900],
+      ["notarizer", 1, 20260900],
+      ["signer", 28, 20260903],
+      ["ump", 1, 20260900],
+    ]);
+  });
+
+  it("are ordered by nonce, not by the text of their versions", async () => {
+    const { histories } = await checkReleases([...all].reverse(), { noManifestSet: true, applications: ["signer"] });
+    const names = histories[0]!.releases;
+    expect(names.indexOf("2026.6.4/signer")).toBeLessThan(names.indexOf("2026.6.10/signer"));
+    expect(names[0]).toBe("2026.1.1/signer");
+  });
+
+  it("report what changed in the words of diff", async () => {
+    const { histories } = await checkReleases(all, { noManifestSet: true, applications: ["signer"] });
+    const changes = (to: string): string[] =>
+      histories[0]!.steps
+        .find((step) => step.to === `${to}/signer`)!
+        .changes.map(({ what, severity }) => `${severity} ${what}`);
+    expect(changes("2026.4.4")).toContain("critical manifest-set.member");
+    for (const version of ["2026.5.1", "2026.6.0", "2026.6.7"])
+      expect(changes(version)).toEqual(["minor manifest.nonce"]);
+    expect(changes("2026.7.7")).toContain("notable arguments");
+  });
+
+  it("reach the set of 2026.1.1 at their first, and chain from there", async () => {
+    const check = await checkReleases(all, { manifestSet: set("2026.1.1") });
+    expect(check).toMatchObject({ good: true, demand: "manifest set" });
+  });
+
+  it("always say what cannot be known, and the newest nonce", async () => {
+    const { unknowable } = await checkReleases(all, { manifestSet: set("2026.1.1"), applications: ["signer"] });
+    expect(unknowable).toEqual([expect.stringMatching(/missing here.*cannot be noticed.*signer 20260903/)]);
+    expect((await checkReleases(all, { noManifestSet: true })).unknowable).toHaveLength(2);
+  });
+
+  it("are read with approvals and manifests in borsh, too", async () => {
+    const files = releaseOf("2026.1.1");
+    files.set("manifest", encodeBorshManifest(decodeManifest(files.get("manifest")!)));
+    for (const [name, bytes] of files)
+      if (name.endsWith(".approval"))
+        files.set(name, borshApproval(JSON.parse(Buffer.from(bytes).toString()) as never));
+    const release = await readRelease(files, { version: "2026.1.1", application: "signer" });
+    expect(release.faults).toEqual([]);
+    expect((await checkReleases([release], { noManifestSet: true })).good).toBe(true);
+  });
+
+  it("make one policy, which is read and holds", async () => {
+    const { policy, notes } = await releasePolicy(all, { applications: ["signer"] });
+    const parsed = parsePolicy(policy);
+    expect(parsed.deployments.map(({ name }) => name).slice(0, 3)).toEqual([
+      "signer 2026.9.3",
+      "signer 2026.9.2",
+      "signer 2026.9.1",
+    ]);
+    expect(parsed.deployments).toHaveLength(28);
+    for (const one of parsed.deployments)
+      expect(Object.keys(one)).toEqual(
+        expect.arrayContaining([
+          "pcrs",
+          "pivotHash",
+          "pivotArgs",
+          "namespace",
+          "minNonce",
+          "manifestHash",
+          "quorumKey",
+          "manifestSet",
+          "shareSet",
+        ]),
+      );
+    expect(notes).toContainEqual(expect.stringContaining("folder's word"));
+    expect(notes).toContainEqual(expect.stringContaining("commitment live"));
+    expect(notes).toContainEqual(expect.stringMatching(/^critical: 2026\.4\.4\/signer: manifest-set\.member/));
+    const checked = await checkReleases(all, { policy: parsed, applications: ["signer"] });
+    expect(checked.good).toBe(true);
+  });
+
+  it("keep the arguments of ump as a list, with a name that is repeated", async () => {
+    const { policy } = await releasePolicy(all, { applications: ["ump"] });
+    const args = policy.deployments[0]!.pivotArgs!;
+    expect(args.length).toBeGreaterThan(new Set(args.filter((arg) => arg.startsWith("--"))).size);
+  });
+});
+
+describe("a release without a signed manifest", () => {
+  it.each(["2025.9.3", "2025.10.2", "2025.12.1"])("%s is not checked, or skipped", async (version) => {
+    const release = await genuine(version);
+    const alone = await checkReleases([release], { noManifestSet: true });
+    expect(alone).toMatchObject({ good: false, counts: { "not checked": 1 } });
+    const skipped = await checkReleases([release, ...all], { noManifestSet: true, skipUnapproved: true });
+    expect(skipped).toMatchObject({ good: true, counts: { skipped: 1, good: 31 } });
+    const notes = release.notes.map(({ code }) => code);
+    expect(notes).toEqual(version === "2025.12.1" ? [] : ["manifest-json-incomplete"]);
+  });
+
+  it("is not good where nothing else is left", async () => {
+    const check = await checkReleases([await genuine("2025.9.3")], { noManifestSet: true, skipUnapproved: true });
+    expect(check).toMatchObject({ good: false, counts: { good: 0, skipped: 1 } });
+    expect(renderReleaseCheck(check)).toMatch(/^not good: 1 skipped\n/);
+  });
+});
+
+describe("a policy's minNonce", () => {
+  it("leaves earlier releases unanchored, and says so", async () => {
+    const made = await releasePolicy([await genuine("2026.4.4")]);
+    const check = await checkReleases(all, { policy: parsePolicy(made.policy), applications: ["signer"] });
+    expect(check.good).toBe(true);
+    expect(check.histories[0]!.notAnchored).toContain("2026.4.3/signer");
+    expect(check.histories[0]!.notAnchored).not.toContain("2026.4.4/signer");
+  });
+
+  it("above every nonce compares nothing, which fails", async () => {
+    const made = await releasePolicy([await genuine("2026.9.0")]);
+    const check = await checkReleases([await genuine("2026.4.4")], { policy: parsePolicy(made.policy) });
+    expect(check.good).toBe(false);
+    expect(check.histories[0]!.faults.map(({ code }) => code)).toEqual(["not-anchored"]);
+  });
+});
+
+function borshApproval({
+  signature,
+  member,
+}: {
+  signature: string;
+  member: { alias: string; pubKey: string };
+}): Uint8Array {
+  const field = (bytes: Buffer): Buffer => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  const { alias, pubKey } = member;
+  return new Uint8Array(
+    Buffer.concat([field(Buffer.from(signature, "hex")), field(Buffer.from(alias)), field(Buffer.from(pubKey, "hex"))]),
+  );
+}
