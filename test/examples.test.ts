@@ -7,17 +7,21 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 
 /** The values that examples use without declaring them, and their types. */
 const GIVEN: Readonly<Record<string, string>> = {
+  appProofs: "readonly unknown[]",
   baseUrl: "string",
+  bootProof: "unknown",
   bytes: "Uint8Array",
   client: 'import("../src/client/index.js").Client',
   coseSign1: "Uint8Array",
   createReadStream: 'typeof import("node:fs").createReadStream',
+  evidence: 'import("../src/index.js").Evidence',
   head: "string",
   key: 'import("../src/client/index.js").ApiKey',
   line: "Uint8Array",
   organizationId: "string",
   payload: 'import("../src/index.js").AppProofPayload',
   policy: 'import("../src/index.js").Policy',
+  readFile: 'typeof import("node:fs/promises").readFile',
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
   userId: "string",

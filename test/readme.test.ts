@@ -427,11 +427,20 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
       await lab.close();`,
   },
+  "docs/sdk.md, Published releases": {
+    before: `
+      import { readFileSync } from "node:fs";
+      const manifestSet = JSON.parse(readFileSync("operators.json", "utf8")) as { threshold: number; members: string[] };`,
+    after: `if (pinned.deployments.length !== 1 || notes.length === 0) throw new Error();`,
+  },
   "docs/sdk.md, Tests of your own": { before: "", after: "" },
 };
 
 describe("the documents in a program", () => {
   const folder = newFolder();
+  const boot = readFileSync(join(folder, "boot.json"));
+  writeReleases(folder);
+  writeFileSync(join(folder, "boot.json"), boot);
   const whole = programs.map(({ place, text }, index) => {
     const { before, after } = SURROUNDINGS[place] ?? { before: "", after: "" };
     const path = join(folder, `program-${index}.mts`);

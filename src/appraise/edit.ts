@@ -8,7 +8,7 @@ import { appended, changed, type TextEdit, type JsonEntry, entriesAt, insertedBe
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
 import { type DeploymentFile, type ParsePolicyOptions, ownParseOptions, parsePolicy } from "./policy.js";
-import { nearest } from "./shapes.js";
+import { nearest } from "../decode/nearest.js";
 
 /** A changed policy file, with notes for its reviewer. */
 export interface EditedPolicy {
@@ -142,8 +142,8 @@ function ownMade(made: MadePolicy): MadePolicy {
 }
 
 const LAST =
-  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept anything. " +
-  "To pin another one in its place, add that one first, or pin anew";
+  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept " +
+  "anything. To pin another one in its place, add that one first, or pin anew";
 
 function refused(path: string, message: string): MalformedError {
   return new MalformedError("policy", [{ path, message }]);

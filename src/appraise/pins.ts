@@ -9,25 +9,23 @@ import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
 import type { Manifest, MemberSet } from "../decode/manifest/index.js";
 import { WORKLOADS_MAX, WORKLOAD_NAME } from "../decode/manifest/model.js";
+import {
+  type MembersOf,
+  type Shape,
+  hex,
+  nonEmptyText,
+  oneOf as oneOfTexts,
+  optional,
+  refined,
+  text,
+  wholeNumber,
+} from "../decode/shapes.js";
 import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { adviceOnPcrs } from "../verify/pcr-advice.js";
-import {
-  COMMENT,
-  type PolicyShape,
-  type PolicyShapes,
-  anyText,
-  arrayOf,
-  choice,
-  hex,
-  nonEmptyText,
-  object,
-  oneOrMore,
-  record,
-  wholeNumber,
-} from "./shapes.js";
+import { arrayOf, fileObject, fileRecord, oneOrMore } from "./shapes.js";
 
 /** `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. */
 export const DEPLOYMENT_KINDS = ["qos", "nitro"] as const;
@@ -143,7 +141,7 @@ function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): Docume
   };
 }
 
-/** What a boot proof of this manifest would show, of its PCRs those that the manifest names: for what pins manifests. */
+/** What a boot proof of this manifest would show; of its PCRs only those that the manifest names. */
 export function manifestFacts(manifest: Manifest, manifestHash: Uint8Array, commitment: CommitmentKind): DocumentFacts {
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   return {
@@ -199,7 +197,7 @@ export interface PinAnswer {
 interface PinRow<K extends PinName> {
   readonly check: PolicyCheckId;
   readonly kinds: readonly DeploymentKind[];
-  readonly shape: PolicyShape<PinTypes[K]["pin"]>;
+  readonly shape: Shape<PinTypes[K]["pin"]>;
   readonly unnamed?: PinTypes[K]["pin"];
   readonly needs?: PinName;
   /** Pins that no evidence can meet beside this one. */
@@ -270,29 +268,17 @@ export function commonPcrs({ pcrs = [] }: Pins): number[] {
 const QOS = ["qos"] as const;
 const NITRO = ["nitro"] as const;
 
-const pcrValues = record(
-  "an object",
-  {
-    name: (name) =>
-      /^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) < PCR_COUNT
-        ? null
-        : `not the index of a PCR (0 to ${PCR_COUNT - 1})`,
-    nameSchema: { anyOf: [{ pattern: "^([0-9]|[12][0-9]|3[01])$" }, { const: COMMENT }] },
-    value: oneOrMore(hex(PCR_LENGTH)),
-  },
-  1,
-);
-
-const pcrsShape: PolicyShape<PinTypes["pcrs"]["pin"]> = oneOrMore({
-  ...pcrValues,
-  read: (value, place) => {
-    const read = pcrValues.read(value, place);
-    return (
-      read &&
-      Object.freeze(Object.entries(read).map(([index, accepted]) => Object.freeze({ index: Number(index), accepted })))
-    );
-  },
+const pcrValues = fileRecord(oneOrMore(hex(PCR_LENGTH)), {
+  name: /^(?:[0-9]|[12][0-9]|3[01])$/,
+  fault: `not the index of a PCR (0 to ${PCR_COUNT - 1})`,
+  least: 1,
 });
+
+const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore(
+  refined(pcrValues, (read) =>
+    Object.freeze(Object.entries(read).map(([index, accepted]) => Object.freeze({ index: Number(index), accepted }))),
+  ),
+);
 
 /** Compares the PCRs with each accepted image; a mismatch is reported for the nearest. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
@@ -340,9 +326,8 @@ function ofPivot<P>(
 const digestHex = hex(SHA256_LENGTH);
 const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
 
-const digest: PolicyShape<string> = {
-  schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$` },
-  words: digestWords,
+const digest: Shape<string> = {
+  form: { type: "string", pattern: new RegExp(`^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$`) },
   read: (value, place) => {
     if (typeof value === "string" && value.startsWith(DIGEST_PREFIX))
       return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
@@ -350,24 +335,18 @@ const digest: PolicyShape<string> = {
   },
 };
 
-const workloadsRecord = record(
-  "an object",
-  {
-    name: (name) => (WORKLOAD_NAME.test(name) ? null : "not the name of a workload (a lower-case DNS label)"),
-    nameSchema: { pattern: WORKLOAD_NAME.source },
-    value: oneOrMore(digest),
-  },
-  1,
-);
+const workloadsRecord = fileRecord(oneOrMore(digest), {
+  name: WORKLOAD_NAME,
+  fault: "not the name of a workload (a lower-case DNS label)",
+  least: 1,
+});
 
-const workloadsShape: typeof workloadsRecord = {
-  ...workloadsRecord,
-  read: (value, place) => {
-    const read = workloadsRecord.read(value, place);
-    const count = Object.keys(read ?? {}).length;
-    return count > WORKLOADS_MAX ? place.fault(`${count} workloads, at most ${WORKLOADS_MAX} allowed`) : read;
-  },
-};
+const workloadsShape = refined(workloadsRecord, (read, place) => {
+  const count = Object.keys(read).length;
+  return count > WORKLOADS_MAX
+    ? place.fault<typeof read>(`${count} workloads, at most ${WORKLOADS_MAX} allowed`)
+    : read;
+});
 
 const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
   if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads", OTHER_KIND);
@@ -402,26 +381,18 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
   );
 }
 
+const MAX_U32 = 0xffffffff;
 const key = hex(QOS_PUBLIC_KEY_LENGTH);
-const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: arrayOf(key) }, [
-  "threshold",
-  "members",
-]);
+const setMembers = fileObject<SetPin>({ threshold: wholeNumber(1, MAX_U32), members: arrayOf(key) });
 
-const setShape: PolicyShape<SetPin> = {
-  ...setMembers,
-  read: (value, place) => {
-    const read = setMembers.read(value, place);
-    if (read === undefined) return undefined;
-    const { threshold, members } = read;
-    if (threshold > members.length) return place.at("threshold").fault(`${threshold}, with ${members.length} members`);
-    const sorted = [...members].sort();
-    const twice = sorted.find((member, index) => member === sorted[index - 1]);
-    if (twice !== undefined)
-      return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
-    return Object.freeze({ threshold, members: Object.freeze(sorted) });
-  },
-};
+const setShape = refined(setMembers, ({ threshold, members }, place): SetPin => {
+  if (threshold > members.length) return place.at("threshold").fault(`${threshold}, with ${members.length} members`);
+  const sorted = [...members].sort();
+  const twice = sorted.find((member, index) => member === sorted[index - 1]);
+  if (twice !== undefined)
+    return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
+  return Object.freeze({ threshold, members: Object.freeze(sorted) });
+});
 
 /** Requires the same keys, in any order, and a threshold at least as high. Ignores aliases. */
 function compareSet(pin: SetPin, set: SetPin): PinAnswer {
@@ -440,7 +411,11 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
   );
 }
 
-const LABELS: PolicyShapes<Required<LabelsPin>> = { enclaveApp: anyText, owner: anyText, deploymentLabel: anyText };
+const LABELS: MembersOf<LabelsPin> = {
+  enclaveApp: optional(text),
+  owner: optional(text),
+  deploymentLabel: optional(text),
+};
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   const names = Object.keys(pin) as (keyof LabelsPin)[];
@@ -496,7 +471,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pivotArgs: {
     check: "policy.args",
     kinds: QOS,
-    shape: arrayOf(anyText, { least: 0 }),
+    shape: arrayOf(text, { least: 0 }),
     compare: ofPivot((pin, { args }) =>
       answer(
         pin.length === args.length && pin.every((argument, index) => argument === args[index]),
@@ -509,7 +484,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pivotEnv: {
     check: "policy.args",
     kinds: QOS,
-    shape: record("an object", { name: () => null, nameSchema: {}, value: anyText }),
+    shape: fileRecord(text),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
   },
   namespace: {
@@ -521,7 +496,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   minNonce: {
     check: "policy.nonce",
     kinds: QOS,
-    shape: wholeNumber(0),
+    shape: wholeNumber(0, MAX_U32),
     needs: "namespace",
     compare: ofBootProof((pin, { nonce }) =>
       answer(
@@ -565,7 +540,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   commitment: {
     check: "policy.commitment",
     kinds: QOS,
-    shape: choice(COMMITMENT_KINDS),
+    shape: oneOfTexts(...COMMITMENT_KINDS),
     unnamed: "live",
     compare: ofBootProof((pin, { commitment }) =>
       answer(
@@ -579,7 +554,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   labels: {
     check: "policy.labels",
     kinds: QOS,
-    shape: object<LabelsPin>(LABELS as PolicyShapes<LabelsPin>),
+    shape: fileObject(LABELS),
     compare: ofBootProof(compareLabels),
   },
 };

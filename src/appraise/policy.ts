@@ -2,7 +2,19 @@
 import { toUtf8 } from "../bytes.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput, ownOptions } from "../decode/input.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { schemaOf } from "../decode/json-schema.js";
+import { type JsonObject, isJsonObject } from "../decode/json.js";
+import {
+  type MembersOf,
+  type OptionalShape,
+  type Place,
+  type Shape,
+  flag,
+  oneOf,
+  optional,
+  readShape,
+  text,
+} from "../decode/shapes.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import {
   AWS_NITRO_ROOT_G1,
@@ -23,21 +35,7 @@ import {
   type PinsFile,
 } from "./pins.js";
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
-import {
-  COMMENT,
-  PolicyPlace,
-  type PolicyShape,
-  type PolicyShapes,
-  anyText,
-  arrayOf,
-  choice,
-  duration,
-  membersSchema,
-  object,
-  readMembers,
-  short,
-  trueOrFalse,
-} from "./shapes.js";
+import { COMMENT, arrayOf, duration, fileObject, short } from "./shapes.js";
 
 export type { DeploymentPins, Policy };
 
@@ -93,63 +91,66 @@ type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
 const AWS_ROOT: AnchorSource = { name: AWS_NITRO_ROOT_G1.name, der: AWS_NITRO_ROOT_G1.certificate.der.slice() };
 
 interface PolicyMembers {
-  $schema: string;
+  $schema?: string;
   policy: "bootproof/1";
-  name: string;
-  trustAnchors: readonly AnchorSource[];
+  name?: string;
+  trustAnchors?: readonly AnchorSource[];
   deployments: readonly DeploymentPins[];
-  maxAge: number;
-  appProofs: Partial<AppProofRules>;
-  allowDebug: boolean;
+  maxAge?: number;
+  appProofs?: Partial<AppProofRules>;
+  allowDebug?: boolean;
 }
 
 const typesShape = arrayOf(short(1));
 
-const APP_PROOFS: PolicyShapes<{ [K in keyof AppProofRules]: NonNullable<AppProofRules[K]> }> = {
-  types: typesShape,
-  maxAge: duration,
-  required: trueOrFalse,
-  coverage: trueOrFalse,
-  decision: trueOrFalse,
+const APP_PROOFS: MembersOf<{ [K in keyof AppProofRules]?: NonNullable<AppProofRules[K]> }> = {
+  types: optional(typesShape),
+  maxAge: optional(duration),
+  required: optional(flag),
+  coverage: optional(flag),
+  decision: optional(flag),
 };
 
 interface DeploymentMembers extends Pins {
-  name: string;
-  kind: DeploymentKind;
-  open: readonly Question[];
-  appProofs: { readonly types: readonly string[] };
+  name?: string;
+  kind?: DeploymentKind;
+  open?: readonly Question[];
+  appProofs?: { readonly types: readonly string[] };
 }
 
-const DEPLOYMENT: PolicyShapes<DeploymentMembers> = {
-  name: short(0),
-  kind: choice(DEPLOYMENT_KINDS),
-  open: arrayOf(choice(QUESTIONS), { most: QUESTIONS.length }),
-  appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
-  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as PolicyShapes<{
-    [K in PinName]: PinTypes[K]["pin"];
-  }>),
-};
+type PinMembers = { readonly [K in PinName]: OptionalShape<PinTypes[K]["pin"]> };
 
-const DEPLOYMENT_SHAPE: PolicyShape<DeploymentPins> = {
-  schema: membersSchema(DEPLOYMENT, []),
-  words: "an object",
-  read: readDeployment,
-};
+const DEPLOYMENT = fileObject<DeploymentMembers>({
+  name: optional(short(0)),
+  kind: optional(oneOf(...DEPLOYMENT_KINDS)),
+  open: optional(arrayOf(oneOf(...QUESTIONS), { most: QUESTIONS.length })),
+  appProofs: optional(fileObject({ types: typesShape })),
+  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, optional<unknown>(PINS[name].shape)])) as PinMembers),
+});
 
-function policyMembers(options: ParsePolicyOptions): PolicyShapes<PolicyMembers> {
-  return {
-    $schema: anyText,
-    policy: choice(["bootproof/1"]),
-    name: short(0),
-    trustAnchors: arrayOf(anchorShape(options), { most: MAX_TRUST_ANCHORS }),
+const DEPLOYMENT_SHAPE: Shape<DeploymentPins> = { ...DEPLOYMENT, read: readDeployment };
+
+function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
+  const members = fileObject<PolicyMembers>({
+    $schema: optional(text),
+    policy: oneOf("bootproof/1"),
+    name: optional(short(0)),
+    trustAnchors: optional(arrayOf(anchorShape(options), { most: MAX_TRUST_ANCHORS })),
     deployments: arrayOf(DEPLOYMENT_SHAPE, { most: MAX_DEPLOYMENTS }),
-    maxAge: duration,
-    appProofs: object<Partial<AppProofRules>>(APP_PROOFS as PolicyShapes<Partial<AppProofRules>>),
-    allowDebug: trueOrFalse,
+    maxAge: optional(duration),
+    appProofs: optional(fileObject<Partial<AppProofRules>>(APP_PROOFS as MembersOf<Partial<AppProofRules>>)),
+    allowDebug: optional(flag),
+  });
+  return {
+    ...members,
+    read: (value, place) => {
+      const read = members.read(value, place);
+      const { deployments, appProofs }: Partial<PolicyMembers> = read ?? {};
+      if (deployments) refuseAlike(deployments, appProofs?.types !== undefined, place);
+      return read;
+    },
   };
 }
-
-const REQUIRED = ["policy", "deployments"] as const;
 
 /**
  * The JSON Schema of the file, made from the shapes that read it. Only `parsePolicy` checks rules across members (an
@@ -159,27 +160,22 @@ export function policySchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "A policy of bootproof (bootproof/1)",
-    ...membersSchema(policyMembers({}), REQUIRED),
+    ...schemaOf(policyShape({})),
   };
 }
 
 /**
  * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`)
- * with the path of every fault, up to 100 of them.
+ * with the path of every fault; of more than 100 it has the count.
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
   const own = ownParseOptions(options);
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
   if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
-  const place = new PolicyPlace();
-  const read = readMembers(value as JsonValue, policyMembers(own), REQUIRED, place);
-  if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
-  if (place.faults.length > 0) throw new MalformedError("policy", place.faults);
-  return madePolicy(policyOf(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>), {
-    bytes,
-    appraise,
-  });
+  const read = readShape(policyShape(own), value);
+  if (read.value === undefined) throw new MalformedError("policy", read.faults);
+  return madePolicy(policyOf(read.value), { bytes, appraise });
 }
 
 function bytesOf(input: unknown): Uint8Array | null {
@@ -195,7 +191,7 @@ function refuseSize(length: number): void {
     throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
 }
 
-function policyOf(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
+function policyOf(read: PolicyMembers): Policy {
   const anchors = read.trustAnchors ?? [AWS_ROOT];
   return {
     name: read.name ?? null,
@@ -222,9 +218,9 @@ function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
 
 const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
 
-function readDeployment(value: JsonValue, place: PolicyPlace): DeploymentPins | undefined {
-  const read = readMembers(value, DEPLOYMENT, [], place);
-  if (read === undefined) return undefined;
+function readDeployment(value: unknown, place: Place): DeploymentPins {
+  const read = DEPLOYMENT.read(value, place) as DeploymentMembers | undefined;
+  if (read === undefined) return undefined as never;
   const { name = place.path, kind = "qos", open = NOTHING_OPEN, appProofs, ...named } = read;
   const pins: Pins = named;
   const foreign = Object.keys(read).filter((member) => !mayStand(member, kind));
@@ -257,7 +253,7 @@ function mayStand(member: string, kind: DeploymentKind): boolean {
   return !Object.hasOwn(PINS, member) || PINS[member as PinName].kinds.includes(kind);
 }
 
-function refuseTogether(pins: Pins, place: PolicyPlace): void {
+function refuseTogether(pins: Pins, place: Place): void {
   for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
     const { needs, excludes = [] } = PINS[name];
     if (needs !== undefined && !Object.hasOwn(pins, needs))
@@ -269,7 +265,7 @@ function refuseTogether(pins: Pins, place: PolicyPlace): void {
 }
 
 /** Names must be unique; and under a policy with types, deployments of different applications need their own. */
-function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: PolicyPlace): void {
+function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
     if (names.has(name))
@@ -302,29 +298,22 @@ function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins):
   return JSON.stringify([sorted(namespace), program ?? sorted(manifestHash)]);
 }
 
-function anchorShape(options: ParsePolicyOptions): PolicyShape<AnchorSource> {
-  const entry = (name: string): JsonObject => ({
-    type: "object",
-    properties: { [name]: anyText.schema, [COMMENT]: anyText.schema },
-    required: [name],
-    additionalProperties: false,
-  });
+function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
   return {
-    schema: { anyOf: [{ const: AWS_NITRO_ROOT_G1_NAME }, entry("pem"), entry("file")] },
-    words: ANCHOR_WORDS,
+    form: { either: [oneOf(AWS_NITRO_ROOT_G1_NAME), fileObject({ pem: text }), fileObject({ file: text })] },
     read: (value, place) => {
       const anchor = attempt(() => trustAnchor(value, place, options));
-      return anchor.value ?? place.fault(faultText(anchor.faults));
+      return anchor.value ?? place.fault<AnchorSource>(faultText(anchor.faults));
     },
   };
 }
 
-function trustAnchor(value: JsonValue, place: PolicyPlace, options: ParsePolicyOptions): AnchorSource {
+function trustAnchor(value: unknown, place: Place, options: ParsePolicyOptions): AnchorSource {
   if (value === AWS_NITRO_ROOT_G1_NAME) return AWS_ROOT;
   if (isJsonObject(value)) {
     const { [COMMENT]: comment, ...rest } = value;
     const { pem, file } = rest;
-    if (comment !== undefined) anyText.read(comment, place.at(COMMENT));
+    if (comment !== undefined) text.read(comment, place.at(COMMENT));
     if (Object.keys(rest).length === 1 && typeof pem === "string")
       return namedBySubject(parseTrustAnchor(place.path, pem));
     if (Object.keys(rest).length === 1 && typeof file === "string")

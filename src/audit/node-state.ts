@@ -6,9 +6,22 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { CHECK_IDS } from "../checks.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
+import {
+  anyObject,
+  count,
+  matching,
+  nullable,
+  object,
+  objectOf,
+  oneOf,
+  optional,
+  readShape,
+  record,
+  text,
+} from "../decode/shapes.js";
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { writeSynced } from "../disk/whole.js";
-import { attempt } from "../errors.js";
+import { attempt, faultText } from "../errors.js";
 import { TOOL } from "../version.js";
 import { AuditFileError, type ResultsMark, inWords } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
@@ -113,48 +126,46 @@ function stateOf(path: string, text: string): StateFile {
   if (!isJsonObject(json)) throw new AuditFileError(path, `damaged, or no state of an audit. ${ANEW}`);
   if (json["state"] !== STATE_FORMAT)
     throw new AuditFileError(path, `no state of an audit, or one that another version of bootproof wrote. ${ANEW}`);
-  if (!isWhole(json)) throw new AuditFileError(path, `damaged: a member is missing, or is not what it was. ${ANEW}`);
-  return json as unknown as StateFile;
+  const { value: state, faults } = readShape(STATE, json);
+  if (state === undefined) throw new AuditFileError(path, `damaged: ${faultText(faults)}. ${ANEW}`);
+  return state;
 }
 
-type Shape = (value: unknown) => boolean;
-const count: Shape = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const text: Shape = (value) => typeof value === "string";
-const orNull =
-  (shape: Shape): Shape =>
-  (value) =>
-    value === null || shape(value);
-const members =
-  (shapes: Readonly<Record<string, Shape>>): Shape =>
-  (value) =>
-    isJsonObject(value as never) &&
-    Object.entries(shapes).every(([name, shape]) => shape((value as Record<string, unknown>)[name]));
-const counts =
-  (isName: (name: string) => boolean): Shape =>
-  (value) =>
-    isJsonObject(value as never) &&
-    Object.entries(value as object).every(([name, each]) => isName(name) && count(each));
+const IGNORE = { unknown: "ignore" } as const;
 
-const isWhole: Shape = members({
-  tool: text,
-  now: (value) => text(value) && !Number.isNaN(Date.parse(value as string)),
-  asked: members({}),
-  position: orNull(
-    members({ entries: count, bytes: count, input: count, offset: count, inputEntries: count, digest: text }),
-  ),
-  results: members({ length: count, tail: text }),
-  summary: members({
-    entries: count,
-    accepted: count,
-    verdicts: members({ verified: count, authentic: count, rejected: count, malformed: count }),
-    stale: count,
-    failures: counts((name) => (CHECK_IDS as readonly string[]).includes(name)),
-    deployments: counts(() => true),
-    oldest: orNull(text),
-    newest: orNull(text),
-  }),
-  end: (value) => value === null || value === "done" || value === "failed",
-});
+const STATE = objectOf<StateFile>(
+  {
+    state: oneOf(STATE_FORMAT),
+    tool: text,
+    now: matching((value) => !Number.isNaN(Date.parse(value)), "a time"),
+    asked: anyObject,
+    position: nullable(
+      objectOf<AuditPosition>(
+        { entries: count, bytes: count, input: count, offset: count, inputEntries: count, digest: text },
+        IGNORE,
+      ),
+    ),
+    results: objectOf<ResultsMark>({ length: count, tail: text }, IGNORE),
+    summary: objectOf<AuditSummary>(
+      {
+        entries: count,
+        accepted: count,
+        verdicts: objectOf<AuditSummary["verdicts"]>(
+          { verified: count, authentic: count, rejected: count, malformed: count },
+          IGNORE,
+        ),
+        stale: count,
+        failures: object(Object.fromEntries(CHECK_IDS.map((id) => [id, optional(count)]))),
+        deployments: record(count),
+        oldest: nullable(text),
+        newest: nullable(text),
+      },
+      IGNORE,
+    ),
+    end: oneOf("done", "failed", null),
+  },
+  IGNORE,
+);
 
 /** The question by option, each as one word or a digest. */
 function askedIn({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {

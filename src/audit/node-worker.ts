@@ -32,7 +32,7 @@ import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 export interface RunWorkerOptions {
   /** Threads. Default: one for each core of this process. */
   readonly workers?: number;
-  /** Shared with the producers: see `QueueJudgeOptions`. */
+  /** Shared with the producers (`QueueJudgeOptions`). */
   readonly secret?: string;
   /** Messages for the operator: accepted and ignored runs, outages, refused jobs. */
   readonly onNote?: (text: string) => void;

@@ -5,7 +5,7 @@ import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { MemberReader } from "../decode/json-members.js";
+import { MemberReader, instantMember } from "../decode/json-members.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
@@ -104,18 +104,10 @@ function judgementOf(reader: MemberReader): Judgement | null {
   const names = ["now", "policy", "report"].filter((name) => Object.hasOwn(reader.object, name));
   if (names.length === 0) return null;
   if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);
-  const now = instant(reader);
+  const now = instantMember(reader, "now");
   const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
   const report = reader.nested("report");
   return now && report && policy !== undefined ? { now, policy, report: report.object } : null;
-}
-
-function instant(reader: MemberReader): Date | undefined {
-  const text = reader.string("now");
-  if (text === undefined) return undefined;
-  const now = new Date(text);
-  const isTime = !Number.isNaN(now.getTime()) && now.toISOString() === text;
-  return isTime ? now : reader.fault("now", "not a time such as 2026-03-04T05:06:07.000Z");
 }
 
 function packedPolicy(reader: MemberReader): Policy | undefined {

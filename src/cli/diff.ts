@@ -31,8 +31,8 @@ export function addDiffCommand(program: Command, io: Io, finish: (code: number) 
     .description(
       "Show what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
     )
-    .argument("<a>", "the file before; - for stdin; or the folder of a release")
-    .argument("<b>", "the file after; - for stdin; or the folder of a release")
+    .argument("<a>", "the file before; - for stdin")
+    .argument("<b>", "the file after; - for stdin")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "diff"));
   command.action(async (a: string, b: string, flags: Flags<"diff">) => {
@@ -73,7 +73,7 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
 
 /** A release of an application is a manifest with its approvals: an envelope. */
 async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
-  const releases = await readFolders([path], files);
+  const { releases } = await readFolders([path], files);
   const [release, ...others] = releases;
   if (release === undefined) return undefined;
   if (others.length > 0)

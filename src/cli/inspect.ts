@@ -33,7 +33,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
     .description(
       "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     )
-    .argument("<file>", "what to look at; - for stdin; or a folder of published releases")
+    .argument("<file>", "what to look at; - for stdin")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "inspect"));
   command.action(async (path: string, flags: Flags<"inspect">) => {

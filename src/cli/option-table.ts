@@ -250,8 +250,8 @@ export const COMMAND_OPTIONS = {
     ],
     [
       "release",
-      "published releases: folders, whose approvals are verified first; or one YAML file, with the binary's digest and " +
-        "the PCRs of each application",
+      "published releases: folders, whose approvals are verified first; or one YAML file, with the binary's digest " +
+        "and the PCRs of each application",
       "file...",
     ],
     ["app", "with --release: the application to pin", "name"],

@@ -30,7 +30,7 @@ interface PinnedReleases {
 /** Null: a release does not hold, as is said on stderr. */
 export async function pinFolders(pins: FolderPins, files: InputFiles, io: Io): Promise<PinnedReleases | null> {
   const { app, base, manifestSet, rest } = pins;
-  const [{ releasePolicy }, releases] = await Promise.all([
+  const [{ releasePolicy }, { releases }] = await Promise.all([
     import("../release/policy.js"),
     readFolders(pins.folders, files),
   ]);

@@ -1,5 +1,6 @@
 /** Folders of published releases, for the commands that take them. */
 import { statSync } from "node:fs";
+import type { ReleaseFolder } from "../release/node.js";
 import type { Release } from "../release/release.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { UsageError } from "./io.js";
@@ -9,20 +10,22 @@ export function areFolders(paths: readonly string[]): readonly boolean[] {
   return paths.map((path) => path !== STDIN && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true);
 }
 
-/** The releases of all folders; a folder that is refused is a fault. */
-export async function readFolders(folders: readonly string[], files: InputFiles): Promise<Release[]> {
+/** All folders together; one that is refused is a fault. */
+export async function readFolders(folders: readonly string[], files: InputFiles): Promise<ReleaseFolder> {
   const { ReleaseFolderError, readReleaseFolder } = await import("../release/node.js");
-  const releases: Release[] = [];
+  const [releases, unread]: [Release[], string[]] = [[], []];
   for (const folder of folders) {
     if (folder === STDIN) throw new UsageError(["a folder is wanted, and stdin is none"]);
     try {
-      releases.push(...(await readReleaseFolder(folder)).releases);
+      const read = await readReleaseFolder(folder);
+      releases.push(...read.releases);
+      unread.push(...read.unread);
     } catch (error) {
       if (!(error instanceof ReleaseFolderError)) throw error;
       files.fault(error.file, error.reason);
     }
   }
-  return releases;
+  return { releases, unread };
 }
 
 /** The files of all releases in a folder, by their paths; undefined, and a fault, if the folder is refused. */

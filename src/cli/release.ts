@@ -1,6 +1,8 @@
 /** `bootproof release check`: published releases, their approvals and their history. */
 import type { Command } from "commander";
+import { listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import type { ReleaseDemand } from "../release/demand.js";
 import { EXIT } from "./exit-codes.js";
@@ -78,13 +80,14 @@ async function check(
   ]);
   const files = new InputFiles(io);
   const demand = await demandOf(flags, files);
-  const releases = await readFolders(folders, files);
+  const { releases, unread } = await readFolders(folders, files);
   files.throwFaults();
   const { app: applications, skipUnapproved = false } = flags;
   const result = await files.decodedAsync(folders.join(", "), () =>
     checkReleases(releases, { ...demand!, ...(applications && { applications }), skipUnapproved }),
   );
   files.throwFaults();
+  if (unread.length > 0) io.stderr.write(`not read, of no release: ${listed(unread.map(printable), ", ")}\n`);
   io.stdout.write(format === "json" ? jsonDocument(result!) : renderReleaseCheck(result!, textOptions(io)));
   return result!.good ? EXIT.good : EXIT.rejected;
 }

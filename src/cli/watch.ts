@@ -1,7 +1,8 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import type { Command } from "commander";
 import type { PlainPolicy } from "../plain-settings.js";
-import { PolicyPlace, duration } from "../appraise/shapes.js";
+import { duration } from "../appraise/shapes.js";
+import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import type { WatchOptions, WatchSummary } from "../watch/index.js";
@@ -98,7 +99,7 @@ const DAY_MS = 86_400_000;
 /** The same syntax as durations of a policy. */
 function intervalOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("interval")) return undefined;
-  const milliseconds = duration.read(text, new PolicyPlace());
+  const milliseconds = readShape(duration, text).value;
   return milliseconds !== undefined && milliseconds <= DAY_MS
     ? milliseconds
     : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h expected, up to 1d`);

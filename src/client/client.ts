@@ -1,6 +1,8 @@
 /** The client: one function for each documented operation, and two for undocumented ones. */
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
+import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
+import { anyObject, count, flag, nonEmptyText } from "../decode/shapes.js";
 import {
   QUERY_OPERATIONS,
   type QueryName,
@@ -11,7 +13,6 @@ import {
   type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
-import { type Kind, ownTypedOptions } from "./options.js";
 import type { Fetch, Signal } from "./platform.js";
 import {
   type CallOptions,
@@ -130,22 +131,22 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-const CLIENT_OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
-  baseUrl: "text",
-  organizationId: "text",
-  stamper: "object",
-  fetch: "function",
-  now: "function",
-  sleep: "function",
-  random: "function",
-  timeoutMs: "count",
-  maxRetries: "count",
-  resendSubmits: "flag",
-  maxResponseBytes: "count",
+const CLIENT_OPTIONS: OptionShapes<ClientOptions> = {
+  baseUrl: nonEmptyText,
+  organizationId: nonEmptyText,
+  stamper: anyObject,
+  fetch: callable,
+  now: callable,
+  sleep: callable,
+  random: callable,
+  timeoutMs: count,
+  maxRetries: count,
+  resendSubmits: flag,
+  maxResponseBytes: count,
 };
 
 function transportOf(options: ClientOptions): Transport {
-  const own = ownTypedOptions("options", options, CLIENT_OPTIONS);
+  const own = typedOptions("options", options, CLIENT_OPTIONS);
   const given = Object.assign(
     Object.create(null),
     Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),

@@ -3,8 +3,10 @@ export { createClient } from "./client.js";
 export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
 export * from "./operations.js";
-export { readShape } from "./shapes.js";
-export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "./shapes.js";
+export { ACTIVITY_STATUSES, activitySchema, appProofSchema, timestampSchema, voteSchema } from "./activity-shapes.js";
+export type { ActivityJson, ActivityStatus, AppProofJson, Open, Timestamp, VoteJson } from "./activity-shapes.js";
+export { readShape } from "../decode/shapes.js";
+export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "../decode/shapes.js";
 
 export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
 export type {

@@ -9,113 +9,37 @@
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 import { SUBMIT_RULES } from "../verify/activity-rules.js";
+import { type Open, appProofSchema, open, timestampSchema } from "./activity-shapes.js";
 import {
   type ObjectShape,
   type ReadOf,
   type Shape,
-  either,
   flag,
   list,
-  loose,
   matching,
+  nonEmptyText,
   nullish,
-  number,
+  object,
   oneOf,
+  openObject,
   optional,
   refined,
-  strict,
   text,
-} from "./shapes.js";
+} from "../decode/shapes.js";
 
-/** A known value, or one that a newer service has added. */
-export type Open<Known extends string> = Known | (string & Record<never, never>);
-
-/* @__NO_SIDE_EFFECTS__ */
-function open<Known extends string>(): Shape<Open<Known>> {
-  return text;
-}
-
-/* @__NO_SIDE_EFFECTS__ */
-function pattern(wanted: RegExp, words: string): Shape<string> {
-  return matching((value) => wanted.test(value), `${words} wanted`);
-}
-
-const identifier = matching((value) => value !== "", "empty");
-const identifiers = list(identifier);
-const decimal = pattern(/^[0-9]+$/, "a decimal number");
-const hex = pattern(/^(?:[0-9a-fA-F]{2})+$/, "hex");
-const ethereumAddress = pattern(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x and 40 hex digits");
-
-/** client/README.md, "Requests". */
-const timestampShape = loose({ seconds: text, nanos: text });
-export interface Timestamp extends ReadOf<typeof timestampShape> {}
-export const timestampSchema: ObjectShape<Timestamp> = timestampShape;
-
-const time = either(text, timestampSchema, "a string or a time");
+const identifiers = list(nonEmptyText);
+const decimal = matching(/^[0-9]+$/, "a decimal number");
+const hex = matching(/^(?:[0-9a-fA-F]{2})+$/, "hex");
+const ethereumAddress = matching(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x and 40 hex digits");
 
 // Responses.
-
-export const ACTIVITY_STATUSES = [
-  "ACTIVITY_STATUS_CREATED",
-  "ACTIVITY_STATUS_PENDING",
-  "ACTIVITY_STATUS_COMPLETED",
-  "ACTIVITY_STATUS_FAILED",
-  "ACTIVITY_STATUS_CONSENSUS_NEEDED",
-  "ACTIVITY_STATUS_REJECTED",
-  "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED",
-] as const;
-export type ActivityStatus = Open<(typeof ACTIVITY_STATUSES)[number]>;
-
-const appProofShape = loose({ scheme: text, publicKey: text, proofPayload: text, signature: text });
-export interface AppProofJson extends ReadOf<typeof appProofShape> {}
-export const appProofSchema: ObjectShape<AppProofJson> = appProofShape;
-
-const voteShape = loose({
-  id: nullish(text),
-  userId: nullish(text),
-  user: nullish(loose({})),
-  activityId: nullish(text),
-  selection: nullish(open<"VOTE_SELECTION_APPROVED" | "VOTE_SELECTION_REJECTED">()),
-  message: nullish(text),
-  publicKey: nullish(text),
-  signature: nullish(text),
-  scheme: nullish(text),
-  createdAt: nullish(time),
-});
-export interface VoteJson extends ReadOf<typeof voteShape> {}
-export const voteSchema: ObjectShape<VoteJson> = voteShape;
-
-/**
- * client/README.md, "Activities". The interface requires more members at the top than its own sample has, where
- * `result.activity` repeats the full set: this shape requires only those of the sample.
- */
-const activityShape = loose({
-  id: identifier,
-  organizationId: identifier,
-  status: open<(typeof ACTIVITY_STATUSES)[number]>(),
-  type: text,
-  intent: nullish(loose({})),
-  result: nullish(loose({})),
-  votes: nullish(list(voteSchema)),
-  fingerprint: nullish(text),
-  canApprove: nullish(flag),
-  canReject: nullish(flag),
-  createdAt: nullish(time),
-  updatedAt: nullish(time),
-  timestampMs: nullish(text),
-  appProofs: nullish(list(appProofSchema)),
-  /** Only of a failed activity. */
-  failure: nullish(loose({ code: nullish(either(number, text, "a number or a string")), message: nullish(text) })),
-});
-export interface ActivityJson extends ReadOf<typeof activityShape> {}
-export const activitySchema: ObjectShape<ActivityJson> = activityShape;
 
 /**
  * client/README.md, "Boot proofs". Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is
  * read as an alias, and returned under the documented name.
  */
 const bootProofShape = refined(
-  loose({
+  openObject({
     ephemeralPublicKeyHex: text,
     [DOCUMENT_MEMBER.name]: nullish(text),
     [DOCUMENT_MEMBER.alias]: nullish(text),
@@ -139,7 +63,7 @@ const bootProofShape = refined(
 export interface BootProofJson extends ReadOf<typeof bootProofShape> {}
 export const bootProofSchema: Shape<BootProofJson> = bootProofShape;
 
-const oauthProviderShape = loose({
+const oauthProviderShape = openObject({
   providerId: text,
   providerName: text,
   issuer: text,
@@ -151,7 +75,7 @@ const oauthProviderShape = loose({
 export interface OauthProvider extends ReadOf<typeof oauthProviderShape> {}
 export const oauthProviderSchema: ObjectShape<OauthProvider> = oauthProviderShape;
 
-const credential = loose({
+const credential = openObject({
   publicKey: nullish(text),
   type: nullish(
     open<
@@ -164,14 +88,14 @@ const credential = loose({
 
 type Transport = "BLE" | "INTERNAL" | "NFC" | "USB" | "HYBRID";
 
-const userShape = loose({
-  userId: identifier,
+const userShape = openObject({
+  userId: nonEmptyText,
   userName: nullish(text),
   userEmail: nullish(text),
   userPhoneNumber: nullish(text),
   authenticators: nullish(
     list(
-      loose({
+      openObject({
         transports: nullish(list(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>())),
         attestationType: nullish(text),
         aaguid: nullish(text),
@@ -187,7 +111,7 @@ const userShape = loose({
   ),
   apiKeys: nullish(
     list(
-      loose({
+      openObject({
         credential: nullish(credential),
         apiKeyId: nullish(text),
         apiKeyName: nullish(text),
@@ -207,10 +131,10 @@ export const userSchema: ObjectShape<User> = userShape;
 
 /** Every documented `provider` of a vault. */
 export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
-const display = loose({ usd: nullish(text), crypto: nullish(text) });
+const display = openObject({ usd: nullish(text), crypto: nullish(text) });
 
 /** client/README.md, "Shapes". */
-const earnVaultShape = loose({
+const earnVaultShape = openObject({
   vaultAddress: nullish(text),
   wrapperAddress: nullish(text),
   provider: nullish(open<(typeof EARN_PROVIDERS)[number]>()),
@@ -282,31 +206,31 @@ export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
   });
 }
 
-const updateWallet = strict({ walletId: identifier, walletName: optional(text) });
-const updateFiatOnRampCredential = strict({
-  fiatOnrampCredentialId: identifier,
+const updateWallet = object({ walletId: nonEmptyText, walletName: optional(text) });
+const updateFiatOnRampCredential = object({
+  fiatOnrampCredentialId: nonEmptyText,
   onrampProvider: documented<"onrampProvider">(),
   projectId: optional(text),
   publishableApiKey: text,
   encryptedSecretApiKey: text,
   encryptedPrivateApiKey: optional(text),
 });
-const updateUserTag = strict({
-  userTagId: identifier,
+const updateUserTag = object({
+  userTagId: nonEmptyText,
   newUserTagName: optional(text),
   addUserIds: optional(identifiers),
   removeUserIds: optional(identifiers),
 });
-const deleteApiKeys = strict({ userId: identifier, apiKeyIds: identifiers });
-const deletePolicies = strict({ policyIds: identifiers });
-const createReadWriteSession = strict({
+const deleteApiKeys = object({ userId: nonEmptyText, apiKeyIds: identifiers });
+const deletePolicies = object({ policyIds: identifiers });
+const createReadWriteSession = object({
   targetPublicKey: hex,
-  userId: optional(identifier),
+  userId: optional(nonEmptyText),
   apiKeyName: optional(text),
   expirationSeconds: optional(decimal),
   invalidateExisting: optional(flag),
 });
-const setOrganizationFeature = strict({ name: identifier, value: text });
+const setOrganizationFeature = object({ name: nonEmptyText, value: text });
 
 /** Registers the activity webhook; its value is the receiving URL (client/README.md, "Webhook deliveries"). */
 export const FEATURE_NAME_WEBHOOK = "FEATURE_NAME_WEBHOOK";
@@ -358,42 +282,42 @@ export const SUBMIT_OPERATIONS = {
     name: "update_wallet",
     ...activityOf("updateWallet"),
     parameters: updateWallet,
-    result: loose({ walletId: text }),
+    result: openObject({ walletId: text }),
   },
   updateFiatOnRampCredential: {
     group: "submit",
     name: "update_fiat_on_ramp_credential",
     ...activityOf("updateFiatOnRampCredential"),
     parameters: updateFiatOnRampCredential,
-    result: loose({ fiatOnRampCredentialId: text }),
+    result: openObject({ fiatOnRampCredentialId: text }),
   },
   updateUserTag: {
     group: "submit",
     name: "update_user_tag",
     ...activityOf("updateUserTag"),
     parameters: updateUserTag,
-    result: loose({ userTagId: text }),
+    result: openObject({ userTagId: text }),
   },
   deleteApiKeys: {
     group: "submit",
     name: "delete_api_keys",
     ...activityOf("deleteApiKeys"),
     parameters: deleteApiKeys,
-    result: loose({ apiKeyIds: list(text) }),
+    result: openObject({ apiKeyIds: list(text) }),
   },
   deletePolicies: {
     group: "submit",
     name: "delete_policies",
     ...activityOf("deletePolicies"),
     parameters: deletePolicies,
-    result: loose({ policyIds: list(text) }),
+    result: openObject({ policyIds: list(text) }),
   },
   createReadWriteSession: {
     group: "submit",
     name: "create_read_write_session",
     ...activityOf("createReadWriteSession"),
     parameters: createReadWriteSession,
-    result: loose({
+    result: openObject({
       organizationId: text,
       organizationName: text,
       userId: text,
@@ -407,7 +331,7 @@ export const SUBMIT_OPERATIONS = {
     name: "set_organization_feature",
     ...activityOf("setOrganizationFeature"),
     parameters: setOrganizationFeature,
-    result: loose({ features: list(loose({ name: text, value: nullish(text) })) }),
+    result: openObject({ features: list(openObject({ name: text, value: nullish(text) })) }),
   },
 } as const satisfies Record<keyof SubmitRules, SubmitOperation>;
 
@@ -415,51 +339,51 @@ export const QUERY_OPERATIONS = {
   listEarnEnabledVaults: {
     group: "query",
     name: "list_earn_enabled_vaults",
-    parameters: strict({ provider: optional(documented<"provider">()), caip19: optional(identifier) }),
-    result: loose({ enabledVaults: nullish(list(earnVaultSchema)) }),
+    parameters: object({ provider: optional(documented<"provider">()), caip19: optional(nonEmptyText) }),
+    result: openObject({ enabledVaults: nullish(list(earnVaultSchema)) }),
   },
   getBootProof: {
     group: "query",
     name: "get_boot_proof",
-    parameters: strict({ ephemeralKey: hex }),
-    result: loose({ bootProof: bootProofSchema }),
+    parameters: object({ ephemeralKey: hex }),
+    result: openObject({ bootProof: bootProofSchema }),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   getOauthProviders: {
     group: "query",
     name: "get_oauth_providers",
-    parameters: strict({ userId: optional(identifier) }),
-    result: loose({ oauthProviders: list(oauthProviderSchema) }),
+    parameters: object({ userId: optional(nonEmptyText) }),
+    result: openObject({ oauthProviders: list(oauthProviderSchema) }),
   },
   getNonces: {
     group: "query",
     name: "get_nonces",
-    parameters: strict({
+    parameters: object({
       address: ethereumAddress,
       caip2: documented<"caip2">(),
       nonce: optional(flag),
       gasStationNonce: optional(flag),
     }),
-    result: loose({ nonce: nullish(text), gasStationNonce: nullish(text) }),
+    result: openObject({ nonce: nullish(text), gasStationNonce: nullish(text) }),
   },
   getUser: {
     group: "query",
     name: "get_user",
-    parameters: strict({ userId: identifier }),
-    result: loose({ user: userSchema }),
+    parameters: object({ userId: nonEmptyText }),
+    result: openObject({ user: userSchema }),
   },
   getLatestBootProof: {
     group: "query",
     name: "get_latest_boot_proof",
-    parameters: strict({ appName: identifier }),
-    result: loose({ bootProof: bootProofSchema }),
+    parameters: object({ appName: nonEmptyText }),
+    result: openObject({ bootProof: bootProofSchema }),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   listAppProofs: {
     group: "query",
     name: "list_app_proofs",
-    parameters: strict({ activityId: identifier }),
-    result: loose({ appProofs: list(appProofSchema) }),
+    parameters: object({ activityId: nonEmptyText }),
+    result: openObject({ appProofs: list(appProofSchema) }),
   },
 } as const satisfies Record<string, QueryOperation>;
 
@@ -486,10 +410,10 @@ export interface SubmitBody {
 
 /** The shape of the activity envelope (client/README.md, "Activities"), for services: documented values only. */
 export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
-  return strict({
+  return object({
     type: oneOf(type),
     timestampMs: decimal,
-    organizationId: identifier,
+    organizationId: nonEmptyText,
     parameters: documentedOnly(parameters),
     generateAppProofs: optional(flag),
   });
@@ -503,5 +427,5 @@ export interface QueryBody {
 
 /** The shape of a query's body, for services: documented values only. */
 export function queryBody({ parameters }: Pick<QueryOperation, "parameters">): Shape<QueryBody> {
-  return documentedOnly(strict({ ...parameters.members, organizationId: identifier }));
+  return documentedOnly(object({ ...parameters.members, organizationId: nonEmptyText }));
 }

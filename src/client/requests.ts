@@ -2,18 +2,13 @@
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { copyPlain, unwrap } from "../decode/input.js";
+import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { type Shape, anyObject, anything, flag, nonEmptyText, readShape } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
+import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { answerError, requestError } from "./errors.js";
-import {
-  type ActivityJson,
-  QUERY_OPERATIONS,
-  type QueryOperation,
-  type SubmitOperation,
-  activitySchema,
-} from "./operations.js";
-import { type Kind, ownTypedOptions } from "./options.js";
+import { QUERY_OPERATIONS, type QueryOperation, type SubmitOperation } from "./operations.js";
 import type { Signal } from "./platform.js";
-import { type Shape, readShape } from "./shapes.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
@@ -33,10 +28,10 @@ export interface UndocumentedSubmit {
   readonly type: string;
 }
 
-const OPERATION: Readonly<Record<keyof UndocumentedSubmit, Kind>> = { name: "any", type: "any" };
+const OPERATION: OptionShapes<UndocumentedSubmit> = { name: anything, type: anything };
 
 export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit {
-  return ownTypedOptions("operation", operation, OPERATION);
+  return typedOptions("operation", operation, OPERATION);
 }
 
 /** The envelope of an activity (client/README.md, "Activities"). */
@@ -53,8 +48,8 @@ interface Submission {
   readonly answer: JsonValue;
 }
 
-export const CALL_OPTIONS: Readonly<Record<keyof CallOptions, Kind>> = { organizationId: "text", signal: "object" };
-const SUBMIT_OPTIONS: Readonly<Record<keyof SubmitOptions, Kind>> = { ...CALL_OPTIONS, generateAppProofs: "flag" };
+export const CALL_OPTIONS: OptionShapes<CallOptions> = { organizationId: nonEmptyText, signal: anyObject };
+const SUBMIT_OPTIONS: OptionShapes<SubmitOptions> = { ...CALL_OPTIONS, generateAppProofs: flag };
 /** By name, so that `query(name)` has the same limit as the typed function. */
 const RESPONSE_LIMITS = new Map(
   Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
@@ -68,7 +63,7 @@ export async function submit(
   parameters: unknown,
   given: SubmitOptions = {},
 ): Promise<Submission> {
-  const options = ownTypedOptions("options", given, SUBMIT_OPTIONS);
+  const options = typedOptions("options", given, SUBMIT_OPTIONS);
   const request = {
     type: operation.type,
     timestampMs: millisecondsOf(transport.now()),
@@ -90,7 +85,7 @@ export async function query(
   parameters: unknown,
   given: CallOptions = {},
 ): Promise<JsonValue> {
-  const options = ownTypedOptions("options", given, CALL_OPTIONS);
+  const options = typedOptions("options", given, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
   const limit = RESPONSE_LIMITS.get(operation.name);

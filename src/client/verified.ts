@@ -12,6 +12,8 @@ import { outcomeOf } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { anyObject, count, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { Verification } from "../verification.js";
 import type { VerifiedActivity } from "../verify/activity.js";
@@ -19,22 +21,19 @@ import { AppProofUses } from "../verify/app-proof-uses.js";
 import { soleMember } from "../verify/contradictions.js";
 import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
+import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { BootProofCache, type FetchedBootProof } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
 import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
 import {
-  type ActivityJson,
   SUBMIT_OPERATIONS,
   type SubmitName,
   type SubmitOperation,
   type SubmitParameters,
   type SubmitResult,
-  activitySchema,
 } from "./operations.js";
-import { type Kind, ownTypedOptions } from "./options.js";
 import type { Signal } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, query, submit } from "./requests.js";
-import { readShape } from "./shapes.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {
@@ -48,10 +47,10 @@ export interface VerificationOptions {
   readonly cache?: SignatureCache;
 }
 
-const VERIFICATION_OPTIONS: Readonly<Record<keyof VerificationOptions, Kind>> = {
-  bootProofLimit: "count",
-  bootProofMaxAgeMs: "count",
-  cache: "object",
+const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
+  bootProofLimit: count,
+  bootProofMaxAgeMs: count,
+  cache: anyObject,
 };
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
@@ -99,7 +98,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 /** Makes the verified calls. Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
   if (!ParsedPolicy.is(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
-  const options = ownTypedOptions("options", given, VERIFICATION_OPTIONS);
+  const options = typedOptions("options", given, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
     throw new TypeError("options.cache: a SignatureCache wanted");
   const verifier = new ActivityVerifier(transport, policy, options);
@@ -152,7 +151,7 @@ class ActivityVerifier {
     parameters: unknown,
     given: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
-    const options = ownTypedOptions("options", given, CALL_OPTIONS);
+    const options = typedOptions("options", given, CALL_OPTIONS);
     const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, {
       ...options,
       generateAppProofs: true,
@@ -163,7 +162,7 @@ class ActivityVerifier {
   }
 
   async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
-    const options = ownTypedOptions("options", given, { ...CALL_OPTIONS, expected: "object" });
+    const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: anyObject });
     const { signal } = options;
     const expected = expectedOf(options, this.#transport.organizationId);
     const activity = unwrapped(jsonInput(input) ?? null);

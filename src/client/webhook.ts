@@ -8,14 +8,14 @@ import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { copyPlain, ownMembers, unwrap } from "../decode/input.js";
+import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
+import { anyObject, anything, count, list, nonEmptyText, readShape } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
+import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
-import { type ActivityJson, activitySchema } from "./operations.js";
-import { type Kind, ownTypedOptions } from "./options.js";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./platform.js";
-import { readShape } from "./shapes.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
@@ -102,25 +102,25 @@ const processStore = new MemoryEventStore();
  * {@link WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
-  const input = ownTypedOptions("input", given, INPUT_KINDS);
+  const input = typedOptions("input", given, WEBHOOK_INPUT);
   if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array))
     throw new TypeError("input.rawBody: bytes or text wanted");
   return verifyUnder(readHeaders(input), input);
 }
 
-const INPUT_KINDS: Readonly<Record<keyof WebhookInput, Kind>> = {
-  rawBody: "any",
-  headers: "object",
-  jwks: "any",
-  now: "object",
-  headerPrefix: "text",
-  toleranceMs: "count",
-  store: "object",
-  rememberMs: "count",
+const WEBHOOK_INPUT: OptionShapes<WebhookInput> = {
+  rawBody: anything,
+  headers: anyObject,
+  jwks: anything,
+  now: anyObject,
+  headerPrefix: nonEmptyText,
+  toleranceMs: count,
+  store: anyObject,
+  rememberMs: count,
 };
 
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
-  const own = ownMembers(input as WebhookInput, INPUT_KINDS);
+  const own = ownMembers(input as WebhookInput, WEBHOOK_INPUT);
   const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = own;
   const { timestamp, receivedAt } = headers;
   // Copied before the first await, so that the verified bytes are the parsed ones even if the caller changes them.
@@ -152,7 +152,7 @@ interface WebhookHeaders {
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
-  const own = ownMembers(input as WebhookInput, INPUT_KINDS);
+  const own = ownMembers(input as WebhookInput, WEBHOOK_INPUT);
   const { headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = own;
   const headers = copyPlain(own.headers);
   if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
@@ -256,19 +256,19 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
   readonly maxBodyBytes?: number;
 }
 
-const HANDLER_OPTIONS: Readonly<Record<keyof WebhookHandlerOptions, Kind>> = {
-  verified: "object",
-  organizationIds: "texts",
-  jwks: "any",
-  onVerified: "function",
-  onRejected: "function",
-  onError: "function",
-  now: "function",
-  maxBodyBytes: "count",
-  headerPrefix: "text",
-  toleranceMs: "count",
-  store: "object",
-  rememberMs: "count",
+const HANDLER_OPTIONS: OptionShapes<WebhookHandlerOptions> = {
+  verified: anyObject,
+  organizationIds: list(nonEmptyText),
+  jwks: anything,
+  onVerified: callable,
+  onRejected: callable,
+  onError: callable,
+  now: callable,
+  maxBodyBytes: count,
+  headerPrefix: nonEmptyText,
+  toleranceMs: count,
+  store: anyObject,
+  rememberMs: count,
 };
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -315,7 +315,7 @@ interface ReceivedRequest {
 
 /** Takes a request of any kind of server, and returns a status. */
 export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
-  const own = ownTypedOptions("options", given, HANDLER_OPTIONS);
+  const own = typedOptions("options", given, HANDLER_OPTIONS);
   const options = Object.assign(own, { jwks: copyPlain(own.jwks) });
   const {
     store = new MemoryEventStore(),

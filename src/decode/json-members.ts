@@ -1,10 +1,12 @@
 /**
- * Reads the members of JSON objects. Readers return undefined at a fault; {@link integerField} and {@link hexField},
- * for manifests, return a blank value, because any fault throws in the end.
+ * Reads the members of evidence: the good ones beside the faults of the others (decode/README.md, "Shapes"). Readers
+ * return undefined at a fault; {@link integerField} and {@link hexField}, for manifests, return a blank value, because
+ * any fault throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
+import { instant, readShape } from "./shapes.js";
 
 /** Collects the faults of one object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
 export class MemberReader {
@@ -97,6 +99,13 @@ export function base64Member(reader: MemberReader, name: string): Uint8Array | u
   const text = reader.string(name);
   if (text === undefined) return undefined;
   return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
+}
+
+/** A moment in the one spelling of `instant`. */
+export function instantMember(reader: MemberReader, name: string): Date | undefined {
+  const { value, faults } = readShape(instant, reader.get(name), reader.at(name));
+  reader.faults.push(...faults);
+  return value === undefined ? undefined : new Date(value);
 }
 
 const U32_MAX = 0xffffffff;

@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";
-import { type ReadOf, list, matching, oneOf, optional, strict, text } from "../client/shapes.js";
+import { type ReadOf, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
 import { invalid } from "./refusal.js";
@@ -12,7 +12,6 @@ import type { Transaction } from "./state.js";
 import { type Timestamp, timestamp } from "./timestamp.js";
 import { ADDRESS_FORMATS, type Account, type AddressFormat, addressOf } from "./wallet.js";
 
-const name = matching((value) => value !== "", "empty");
 const format = oneOf(...(Object.keys(ADDRESS_FORMATS) as AddressFormat[]));
 /** BIP-32: indexes below 2^31, each hardened or not. */
 const path = matching(
@@ -22,25 +21,25 @@ const path = matching(
       .split("/")
       .slice(1)
       .every((step) => Number.parseInt(step, 10) < 2 ** 31),
-  "a derivation path wanted, such as m/44'/60'/0'/0/0",
+  "a derivation path such as m/44'/60'/0'/0/0",
 );
 const curve = oneOf("CURVE_SECP256K1");
-const account = strict({
+const account = object({
   curve,
   pathFormat: oneOf("PATH_FORMAT_BIP32"),
   path,
   addressFormat: format,
   name: optional(text),
 });
-const wallet = strict({
-  walletName: name,
+const wallet = object({
+  walletName: nonEmptyText,
   accounts: list(account, 0, 100),
   mnemonicLength: optional(oneOf(12, 15, 18, 21, 24)),
 });
-const privateKeys = strict({
+const privateKeys = object({
   privateKeys: list(
-    strict({
-      privateKeyName: name,
+    object({
+      privateKeyName: nonEmptyText,
       curve,
       privateKeyTags: optional(list(text)),
       addressFormats: list(format),
@@ -49,26 +48,23 @@ const privateKeys = strict({
     100,
   ),
 });
-const apiKey = strict({
-  apiKeyName: name,
-  publicKey: matching(
-    (value) => /^0[23][0-9a-f]{64}$/.test(value),
-    "a compressed point of P-256 in lower-case hex wanted",
-  ),
+const apiKey = object({
+  apiKeyName: nonEmptyText,
+  publicKey: matching(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex"),
   curveType: oneOf("API_KEY_CURVE_P256"),
-  expirationSeconds: optional(matching((value) => /^[1-9][0-9]{0,9}$/.test(value), "seconds wanted")),
+  expirationSeconds: optional(matching(/^[1-9][0-9]{0,9}$/, "seconds")),
 });
 const none = optional(list(text, 0, 0));
-const rootUser = strict({
-  userName: name,
+const rootUser = object({
+  userName: nonEmptyText,
   userEmail: optional(text),
   userPhoneNumber: optional(text),
   apiKeys: list(apiKey),
   authenticators: none,
   oauthProviders: none,
 });
-const subOrganization = strict({
-  subOrganizationName: name,
+const subOrganization = object({
+  subOrganizationName: nonEmptyText,
   rootUsers: list(rootUser, 1),
   rootQuorumThreshold: oneOf(1),
   wallet: optional(wallet),

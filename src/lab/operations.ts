@@ -9,7 +9,7 @@ import {
   type SubmitName,
   documentedOnly,
 } from "../client/operations.js";
-import type { ReadOf, Shape } from "../client/shapes.js";
+import type { ReadOf, Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
 import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";

@@ -8,11 +8,11 @@ import {
   either,
   list,
   matching,
+  object,
   optional,
   readShape,
-  strict,
   text,
-} from "../client/shapes.js";
+} from "../decode/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
@@ -73,16 +73,16 @@ const DECISIONS = {
   reject_activity: { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", selection: "VOTE_SELECTION_REJECTED" },
 } as const;
 type DecisionName = keyof typeof DECISIONS;
-const fingerprintParameters = strict({ fingerprint: text });
-const getActivityParameters = strict({ activityId: text });
-const getWalletParameters = strict({ walletId: text });
-/** Clients send one value or a list. An empty list does not filter. */
+const fingerprintParameters = object({ fingerprint: text });
+const getActivityParameters = object({ activityId: text });
+const getWalletParameters = object({ walletId: text });
+/** Some clients send one value, others a list. An empty list does not filter. */
 const filter = optional(either(text, list(text), "a string or a list of strings"));
-const count = matching((value) => /^[1-9][0-9]{0,2}$/.test(value), "1 to 999 wanted");
-const listActivitiesParameters = strict({
+const count = matching(/^[1-9][0-9]{0,2}$/, "1 to 999");
+const listActivitiesParameters = object({
   filterByStatus: filter,
   filterByType: filter,
-  paginationOptions: optional(strict({ limit: optional(count) })),
+  paginationOptions: optional(object({ limit: optional(count) })),
 });
 const DEFAULT_PAGE = "10";
 
@@ -183,7 +183,7 @@ export class Service {
 
   /** In any organization. */
   whoami(stamped: Stamped): JsonObject {
-    this.#question(stamped, strict({}));
+    this.#question(stamped, object({}));
     const { organizationId, user } = stamped.caller.record;
     const { organizationName } = this.#organization(organizationId);
     return { organizationId, organizationName, userId: user.userId, username: user.userName };

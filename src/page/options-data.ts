@@ -1,7 +1,7 @@
 /** The options in a page's data, written and read (page/README.md, "The data"). */
 import { toBase64, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
-import { MemberReader, base64Member, hexMember } from "../decode/json-members.js";
+import { MemberReader, base64Member, hexMember, instantMember } from "../decode/json-members.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { isPcrIndex } from "../inputs.js";
 import type { PlainOptions } from "../plain-settings.js";
@@ -54,7 +54,7 @@ const OPTION_READERS: {
 } = {
   at: (reader, name) => {
     const at = reader.get(name);
-    return at === "document" || at === "now" ? at : instant(reader, name);
+    return at === "document" || at === "now" ? at : instantMember(reader, name);
   },
   trustAnchors: (reader, name) => reader.array(name, (value, path) => anchorOf(value, path, reader)),
   measurements: measurementsOf,
@@ -78,20 +78,11 @@ export function optionsOf(reader: MemberReader | undefined): PlainOptions | unde
   const names = Object.keys(OPTION_READERS) as (keyof typeof OPTION_READERS)[];
   reader.refuseUnknown(["policy", "now", ...names]);
   const policy = policyOf(reader);
-  const now = instant(reader, "now");
+  const now = instantMember(reader, "now");
   const others = names
     .filter((name) => reader.get(name) !== undefined)
     .map((name) => [name, OPTION_READERS[name](reader, name as never)]);
   return now && policy !== undefined ? { policy, now, ...(Object.fromEntries(others) as object) } : undefined;
-}
-
-/** Only as `toISOString` writes it. */
-function instant(reader: MemberReader, name: string): Date | undefined {
-  const text = reader.string(name);
-  if (text === undefined) return undefined;
-  const time = new Date(text);
-  const isTime = !Number.isNaN(time.getTime()) && time.toISOString() === text;
-  return isTime ? time : reader.fault(name, "not a time such as 2026-03-04T05:06:07.000Z");
 }
 
 function anchorOf(json: JsonValue, path: string, { faults }: MemberReader): { name: string; pem: string } | undefined {

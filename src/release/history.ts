@@ -84,12 +84,19 @@ function pairFaults(before: Readable, after: Readable): HistoryFault[] {
   return faults;
 }
 
+interface Anchored {
+  /** Of the release that the anchor judges. */
+  readonly index: number;
+  readonly faults: readonly HistoryFault[];
+}
+
 /** Judges the first release that the anchor speaks of; those after it are judged by the one before each. */
-function anchoredBy(ordered: readonly Readable[], { set, minNonce, source }: Anchor) {
+function anchoredBy(ordered: readonly Readable[], { set, minNonce, source }: Anchor): Anchored {
   const found = ordered.findIndex((one) => minNonce === null || nonceOf(one) >= minNonce);
   const last = ordered.at(-1)!;
   if (found < 0) {
-    const message = `${nonceOf(last)} is the newest nonce here, and ${source} begins at ${minNonce}: nothing is compared`;
+    const newest = `the newest nonce here is ${nonceOf(last)}`;
+    const message = `${newest}, and ${source} begins at ${minNonce}: nothing is compared`;
     const fault: HistoryFault = { code: "not-anchored", release: last.release.name, message };
     return { index: ordered.length, faults: [fault] };
   }

@@ -13,6 +13,7 @@ const STYLES: Readonly<Record<ReleaseStatus, readonly Style[]>> = {
   "not checked": ["bold", "red"],
   skipped: ["dim"],
 };
+const FAIL: LabelOptions = { styles: STYLES.bad };
 const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
   critical: ["bold", "red"],
   notable: ["onYellow"],
@@ -57,7 +58,7 @@ function historyLines(page: Page, history: ReleaseHistory, releases: readonly Ch
       ...steps.filter(({ to }) => to === release.name).flatMap(({ changes }) => changeLines(page, changes)),
       ...faults
         .filter((fault) => fault.release === release.name)
-        .flatMap(({ message }) => labelled(page, "fail", message, STYLES.bad)),
+        .flatMap(({ message }) => labelled(page, "fail", message, FAIL)),
     ]),
   ];
 }
@@ -77,8 +78,8 @@ function releaseLines(page: Page, release: CheckedRelease): string[] {
     ...(threshold === null ? [] : [`approved by ${who === "" ? "nobody" : who} (${threshold} of ${members!} wanted)`]),
   ];
   return [
-    ...labelled(page, status, facts.join(", "), STYLES[status], ""),
-    ...faults.flatMap(({ file, message }) => labelled(page, "fail", `${file}: ${message}`, STYLES.bad)),
+    ...labelled(page, status, facts.join(", "), { styles: STYLES[status], indent: "" }),
+    ...faults.flatMap(({ file, message }) => labelled(page, "fail", `${file}: ${message}`, FAIL)),
     ...notes.flatMap(({ file, message }) => labelled(page, "note", `${file}: ${message}`)),
   ];
 }
@@ -89,11 +90,21 @@ function changeLines(page: Page, changes: readonly Change[]): string[] {
       .filter((change) => change.severity === severity)
       .map(({ what, place }) => (what === "other" ? place : CHANGES[what].title));
     const text = listed([...new Set(titles)], ", ");
-    return text === "" ? [] : labelled(page, severity, text, SEVERITY_STYLES[severity]);
+    return text === "" ? [] : labelled(page, severity, text, { styles: SEVERITY_STYLES[severity] });
   });
 }
 
-function labelled(page: Page, label: string, text: string, styles: readonly Style[] = [], indent = "  "): string[] {
+interface LabelOptions {
+  readonly styles?: readonly Style[];
+  readonly indent?: string;
+}
+
+function labelled(
+  page: Page,
+  label: string,
+  text: string,
+  { styles = [], indent = "  " }: LabelOptions = {},
+): string[] {
   const lines = wrapped(page, `${indent}${label.padEnd(LABEL - indent.length)}`, printable(text));
   const [first, ...rest] = lines as [string, ...string[]];
   return [styles.length === 0 ? first : first.replace(label, page.paint(label, ...styles)), ...rest];

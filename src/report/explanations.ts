@@ -2,7 +2,7 @@
  * The explanation of each check, for anyone who has to decide about a failure: what it proves, why it fails, what to
  * do, and the source of its rule. Verification loads none of this.
  */
-import { editDistance } from "../appraise/shapes.js";
+import { editDistance } from "../decode/nearest.js";
 import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus, isCheckId } from "../checks.js";
 import { CHECK_ROWS } from "./check-rows.js";
 import { GLOSSARY } from "./glossary.js";

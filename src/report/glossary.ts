@@ -269,8 +269,9 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "release",
     title: "the published measurements of a version of an application",
     means:
-      "A YAML file from which bootproof pin --release makes a policy. It is the publisher's word, until you " +
-      "reproduce the build.",
+      "A folder with the manifest and its operators' approvals, or a YAML file without approvals. bootproof pin " +
+      "--release makes a policy from it; bootproof release check verifies the approvals. Which source it was built " +
+      "from is the publisher's word, until you reproduce the build.",
   },
   report: {
     name: "report",

@@ -1,8 +1,25 @@
 /** The entries of a log and their lines (watch/README.md, "The log"). */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { type CheckSubject, type CheckId, CHECK_TITLES } from "../checks.js";
-import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson, printableJson } from "../decode/json.js";
+import { type CheckSubject, type CheckId, CHECK_IDS } from "../checks.js";
+import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decode/json.js";
 import { ownMembers } from "../decode/input.js";
+import {
+  type MembersOf,
+  type Shape,
+  anything,
+  flag,
+  instant,
+  keyOf,
+  list,
+  matching,
+  nullable,
+  objectOf,
+  oneOf,
+  readShape,
+  refined,
+  text,
+  wholeNumber,
+} from "../decode/shapes.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
@@ -87,8 +104,7 @@ export function standingOf({ evidenceDigest, policyDigest, verdict, failed }: Fi
 
 /** Throws {@link MalformedError} if the boot proof is too large. */
 export async function findingOf(watched: Watched, bootProof: JsonValue, report: Report): Promise<Finding> {
-  const text = JSON.stringify(bootProof);
-  const bytes = toUtf8(text);
+  const bytes = toUtf8(JSON.stringify(bootProof));
   if (bytes.length > MAX_BOOT_PROOF_BYTES)
     throw new MalformedError("boot-proof", [
       { path: "", message: `${bytes.length} bytes as JSON text, at most ${MAX_BOOT_PROOF_BYTES} wanted` },
@@ -138,13 +154,12 @@ async function lineOf(entry: LogEntry, bytes: Uint8Array): Promise<LogLine> {
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
   const json = parsed(bytes);
-  const faults = isJsonObject(json) ? faultsOf(json) : [`${jsonKind(json)}, an object wanted`];
-  if (faults.length > 0) throw malformed(faults.join("; "));
-  const entry = json as unknown as LogEntry;
+  const { value: entry, faults } = readShape(ENTRY, json);
+  if (entry === undefined) throw new MalformedError("log", faults);
   if (textOf(entry) !== fromUtf8(bytes)) throw malformed("not as it is written: spacing, order or escapes differ");
   const [bootProof] = entry.bootProofs;
-  const text = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
-  if (toHex(await sha256(toUtf8(text))) !== entry.evidenceDigest)
+  const evidence = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
+  if (toHex(await sha256(toUtf8(evidence))) !== entry.evidenceDigest)
     throw malformed("evidenceDigest is not the hash of bootProofs[0]");
   return lineOf(entry, bytes);
 }
@@ -167,56 +182,31 @@ function textOf(entry: LogEntry): string {
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }
 
-type Rule = readonly [wanted: string, holds: (value: JsonValue | undefined) => boolean];
+const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
 
-const isText = (value: unknown): boolean => typeof value === "string";
-const isHash = (value: unknown): boolean => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
-const orNull =
-  (holds: (value: unknown) => boolean) =>
-  (value: unknown): boolean =>
-    value === null || holds(value);
-const VERDICTS: Readonly<Record<Verdict, true>> = { verified: true, authentic: true, rejected: true };
-
-/** In the order of the line: what each member must be, in words, and the test of it. */
-const MEMBERS: Readonly<Record<keyof LogEntry, Rule>> = {
-  log: [JSON.stringify(LOG_FORMAT), (value) => value === LOG_FORMAT],
-  n: ["a whole number of 1 or more", (value) => Number.isSafeInteger(value) && (value as number) >= 1],
-  previous: ["64 hex digits", isHash],
-  at: ["a time such as 2026-03-04T05:06:07.000Z", isTime],
-  app: ["a text or null", orNull(isText)],
-  ephemeralKey: ["hex or null", orNull((value) => isText(value) && /^(?:[0-9a-f]{2})+$/.test(value as string))],
-  verdict: ["a verdict", (value) => isText(value) && Object.hasOwn(VERDICTS, value as string)],
-  stale: ["true or false", (value) => typeof value === "boolean"],
-  failed: ["a list of checks", (value) => Array.isArray(value) && value.every(isFailedCheck)],
-  deployment: ["a text or null", orNull(isText)],
-  policy: ["a text or null", orNull(isText)],
-  policyDigest: ["64 hex digits or null", orNull(isHash)],
-  tool: ["name and version", (value) => isJsonObject(value) && Object.keys(value).join() === "name,version"],
-  evidenceDigest: ["64 hex digits", isHash],
-  bootProofs: ["a list of one boot proof", (value) => Array.isArray(value) && value.length === 1],
+/** In the order of the line. */
+const MEMBERS: MembersOf<LogEntry> = {
+  log: oneOf(LOG_FORMAT),
+  n: wholeNumber(1),
+  previous: hash,
+  at: instant,
+  app: nullable(text),
+  ephemeralKey: nullable(matching(/^(?:[0-9a-f]{2})+$/, "hex")),
+  verdict: keyOf<Verdict>({ verified: true, authentic: true, rejected: true }),
+  stale: flag,
+  failed: list(objectOf<FailedCheck>({ id: oneOf(...CHECK_IDS), subject: text as Shape<CheckSubject>, detail: text })),
+  deployment: nullable(text),
+  policy: nullable(text),
+  policyDigest: nullable(hash),
+  tool: objectOf<Finding["tool"]>({ name: text, version: text }),
+  evidenceDigest: hash,
+  bootProofs: list(anything, 1, 1) as Shape<unknown> as Shape<Finding["bootProofs"]>,
 };
 const MEMBER_NAMES = /* @__PURE__ */ Object.keys(MEMBERS) as readonly (keyof LogEntry)[];
 
-function isTime(value: unknown): boolean {
-  if (typeof value !== "string") return false;
-  const time = new Date(value);
-  return !Number.isNaN(time.getTime()) && time.toISOString() === value;
-}
-
-function isFailedCheck(value: JsonValue): boolean {
-  if (!isJsonObject(value) || Object.keys(value).join() !== "id,subject,detail") return false;
-  const { id, subject, detail } = value;
-  return isText(id) && Object.hasOwn(CHECK_TITLES, id as string) && isText(subject) && isText(detail);
-}
-
-function faultsOf(json: JsonObject): string[] {
-  const known = MEMBER_NAMES.flatMap((name) => {
-    const [wanted, holds] = MEMBERS[name];
-    return Object.hasOwn(json, name) && holds(json[name]) ? [] : [`${name}: ${wanted} wanted`];
-  });
-  const others = Object.keys(json).filter((name) => !Object.hasOwn(MEMBERS, name));
-  if (others.length > 0) known.push(`${others.length} members that are none of ${LOG_FORMAT}`);
-  if (known.length === 0 && (json["app"] === null) === (json["ephemeralKey"] === null))
-    known.push("either app or ephemeralKey wanted");
-  return known;
-}
+/** Reads members in the order of the line at every depth, so that `textOf` writes the only valid spelling. */
+const ENTRY = refined(objectOf<LogEntry>(MEMBERS), (entry, place) =>
+  (entry.app === null) === (entry.ephemeralKey === null)
+    ? place.fault<LogEntry>("either app or ephemeralKey wanted")
+    : entry,
+);

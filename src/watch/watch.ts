@@ -8,7 +8,8 @@ import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { type Kind, ownTypedOptions } from "../client/options.js";
+import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
+import { anyObject, count, flag, list, nonEmptyText } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -89,23 +90,23 @@ export async function watch(options: WatchOptions): Promise<WatchSummary> {
   return new Watch(options).run();
 }
 
-const KINDS: Readonly<Record<keyof WatchOptions, Kind>> = {
-  policy: "object",
-  allowDebug: "flag",
-  apps: "texts",
-  ephemeralKeys: "texts",
-  newest: "function",
-  log: "object",
-  intervalMs: "count",
-  once: "flag",
-  onEntry: "function",
-  onRefusal: "function",
-  onMessage: "function",
-  signal: "object",
-  now: "function",
-  sleep: "function",
-  random: "function",
-  cache: "object",
+const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
+  policy: anyObject,
+  allowDebug: flag,
+  apps: list(nonEmptyText),
+  ephemeralKeys: list(nonEmptyText),
+  newest: callable,
+  log: anyObject,
+  intervalMs: count,
+  once: flag,
+  onEntry: callable,
+  onRefusal: callable,
+  onMessage: callable,
+  signal: anyObject,
+  now: callable,
+  sleep: callable,
+  random: callable,
+  cache: anyObject,
 };
 const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
@@ -146,7 +147,7 @@ class Watch {
   #recorded = 0;
 
   constructor(given: WatchOptions) {
-    const options = ownTypedOptions("options", given, KINDS);
+    const options = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = options;
     this.#watched = watchedBy(options);
     this.#policy = policyOf(options.policy);

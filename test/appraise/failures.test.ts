@@ -85,8 +85,13 @@ describe("the advice", () => {
   });
 
   it.each([
-    ["bind.nonce", {}, { nonce: new Uint8Array(8) }, /^The document answers nobody's question/],
-    ["bind.nonce", { nonce: new Uint8Array(8) }, {}, /^The document answers a question: if it is yours/],
+    ["bind.nonce", {}, { nonce: new Uint8Array(8) }, /^The document was requested without a nonce/],
+    [
+      "bind.nonce",
+      { nonce: new Uint8Array(8) },
+      {},
+      /^The document was requested with a nonce: pass it with --nonce if it is yours/,
+    ],
     ["app.time", { payloads: [policyOutcomePayload(after(4000), "x")] }, {}, /^Check this machine's clock/],
     [
       "bind.key",

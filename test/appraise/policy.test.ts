@@ -1078,11 +1078,12 @@ describe("limits", () => {
   const inPolicy = (deployments: string, rest = ""): string =>
     `{"policy":"bootproof/1",${rest}"deployments":[${deployments}]}`;
 
-  it("no more than 100 faults are kept", () => {
+  it("no more than 100 faults are kept, and the others are counted", () => {
     const members = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, 1]));
     const error = malformedOf({ ...least, ...members });
-    expect(error.faults.length).toBe(100);
-    expect(malformedOf({ ...least, deployments: Array.from({ length: 500 }, () => ({})) }).faults.length).toBe(100);
+    expect(error.faults.length).toBe(101);
+    expect(error.faults.at(-1)).toEqual({ path: "", message: "and 900 more" });
+    expect(malformedOf({ ...least, deployments: Array.from({ length: 500 }, () => ({})) }).faults.length).toBe(101);
   });
 
   it("no more than 1000 deployments", () => {

@@ -235,8 +235,8 @@ describe("a deployment that pins", () => {
       "a quorum key whose shares are public",
       { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: nobodys },
       [
-        "the share set identifies no owner: keys whose secrets are public reach its threshold, so anyone can rebuild the " +
-          "quorum key",
+        "the share set identifies no owner: keys whose secrets are public reach its threshold, so anyone " +
+          "can rebuild the quorum key",
       ],
     ],
     ["a quorum key, in its setup", { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY }, [unheld]],

@@ -32,7 +32,7 @@ describe("results are taken", () => {
 
   it("in their order", () => {
     const results = [VERIFIED, { ...REJECTED, n: 8 }];
-    expect(readResults(results, 7, 2)).toBe(results);
+    expect(readResults(results, 7, 2)).toEqual(results);
     expect(readResults([...results].reverse(), 7, 2)).toBe(null);
     expect(readResults([], 7, 0)).toEqual([]);
   });
@@ -44,6 +44,7 @@ describe("results are refused", () => {
     ["one too few", []],
     ["one too many", [VERIFIED, { ...VERIFIED, n: 8 }]],
     ["null", [null]],
+    ["inherited members", [Object.create(VERIFIED)]],
     ["a list in place of a result", [[7]]],
     ["another number", [{ ...VERIFIED, n: 8 }]],
     ["no number", [{ verdict: "verified", failed: [] }]],

@@ -335,7 +335,7 @@ describe("a state", () => {
     ["", /damaged, or no state/],
     ["{", /damaged, or no state/],
     ['{"state": "bootproof-audit-state/2"}', /no state of an audit, or one that another version/],
-    ['{"state": "bootproof-audit-state/1"}', /damaged: a member is missing/],
+    ['{"state": "bootproof-audit-state/1"}', /damaged: tool: missing, a string wanted; now: missing/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });
@@ -366,7 +366,7 @@ describe("a state", () => {
     ];
     for (const damaged of counts) {
       writeFileSync(options.state, JSON.stringify({ ...state, summary: { ...state["summary"], ...damaged } }));
-      await expect(audited(options)).rejects.toThrow(/damaged: a member is missing, or is not what it was/);
+      await expect(audited(options)).rejects.toThrow(/damaged: summary\./);
     }
     writeFileSync(options.state, JSON.stringify({ ...state, tool: "0.0.9" }));
     await expect(audited(options)).rejects.toThrow(/run of bootproof 0\.0\.9, and this is/);

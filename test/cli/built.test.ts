@@ -193,7 +193,7 @@ describe("pin --image --binary", () => {
     [["--image", image, "--release", "r.yaml", "--app", "x"], "--release and --image exclude each other"],
     [["--image", image, "--binary", app, "--nonce", "00"], "--nonce requires --boot-proof"],
     [["--image", image, "--app", "signer"], "--app requires --release"],
-    [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn requires --image or --binary"],
+    [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn requires --image, --pcrs or --binary"],
     [["--binary", app, "--quorum-key", key], "--binary alone does not pin the image"],
     [["--binary", app, "--manifest-set", set, "--role-arn", ROLE], "--role-arn requires --image"],
     [["--image", image, "--role-arn", "role"], "--role-arn: the ARN of an IAM role wanted"],

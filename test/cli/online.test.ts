@@ -87,7 +87,7 @@ describe("fetch", () => {
   it("takes an id for --activity as it did, and says how it is spelled now", async () => {
     const { code, stdout, stderr } = await online("fetch", "--activity", activityId);
     expect([code, (JSON.parse(stdout) as Loose)["activity"].id]).toEqual([0, activityId]);
-    expect(stderr).toBe("note: --activity takes a file, as in bootproof verify; use --activity-id ID for an id\n");
+    expect(stderr).toBe("note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n");
   });
 
   it.each<[string, (activity: Loose) => unknown, RegExp]>([

@@ -1,4 +1,4 @@
-/** `pin --release FOLDER`, `pin --pcrs`, `inspect` and `diff` of releases: from the published files to a verified boot proof. */
+/** `pin --release FOLDER`, `pin --pcrs`, `inspect` and `diff` of releases: from their files to a verified proof. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

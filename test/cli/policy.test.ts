@@ -356,7 +356,7 @@ describe("policy check", () => {
     const open = [{ path: "deployments[0]", message: expect.stringMatching(/^leaves the /) as string }];
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([
       2,
-      { faults: [{ path: "naem" }, { path: "deployments[0].pcr" }, ...open, ...open, ...open], deployments: [] },
+      { faults: [{ path: "deployments[0].pcr" }, ...open, ...open, ...open, { path: "naem" }], deployments: [] },
     ]);
     expect((await bootproof(["policy", "check", fileOf("{")])).stdout).toContain("not strict JSON");
   });

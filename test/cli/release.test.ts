@@ -202,7 +202,9 @@ describe("a folder that is refused, with the file's name", () => {
       mkdirSync(join(copy, "derived"));
       writeFileSync(join(copy, "derived", "x.borsh"), "x");
     });
-    expect((await check(folder, "--no-manifest-set")).code).toBe(0);
+    const { code, stderr } = await check(folder, "--no-manifest-set");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^not read, of no release: .*README\.md, .*derived\n$/);
     const empty = copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.0/ump")));
     expect((await check(empty, "--no-manifest-set")).stdout).toMatch(/^not good: 1 good, 1 not checked\n/);
   });

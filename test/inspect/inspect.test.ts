@@ -322,7 +322,7 @@ describe("a policy", () => {
     const [one] = deploymentsOf(await inspectUnverified(policyOf({ kind: "nitro", pcrs })));
     expect(one).toMatchObject({
       "(what answers)": { image: ["pcrs"], operator: [] },
-      "(what that means)": [expect.stringContaining("names nobody")],
+      "(what that means)": [expect.stringContaining("pins no operator")],
     });
   });
 

@@ -1,7 +1,8 @@
 /** Every operation over HTTP: its response in the client's shapes, and its effect. */
 import { afterAll, describe, expect, it } from "vitest";
-import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName, activitySchema } from "../../src/client/operations.js";
-import { type Shape, readShape } from "../../src/client/shapes.js";
+import { activitySchema } from "../../src/client/activity-shapes.js";
+import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
+import { type Shape, readShape } from "../../src/decode/shapes.js";
 import { FAULTS, generateApiKey, startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { sha256 } from "../../src/lab/qos.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";

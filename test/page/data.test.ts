@@ -71,6 +71,10 @@ describe("comes to the same report", () => {
     ["a file", { bootProofs: [named("boot.json", forged.bootProof)] }],
     ["a text with its bytes", { bootProofs: [new NamedEvidence("b", "{}", { bytes: toUtf8("{}") })] }],
     ["a list in a file", { bootProofs: list.map((value, index) => named(`b[${index}]`, value, { bootProofs: list })) }],
+    [
+      "a list in a file that has null, too",
+      { bootProofs: list.map((value, index) => named(`b[${index}]`, value, { note: null, bootProofs: list })) },
+    ],
     ["a wrapped activity", { bootProofs: [forged.bootProof], activity: { activity: forged.activity } }],
     [
       "an activity that was wrapped",
@@ -154,6 +158,18 @@ describe("comes to the same report", () => {
 });
 
 describe("what is carried", () => {
+  it.each(["document", "now", AT] as const)("has the time by which certificates are valid: %s", async (at) => {
+    const content = await contentOf({ bootProofs: [forged.bootProof] }, { at });
+    expect(throughJson(content).options.at).toEqual(at);
+  });
+
+  it("has the time of a request as a number", async () => {
+    const content = await contentOf({ bootProofs: [forged.bootProof] });
+    const expected = { organizationId: "o", requestedAt: AT };
+    const { options } = pageData({ ...content, options: { ...content.options, expected } });
+    expect(options).toMatchObject({ expected: { organizationId: "o", requestedAt: AT.getTime() } });
+  });
+
   it("has each file once, and no value twice", async () => {
     const file = { bootProofs: list };
     const content = await contentOf({ bootProofs: list.map((value, index) => named(`b[${index}]`, value, file)) });
@@ -271,7 +287,7 @@ describe("malformed data", () => {
     [
       "a time in another spelling",
       options({ now: "2026-03-04T05:16:07Z" }),
-      "options.now: not a time such as 2026-03-04T05:06:07.000Z",
+      "options.now: a time such as 2026-03-04T05:06:07.000Z wanted",
     ],
     ["a cache", options({ cache: {} }), "options.cache: unknown member"],
   ])("%s", (_, data, fault) => {

@@ -127,6 +127,20 @@ describe("a verification", () => {
   });
 });
 
+describe("a time", () => {
+  const fault = ["Time: one in UTC wanted, such as 2026-03-04T05:06:07Z."];
+  it.each(["2026-03-04", "2026-03-04T05:06:07", "2026-03-04T05:06:07+00:00", "2026-02-30T00:00:00Z", "4 March 2026"])(
+    "is not %s",
+    (now) => {
+      expect(faultsOf([boot, policyOf("lab.pem"), anchor], { now })).toEqual(fault);
+    },
+  );
+
+  it.each(["2026-03-04T05:06:07Z", "2026-03-04T05:06:07.5Z", "2026-03-04T05:06:07.123Z"])("is %s", (now) => {
+    expect(faultsOf([boot, policyOf("lab.pem"), anchor], { now })).toBe(null);
+  });
+});
+
 describe("what is in the way is told, all of it", () => {
   it.each<[string, readonly ListedFile[], Partial<FormValues>, RegExp[]]>([
     ["nothing at all", [], {}, [/^There is nothing to verify yet/, /^A policy is wanted/]],

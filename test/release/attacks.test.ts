@@ -210,6 +210,13 @@ const ROWS: readonly Row[] = [
     "manifest.json",
   ],
   [
+    "manifest.json without its arguments, which no release of 2025 lacks alone",
+    (files) =>
+      changeJson(files, "manifest.json", (json: { pivot: { args?: string[] } }) => void delete json.pivot.args),
+    ["manifest-json"],
+    "manifest.json",
+  ],
+  [
     "a genuine manifest of another application in its place",
     (files) => {
       files.clear();
@@ -544,6 +551,9 @@ describe("a policy of releases", () => {
       { alter: (one) => ({ ...one, shareSet: { threshold: 1, members: [known] } }) },
       /secrets are public reach the threshold of the share set/,
     );
+    const nobodys = [...operators("ab"), ...operators("c")].map(({ alias, key }) => ({ alias, pubKey: key.publicKey }));
+    const set = { threshold: 1, members: [...nobodys, known] };
+    await refused({ alter: (one) => ({ ...one, manifestSet: set }) }, /reach the threshold of the manifest set/);
     await refused(
       { alter: (one) => ({ ...one, namespace: { ...one.namespace, quorumKey: fromHex(PUBLIC_KEYS[0]!)! } }) },
       /quorum key's secret is public/,

@@ -128,6 +128,22 @@ describe("a changed log", () => {
       /spacing, order or escapes/,
     ],
     [
+      "the members of its tool in another order",
+      texts.map((text, at) =>
+        at === 4 ? text.replace(/"tool":\{("name":"[^"]*"),("version":"[^"]*")\}/, '"tool":{$2,$1}') : text,
+      ),
+      5,
+      "malformed",
+      /spacing, order or escapes/,
+    ],
+    [
+      "an unknown member in its tool",
+      texts.map((text, at) => (at === 4 ? text.replace('"tool":{', '"tool":{"more":1,') : text)),
+      5,
+      "malformed",
+      /tool\.more: unknown member/,
+    ],
+    [
       "an empty line",
       [...texts.slice(0, 4), "", ...texts.slice(4)],
       5,

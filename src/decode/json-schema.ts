@@ -1,0 +1,59 @@
+/** JSON Schema (draft 2020-12) of shapes. A module of its own, so that bundlers drop it where only values are read. */
+import type { JsonObject } from "./json.js";
+import type { Form, Members, Shape } from "./shapes.js";
+
+/** What the shape's form says; the rules of `refined` and of test functions are not in it. */
+export function schemaOf({ form }: Shape<unknown>): JsonObject {
+  if (form === undefined) return {};
+  if ("values" in form) return { enum: [...form.values] };
+  if ("either" in form) return { anyOf: form.either.map(schemaOf) };
+  if ("nullable" in form) return { anyOf: [schemaOf(form.nullable), { type: "null" }] };
+  if ("items" in form) return { type: "array", items: schemaOf(form.items), ...limits(form, "minItems", "maxItems") };
+  if ("members" in form) return objectSchema(form);
+  if ("each" in form) return recordSchema(form);
+  return scalarSchema(form);
+}
+
+function scalarSchema(form: Extract<Form, { readonly type: string }>): JsonObject {
+  if (form.type === "integer") return { type: form.type, ...limits(form, "minimum", "maximum") };
+  if (form.type !== "string") return { type: form.type };
+  return {
+    type: form.type,
+    ...(form.pattern && { pattern: form.pattern.source }),
+    ...limits(form, "minLength", "maxLength"),
+  };
+}
+
+/** Without limits that exclude nothing. */
+function limits({ least = 0, most = Number.POSITIVE_INFINITY }, minimum: string, maximum: string): JsonObject {
+  return {
+    ...((least > 0 || minimum === "minimum") && { [minimum]: least }),
+    ...(most < Number.MAX_SAFE_INTEGER && { [maximum]: most }),
+  };
+}
+
+function objectSchema({ members, unknown, beside }: Extract<Form, { readonly members: Members }>): JsonObject {
+  const shapes = Object.entries(members);
+  return {
+    type: "object",
+    properties: schemasOf({ ...members, ...beside }),
+    required: shapes.filter(([, shape]) => !("optional" in shape)).map(([name]) => name),
+    ...(unknown === "refuse" && { additionalProperties: false }),
+  };
+}
+
+function recordSchema({ each, name, least, beside }: Extract<Form, { readonly each: Shape<unknown> }>): JsonObject {
+  const names = Object.keys(beside);
+  const pattern = name && { pattern: name.source };
+  return {
+    type: "object",
+    ...(names.length > 0 && { properties: schemasOf(beside) }),
+    ...(pattern && { propertyNames: names.length > 0 ? { anyOf: [pattern, { enum: names }] } : pattern }),
+    additionalProperties: schemaOf(each),
+    ...limits({ least }, "minProperties", "maxProperties"),
+  };
+}
+
+function schemasOf(members: Members): JsonObject {
+  return Object.fromEntries(Object.entries(members).map(([name, shape]) => [name, schemaOf(shape)]));
+}

@@ -1,0 +1,351 @@
+/** The language of shapes: what each shape and setting reads, what it refuses, and its JSON Schema. */
+import { describe, expect, it } from "vitest";
+import { parseJson } from "../../src/decode/json.js";
+import { schemaOf } from "../../src/decode/json-schema.js";
+import { editDistance, nearest } from "../../src/decode/nearest.js";
+import {
+  type Shape,
+  anyObject,
+  anything,
+  either,
+  flag,
+  hex,
+  instant,
+  list,
+  matching,
+  nonEmptyText,
+  nullable,
+  nullish,
+  number,
+  object,
+  objectOf,
+  oneOf,
+  openObject,
+  optional,
+  readShape,
+  record,
+  refined,
+  simple,
+  sizedText,
+  text,
+  wholeNumber,
+} from "../../src/decode/shapes.js";
+import { fits } from "../support/json-schema.js";
+
+const faultsOf = (shape: Shape<unknown>, value: unknown, path = ""): string[] =>
+  readShape(shape, value, path).faults.map((fault) => `${fault.path}: ${fault.message}`);
+
+/** Good values with what is read, where that is another value; and bad ones with their fault. */
+type Row = readonly [name: string, shape: Shape<unknown>, good: readonly unknown[], bad: readonly [unknown, string][]];
+
+const letter = matching(/^[a-z]$/, "a letter");
+const isEven = simple("an even number", (value): value is number => typeof value === "number" && value % 2 === 0);
+
+const ROWS: readonly Row[] = [
+  ["anything", anything, [null, 1, "a", [], {}], []],
+  ["any object", anyObject, [{}, { a: 1 }], [[[], ": an array, an object wanted"]]],
+  ["a test of its own", isEven, [0, 2], [[3, ": a number, an even number wanted"]]],
+  [
+    "a text",
+    text,
+    ["", "a"],
+    [
+      [1, ": a number, a string wanted"],
+      [true, ": a boolean, a string wanted"],
+      [null, ": null, a string wanted"],
+      [undefined, ": missing, a string wanted"],
+      [[], ": an array, a string wanted"],
+      [{}, ": an object, a string wanted"],
+    ],
+  ],
+  ["a flag", flag, [true, false], [["true", ": a string, true or false wanted"]]],
+  ["a number", number, [0, 1.5], [["1", ": a string, a number wanted"]]],
+  [
+    "a whole number",
+    wholeNumber(1, 9),
+    [1, 9],
+    [
+      [0, ": 0, a whole number of 1 or more wanted"],
+      [10, ": 10, a whole number of 1 or more wanted"],
+      [1.5, ": 1.5, a whole number of 1 or more wanted"],
+      ["1", ": a string, a whole number of 1 or more wanted"],
+    ],
+  ],
+  [
+    "a safe whole number",
+    wholeNumber(0),
+    [0, 2 ** 53 - 1],
+    [[2 ** 53, `: ${2 ** 53}, a whole number of 0 or more wanted`]],
+  ],
+  [
+    "a text of a pattern",
+    letter,
+    ["a"],
+    [
+      ["ab", ": a letter wanted"],
+      [1, ": a number, a letter wanted"],
+    ],
+  ],
+  ["a text that passes a test", matching((value) => value === "a", "an a"), ["a"], [["b", ": an a wanted"]]],
+  [
+    "a text of some characters",
+    sizedText(1, 3),
+    ["a", "\u{1f600}\u{1f600}\u{1f600}"],
+    [
+      ["", ": empty"],
+      ["abcd", ": longer than 3 characters"],
+      ["\u{1f600}\u{1f600}\u{1f600}\u{1f600}", ": longer than 3 characters"],
+      [1, ": a number, a string wanted"],
+    ],
+  ],
+  ["a text that is not empty", nonEmptyText, ["a", "a".repeat(10_000)], [["", ": empty"]]],
+  [
+    "hex",
+    hex(2, 3),
+    ["abcd", "abcdef"],
+    [
+      ["", ": 0 hex digits, 4 to 6 wanted"],
+      ["abc", ": 3 hex digits, 4 to 6 wanted"],
+      ["abcdef0", ": 7 hex digits, 4 to 6 wanted"],
+      ["abcdef01", ": 8 hex digits, 4 to 6 wanted"],
+      ["abcg", ": not hex, 4 to 6 digits wanted"],
+      [7, ": a number, hex of 4 to 6 digits wanted"],
+    ],
+  ],
+  ["hex of one length", hex(1), ["ff"], [["f", ": 1 hex digits, 2 wanted"]]],
+  [
+    "one of several",
+    oneOf("a", "b", 1, null),
+    ["a", "b", 1, null],
+    [
+      ["c", ': "a", "b", 1 or null wanted'],
+      [2, ': a number, "a", "b", 1 or null wanted'],
+      [undefined, ': missing, "a", "b", 1 or null wanted'],
+    ],
+  ],
+  [
+    "an instant",
+    instant,
+    ["2026-03-04T05:06:07.000Z", "+012026-03-04T05:06:07.123Z"],
+    ["2026-03-04", "2026-03-04T05:06:07Z", "2026-03-04T06:06:07.000+01:00", "2026-02-30T05:06:07.000Z", "x", 0].map(
+      (value) => [value, `: ${value === 0 ? "a number, " : ""}a time such as 2026-03-04T05:06:07.000Z wanted`],
+    ),
+  ],
+  [
+    "either of two",
+    either(text, number, "a text or a number"),
+    ["a", 1],
+    [
+      [true, ": a boolean, a text or a number wanted"],
+      [undefined, ": missing, a text or a number wanted"],
+    ],
+  ],
+  ["an optional value", optional(text), ["a", undefined], [[null, ": null, a string wanted"]]],
+  ["a nullable value", nullable(text), ["a", null], [[undefined, ": missing, a string wanted"]]],
+  ["an optional, nullable value", nullish(text), ["a", null, undefined], [[1, ": a number, a string wanted"]]],
+  [
+    "a list",
+    list(text, 1, 2),
+    [["a"], ["a", "b"]],
+    [
+      [[], ": empty: at least one wanted"],
+      [["a", "b", "c"], ": 3 entries, at most 2 allowed"],
+      [["a", 1], "[1]: a number, a string wanted"],
+      [{ length: 1 }, ": an object, an array wanted"],
+    ],
+  ],
+  ["a list of any length", list(text), [[], ["a"]], [["a", ": a string, an array wanted"]]],
+  [
+    "an object",
+    object({ a: text, b: optional(flag) }),
+    [{ a: "" }, { a: "", b: true }],
+    [
+      [{}, "a: missing, a string wanted"],
+      [{ a: 1 }, "a: a number, a string wanted"],
+      [{ a: "", b: null }, "b: null, true or false wanted"],
+      [{ a: "", other: 1 }, "other: unknown member"],
+      [{ a: "", b: true, bb: 1 }, "bb: unknown member, did you mean b?"],
+      [[], ": an array, an object wanted"],
+      [null, ": null, an object wanted"],
+    ],
+  ],
+  ["an open object", openObject({ a: text }), [{ a: "" }, { a: "", b: 1 }], [[{}, "a: missing, a string wanted"]]],
+  [
+    "a record",
+    record(number, { name: /^[a-z]$/, fault: "no letter", least: 1 }),
+    [{ a: 1 }, { a: 1, b: 2 }],
+    [
+      [{}, ": empty: at least one wanted"],
+      [{ A: 1 }, "A: no letter"],
+      [{ a: "" }, "a: a string, a number wanted"],
+      [[1], ": an array, an object wanted"],
+    ],
+  ],
+  ["a record of any names", record(number), [{}, { "": 1 }], [[{ a: "" }, "a: a string, a number wanted"]]],
+];
+
+/** Whole bytes, days of a month, exact numbers, and tests that are functions. */
+const NOT_IN_SCHEMAS: readonly unknown[] = ["2026-02-30T05:06:07.000Z", 2 ** 53, 3, "b"];
+
+describe.each(ROWS)("%s", (_, shape, good, bad) => {
+  it("is read as it is", () => {
+    for (const value of good) expect(readShape(shape, value)).toEqual({ value, faults: [] });
+  });
+
+  it("is anything else with a fault", () => {
+    for (const [value, fault] of bad) {
+      expect(readShape(shape, value).value).toBeUndefined();
+      expect(faultsOf(shape, value)).toEqual([fault]);
+    }
+  });
+
+  it("has a schema that agrees", () => {
+    const isJson = (value: unknown): boolean => value !== undefined;
+    for (const value of good.filter(isJson)) expect(fits(schemaOf(shape), value), JSON.stringify(value)).toBe(true);
+    for (const [value] of bad.filter(([one]) => isJson(one) && !NOT_IN_SCHEMAS.includes(one)))
+      expect(fits(schemaOf(shape), value), JSON.stringify(value)).toBe(false);
+  });
+});
+
+it("hex is in lower case once read", () => {
+  expect(readShape(hex(2), "ABcd").value).toBe("abcd");
+  expect(faultsOf(hex(2, 3), "abcde")).toEqual([": 5 hex digits, 4 to 6 wanted"]);
+});
+
+describe("faults", () => {
+  it("have the path of the value, and all of them are reported: known members first", () => {
+    const shape = object({ a: list(openObject({ b: text })), c: flag, d: optional(text) });
+    expect(faultsOf(shape, { other: 1, a: [{ b: "" }, { b: 1 }, 2], d: null }, "parameters")).toEqual([
+      "parameters.a[1].b: a number, a string wanted",
+      "parameters.a[2]: a number, an object wanted",
+      "parameters.c: missing, true or false wanted",
+      "parameters.d: null, a string wanted",
+      "parameters.other: unknown member",
+    ]);
+  });
+
+  it("are the first hundred, and the number of the others", () => {
+    const faults = faultsOf(list(text), ["good", ...Array(1000).fill(1)]);
+    expect(faults).toHaveLength(101);
+    expect(faults.slice(-2)).toEqual(["[100]: a number, a string wanted", ": and 900 more"]);
+  });
+
+  it("beyond those are not put in words, which would take time", () => {
+    let made = 0;
+    const counting: Shape<unknown> = { read: (_, place) => place.fault(() => `fault ${++made}`) };
+    readShape(list(counting), Array(10_000).fill(1));
+    expect(made).toBeLessThan(110);
+  });
+
+  it("never quote a text", () => {
+    const shapes = [text, flag, number, oneOf("a"), list(text), object({}), letter, hex(2), instant, wholeNumber(1)];
+    for (const shape of [...shapes, either(text, flag, "a text or a flag")])
+      expect(faultsOf(shape, { toString: () => "s3cret", valueOf: () => "s3cret" }).join()).not.toContain("s3cret");
+    for (const shape of shapes.slice(1)) expect(faultsOf(shape, "s3cret").join()).not.toContain("s3cret");
+  });
+
+  it("of long names are short", () => {
+    expect(faultsOf(object({}), { ["n".repeat(10_000)]: 1 }).join().length).toBeLessThan(200);
+  });
+});
+
+describe("an object", () => {
+  it("is a copy, and so are the objects inside that its shape knows", () => {
+    const given = { a: { b: "before" }, list: ["before"] };
+    const { value } = readShape(object({ a: object({ b: text }), list: list(text) }), given);
+    given.a.b = "after";
+    given.list[0] = "after";
+    expect(value).toEqual({ a: { b: "before" }, list: ["before"] });
+  });
+
+  it.each([
+    ["that is closed", object({ a: text, toString: optional(text) })],
+    ["that ignores others", object({ a: text, toString: optional(text) }, { unknown: "ignore" })],
+    ["that is open", openObject({ a: text, toString: optional(text) })],
+  ])("%s has only members of its own", (_, shape) => {
+    expect(faultsOf(shape, Object.create({ a: "inherited" }))).toEqual(["a: missing, a string wanted"]);
+    expect(readShape<unknown>(shape, { a: "" }).faults).toEqual([]);
+  });
+
+  it("has its members in the order of the shape", () => {
+    expect(Object.keys(readShape(object({ a: text, b: text }), { b: "", a: "" }).value!)).toEqual(["a", "b"]);
+  });
+
+  it("keeps unknown members, or drops them", () => {
+    expect(readShape(openObject({ a: text }), { a: "", b: 1 }).value).toEqual({ a: "", b: 1 });
+    expect(readShape(object({ a: text }, { unknown: "ignore" }), { a: "", b: 1 }).value).toEqual({ a: "" });
+  });
+
+  it("reads members beside its own, and drops them", () => {
+    for (const shape of [
+      object({ a: text }, { beside: { note: optional(text) } }),
+      record(text, { beside: { note: text } }),
+    ]) {
+      expect(readShape<unknown>(shape, { a: "", note: "" }).value).toEqual({ a: "" });
+      expect(faultsOf(shape, { a: "", note: 1 })).toEqual(["note: a number, a string wanted"]);
+      expect(fits(schemaOf(shape), { a: "", note: "" })).toBe(true);
+      expect(fits(schemaOf(shape), { a: "", note: 1 })).toBe(false);
+    }
+  });
+
+  it("counts a record's members without those beside", () => {
+    expect(faultsOf(record(text, { least: 1, beside: { note: text } }), { note: "" })).toHaveLength(1);
+  });
+
+  it("has no prototype, unless it is open", () => {
+    for (const shape of [object({ a: text }), record(text)])
+      expect(Object.getPrototypeOf(readShape<unknown>(shape, { a: "" }).value)).toBeNull();
+    expect(Object.getPrototypeOf(readShape(openObject({ a: text }), { a: "" }).value)).toBe(Object.prototype);
+  });
+
+  it("may have a member called __proto__, which is data", () => {
+    const json = parseJson('{"a": "", "__proto__": {"polluted": 1}}');
+    const { value } = readShape(openObject({ a: text }), json);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(Object.hasOwn(value!, "__proto__")).toBe(true);
+    expect(faultsOf(object({ a: text }), json)).toEqual(["__proto__: unknown member"]);
+    expect(Object.keys(readShape(record(anything), json).value!)).toEqual(["a", "__proto__"]);
+  });
+
+  it("does not get members that were not there", () => {
+    const shape = object({ a: optional(text), b: nullish(text) });
+    expect(Object.keys(readShape(shape, { b: null }).value!)).toEqual(["b"]);
+    expect(Object.keys(readShape(openObject(shape.members), { b: null }).value!)).toEqual(["b"]);
+  });
+
+  it("of a declared type has its members", () => {
+    const shape = objectOf<{ readonly a: string; readonly b?: number }>({ a: text, b: optional(number) });
+    expect(readShape(shape, { a: "", b: 1 }).value).toEqual({ a: "", b: 1 });
+    expect(faultsOf(shape, { other: 1 })).toEqual(["a: missing, a string wanted", "other: unknown member"]);
+  });
+});
+
+it("a rule of its own sees only good values", () => {
+  const doubled = refined(number, (value, place) => (value > 9 ? place.fault<number>("too large") : 2 * value));
+  expect(readShape(doubled, 2)).toEqual({ value: 4, faults: [] });
+  expect(faultsOf(doubled, 10)).toEqual([": too large"]);
+  expect(faultsOf(doubled, "10")).toEqual([": a string, a number wanted"]);
+  expect(schemaOf(doubled)).toEqual({ type: "number" });
+});
+
+describe("a suggestion", () => {
+  it.each([
+    ["naem", ["name", "policy"], ", did you mean name?"],
+    ["NAME", ["name"], ", did you mean name?"],
+    ["quorum", ["name"], ""],
+    ["x".repeat(65), ["x".repeat(64)], ""],
+    ["name", [], ""],
+  ])("for %s of %j", (name, known, suggestion) => {
+    expect(nearest(name, known)).toBe(suggestion);
+  });
+
+  it.each([
+    ["", "abc", 3],
+    ["abc", "abc", 0],
+    ["abc", "abd", 1],
+    ["abc", "bc", 1],
+    ["kitten", "sitting", 3],
+  ])("counts the letters from %j to %j", (one, other, distance) => {
+    expect(editDistance(one, other)).toBe(distance);
+  });
+});
