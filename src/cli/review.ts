@@ -100,9 +100,9 @@ async function manifestIn(
 ): Promise<Uint8Array | undefined> {
   const bytes = await ofKind(files, path, await files.bytes(path), { command: "review", option });
   if (bytes === undefined) return undefined;
-  const { readManifest } = await import("../review/manifest.js");
+  const { readGivenManifest } = await import("../review/manifest.js");
   // Here, so that a fault has the name of its own file.
-  const read = await files.decodedAsync(path, () => readManifest("", bytes));
+  const read = await files.decodedAsync(path, () => readGivenManifest("", bytes));
   return read && bytes;
 }
 

@@ -12,7 +12,7 @@ export interface GivenManifest {
 }
 
 /** `what` begins the path of its faults. Throws {@link MalformedError} (`manifest`). */
-export async function readManifest(what: string, bytes: Uint8Array): Promise<GivenManifest> {
+export async function readGivenManifest(what: string, bytes: Uint8Array): Promise<GivenManifest> {
   const { value, faults } = attempt(() => readEither(bytes));
   if (value === undefined)
     throw new MalformedError(

@@ -121,13 +121,16 @@ function showPatchSet({ threshold, members }: PatchSet): JsonValue {
 }
 
 /** Sorted, without a prototype: `__proto__` is an ordinary name. */
-function byName<T>(map: ReadonlyMap<string, T>, show: (value: T) => JsonValue = (value) => value as JsonValue) {
+function byName<T>(
+  map: ReadonlyMap<string, T>,
+  show: (value: T) => JsonValue = (value) => value as JsonValue,
+): JsonValue {
   const entries = [...map].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, value]) => [name, show(value)]);
   return Object.assign(Object.create(null) as Record<string, JsonValue>, Object.fromEntries(entries));
 }
 
 /** One member of a manifest, with its value. */
-export interface ManifestMember {
+interface ManifestMember {
   readonly name: string;
   readonly place: string;
   readonly value: JsonValue;
@@ -135,7 +138,7 @@ export interface ManifestMember {
 }
 
 /** Every member that needs a pin, a comparison or an acceptance. */
-export function membersOf(manifest: Manifest): ManifestMember[] {
+export function manifestMembers(manifest: Manifest): ManifestMember[] {
   const { namespace, pivot, enclave, workloads } = manifest;
   return [
     ...rowsOf(NAMESPACE, namespace, "namespace"),

@@ -4,9 +4,9 @@ import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
-import type { Approval, Manifest, MemberSet } from "../decode/manifest/index.js";
+import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { MalformedError, attempt, listed } from "../errors.js";
-import { type Change, compareSides } from "../diff/diff.js";
+import { type Change, type Side, compareSides } from "../diff/diff.js";
 import type { Measured } from "../appraise/measured.js";
 import { ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, isZeroPcr, manifestFacts } from "../appraise/pins.js";
@@ -15,8 +15,8 @@ import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
-import { type GivenManifest, readManifest } from "./manifest.js";
-import { ACCEPTABLE, type Beside, membersOf } from "./members.js";
+import { type GivenManifest, readGivenManifest } from "./manifest.js";
+import { ACCEPTABLE, type Beside, manifestMembers } from "./members.js";
 
 export interface ReviewOptions {
   readonly policy: Policy;
@@ -96,7 +96,7 @@ const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
  * other options, and for names that `accept` does not know.
  *
  * @example
- * const review = await reviewManifest(manifest, { policy: parsePolicy(text), previous, accept: ["bridgeConfig"] });
+ * const review = await reviewManifest(bytes, { policy: parsePolicy(text), accept: ["bridgeConfig"] });
  * for (const { message, advice } of review.faults) console.error(message, advice);
  * if (review.ok) console.log("approve", review.manifestHash);
  */
@@ -109,8 +109,8 @@ export async function reviewManifest(manifest: Uint8Array, options: ReviewOption
   const built = builtOf(own.measured);
   const accept = acceptedOf(copyPlain(own.accept) ?? []);
   const beside = approvalsOf(copyPlain(own.approvals) ?? []);
-  const given = await readManifest("", bytes);
-  const previous = previousBytes === undefined ? null : await readManifest("previous", previousBytes);
+  const given = await readGivenManifest("", bytes);
+  const previous = previousBytes === undefined ? null : await readGivenManifest("previous", previousBytes);
   return new Review({ given, policy, previous, built, accept, beside }).result();
 }
 
@@ -361,8 +361,10 @@ class Review {
       hasBinary: built.pivotHash !== null,
       hasPrevious: previous !== null,
     };
-    const before = new Map(previous && membersOf(previous.manifest).map(({ place, value }) => [place, textOf(value)]));
-    const unpinned = membersOf(this.#manifest)
+    const before = new Map(
+      previous && manifestMembers(previous.manifest).map(({ place, value }) => [place, textOf(value)]),
+    );
+    const unpinned = manifestMembers(this.#manifest)
       .filter(({ isHeld }) => candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld(pins, beside)))
       .map(({ name, place, value }): UnpinnedMember => {
         const isUnchanged = before.get(place) === textOf(value);
@@ -416,13 +418,16 @@ const APPROVAL_CODES: Readonly<Record<ApprovalStatus, ReviewFaultCode | null>> =
   repeated: "approval-repeated",
 };
 
-function describeMember({ alias, pubKey }: MemberSet["members"][number], approved: readonly ReviewedApproval[]) {
+function describeMember(
+  { alias, pubKey }: QuorumMember,
+  approved: readonly ReviewedApproval[],
+): ManifestReview["approvers"]["members"][number] {
   const key = toHex(pubKey);
   return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
 }
 
-function sideOf(manifest: Manifest) {
-  return { kind: "manifest", parts: { manifest: { value: manifest, json: null } } } as const;
+function sideOf(manifest: Manifest): Side {
+  return { kind: "manifest", parts: { manifest: { value: manifest, json: null } } };
 }
 
 function textOf(value: JsonValue): string {

@@ -59,15 +59,16 @@ function section(title: string, lines: readonly string[], page: Page): string[] 
   return lines.length === 0 ? [] : [...headingLines(title, page), ...lines];
 }
 
-function verdictLines({ ok, faults, deployment, manifestHash, namespace, nonce, ...rest }: ManifestReview, page: Page) {
+function verdictLines(review: ManifestReview, page: Page): string[] {
+  const { ok, faults, deployment, manifestHash, manifestVersion, namespace, nonce, measured } = review;
   const verdict = ok
     ? `EVERYTHING HOLDS: everything that was given was compared, with the deployment ${quoted(deployment!)}.`
     : `DO NOT APPROVE: ${faults.length} ${faults.length === 1 ? "fault" : "faults"}.`;
   const lines = wrapped(page, "", verdict);
   return [
     ...lines.map((line) => page.paint(line, "bold", ok ? "green" : "red")),
-    ...labelled(page, "manifest", `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${rest.manifestVersion}`),
-    ...labelled(page, "built", rest.measured.length === 0 ? "nothing was given" : listed(rest.measured, ", ")),
+    ...labelled(page, "manifest", `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${manifestVersion}`),
+    ...labelled(page, "built", measured.length === 0 ? "nothing was given" : listed(measured, ", ")),
     // Unbroken, for copying.
     ...labelled(page, "signs", "the hash that an approval signs:"),
     `  ${printable(manifestHash)}`,

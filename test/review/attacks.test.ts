@@ -15,7 +15,7 @@ import {
   memberSet,
 } from "../../src/lab/qos.js";
 import { type ReviewOptions, reviewManifest } from "../../src/review/review.js";
-import { ACCEPTABLE, membersOf } from "../../src/review/members.js";
+import { ACCEPTABLE, manifestMembers } from "../../src/review/members.js";
 import { renderReview } from "../../src/review/text.js";
 import { readVector } from "../support/vectors.js";
 import { withPivot } from "../support/manifest.js";
@@ -415,7 +415,7 @@ it("every member of every version has a name that can be accepted, or a rule of 
   const ruled = ["version", "pivot.debugMode", "enclave.awsRootCertificate"];
   for (const version of MANIFEST_VERSIONS as readonly ManifestVersion[]) {
     const manifest = made(version);
-    const members = membersOf(manifest);
+    const members = manifestMembers(manifest);
     expect(members.every(({ name }) => ACCEPTABLE.includes(name))).toBe(true);
     const places = members.map(({ place }) => place.split(".")[0]!.replace(/\[.*/, ""));
     const inside = Object.keys(manifest).filter((name) => manifest[name as keyof Manifest] !== undefined);
