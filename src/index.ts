@@ -106,6 +106,11 @@ export type { HistoryFault, HistoryFaultCode, ReleaseStep } from "./release/hist
 export { releasePolicy } from "./release/policy.js";
 export type { ReleasePolicyOptions } from "./release/policy.js";
 export { renderReleaseCheck } from "./release/text.js";
+export { reviewManifest } from "./review/review.js";
+export type { ManifestReview, ReviewOptions, ReviewedApproval, UnpinnedMember } from "./review/review.js";
+export type { ReviewedDeployment, ReviewedPin } from "./review/deployments.js";
+export type { ReviewFault, ReviewFaultCode } from "./review/faults.js";
+export { renderReview } from "./review/text.js";
 export { inspectImageUnverified, inspectUnverified } from "./inspect/inspect.js";
 export type { Described, DescribedObject, InspectOptions, Inspection, YamlReader } from "./inspect/inspect.js";
 export { kindOf } from "./inspect/kind.js";

@@ -28,6 +28,9 @@ const { rawBody: delivery, headers } = delivered();
 
 const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
 
+const reviewed = fromBase64(bootProof["qosManifestB64"] as string)!;
+const reviewPolicy = library.parsePolicy(policyFile);
+
 /** The bytes of a call, and the call. Results that include random values are made comparable. */
 type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];
 const DOORS: Readonly<Record<string, readonly Door[]>> = {
@@ -128,6 +131,22 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     [bytesOf(policyFile), (bytes) => library.diffUnverified(bytesOf({ ...policyFile, maxAge: "1d" }), bytes)],
     [bytesOf(bundleFile), (bytes) => library.diffUnverified(bytesOf({ ...bundleFile, appProofs }), bytes)],
   ],
+  reviewManifest: [
+    [reviewed, (bytes) => library.reviewManifest(bytes, { policy: reviewPolicy })],
+    [reviewed, (bytes) => library.reviewManifest(reviewed, { policy: reviewPolicy, previous: bytes })],
+    [
+      new Uint8Array(48).fill(7),
+      (pcr) => library.reviewManifest(reviewed, { policy: reviewPolicy, measured: { pcrs: { 0: pcr } } }),
+    ],
+    [
+      new Uint8Array(32).fill(7),
+      (pivotHash) => library.reviewManifest(reviewed, { policy: reviewPolicy, measured: { pivotHash } }),
+    ],
+    [
+      bytesOf({ signature: "01".repeat(64), member: { alias: "a", pubKey: "04".repeat(130) } }),
+      (approval) => library.reviewManifest(reviewed, { policy: reviewPolicy, approvals: [approval] }),
+    ],
+  ],
   decodeBundle: [[bytesOf(bundleFile), (bytes) => library.decodeBundle(bytes)]],
   packEvidence: [[bytesOf(bootProof), (bytes) => library.packEvidence({ bootProofs: [bytes] })]],
   packBundle: [[bytesOf(bootProof), (bytes) => packed(bytes)]],
@@ -181,6 +200,7 @@ const WITHOUT_BYTES = [
   "renderInspection",
   "renderJson",
   "renderDiff",
+  "renderReview",
   "describePolicy",
   "renderPolicyCheck",
   "renderSummary",

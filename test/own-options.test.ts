@@ -70,6 +70,8 @@ const difference = await library.diffUnverified(
   toUtf8(policyText),
   toUtf8(JSON.stringify({ ...policyFile, maxAge: "1d" })),
 );
+const reviewedManifest = new Uint8Array(Buffer.from(bootProof["qosManifestB64"] as string, "base64"));
+const review = await library.reviewManifest(reviewedManifest, { policy });
 const text = { color: true, width: 100, height: 20, detail: "verbose" } as const;
 const release = {
   version: "1",
@@ -258,6 +260,13 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   renderPolicyCheck: [door([check, "p", { width: 90 }], (...all) => library.renderPolicyCheck(...all))],
   renderInspection: [door([inspection, { width: 90 }], (...all) => library.renderInspection(...all))],
   renderDiff: [door([difference, { width: 90 }], (...all) => library.renderDiff(...all))],
+  reviewManifest: [
+    door(
+      [reviewedManifest, { policy, previous: reviewedManifest, measured: { pcrs: PCRS }, accept: ["dns"] }],
+      (...all) => library.reviewManifest(...all),
+    ),
+  ],
+  renderReview: [door([review, { width: 90 }], (...all) => library.renderReview(...all))],
   renderCheckExplanation: [
     door([library.explainCheck("mode.debug"), { width: 90 }], (...all) => library.renderCheckExplanation(...all)),
   ],

@@ -25,6 +25,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { labMeasurements } from "../src/lab/enclave.js";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
+import { encodeManifest } from "../src/lab/qos.js";
 import { decodeApproval } from "../src/decode/manifest/approval.js";
 import { type PivotManifest, decodeManifest } from "../src/decode/manifest/index.js";
 import { releaseOf, unpackReleases } from "./support/releases.js";
@@ -117,12 +118,16 @@ function writeBuild(folder: string): string {
     pivotHash: new Uint8Array(createHash("sha256").update(binary).digest()),
   });
   const { bootProof, anchorPem } = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
+  const manifestBytes = Buffer.from(bootProof["qosManifestB64"] as string, "base64");
+  const manifest = decodeManifest(manifestBytes);
   const members = lab.manifestMembers.map(({ key }) => Buffer.from(key.publicKey).toString("hex"));
   const files = {
     "app.eif": imageOf({ sections: SECTIONS }),
     app: binary,
     "operators.json": JSON.stringify({ threshold: 2, members }),
     "boot.json": JSON.stringify(bootProof),
+    "manifest.json": manifestBytes,
+    "approved.json": encodeManifest({ ...manifest, namespace: { ...manifest.namespace, nonce: 1 } }),
   };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   return anchorPem;
@@ -270,12 +275,20 @@ describe("the documents at a terminal", () => {
     const folder = newFolder();
     const anchor = writeBuild(folder);
     const lines = walk.flat();
-    expect(lines.map((line) => line.split(" ")[1])).toEqual(["measure", "measure", "pin", "policy", "verify"]);
-    for (const line of lines.slice(0, -1)) await inShell(line, folder);
+    expect(lines.map((line) => line.split(" ")[1])).toEqual([
+      "measure",
+      "measure",
+      "pin",
+      "policy",
+      "review",
+      "verify",
+    ]);
+    for (const line of lines.slice(0, -2)) await inShell(line, folder);
     // The lab's root stands for that of AWS.
     const path = join(folder, "policy.json");
     const made = JSON.parse(readFileSync(path, "utf8")) as object;
     writeFileSync(path, JSON.stringify({ ...made, trustAnchors: [{ pem: anchor }] }));
+    expect(await inShell(lines.at(-2)!, folder)).toContain("EVERYTHING HOLDS");
     expect(await inShell(lines.at(-1)!, folder)).toMatch(/^VERIFIED/);
     cpSync(join(VECTORS, "boot-proofs/bootproof-1.json"), join(folder, "boot.json"));
     await expect(inShell(lines.at(-1)!, folder)).rejects.toMatchObject({ code: 1 });

@@ -209,17 +209,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bundle: [...REPORT, "inputs", "plain-settings", "verification", "bootproof"],
   diff: [...REPORT, "inspect", "bundle"],
   release: [...REPORT, "diff", "disk"],
+  review: [...REPORT, "diff", "inspect"],
   page: FACADE,
   formats: [...FACADE, "page"],
-  index: [...FACADE, "release"],
+  index: [...FACADE, "release", "review"],
   client: FACADE,
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
   lab: [...FACADE, "client", "disk"],
-  cli: [...FACADE, "release", "formats", "page", "client", "disk", "watch", "audit", "lab"],
-  bin: [...FACADE, "release", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
+  cli: [...FACADE, "release", "review", "formats", "page", "client", "disk", "watch", "audit", "lab"],
+  bin: [...FACADE, "release", "review", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 
 describe("the graph of imports", () => {

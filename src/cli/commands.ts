@@ -16,6 +16,7 @@ import { addPageCommand } from "./page.js";
 import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
 import { addReleaseCommand } from "./release.js";
+import { addReviewCommand } from "./review.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 import { addWatchCommand } from "./watch.js";
@@ -33,6 +34,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ["pin", "policy", addPinCommand],
   ["policy", "policy", addPolicyCommand],
   ["release", "policy", addReleaseCommand],
+  ["review", "policy", addReviewCommand],
   ["measure", "policy", addMeasureCommand],
   ["explain", "explain", addExplainCommand],
   ["inspect", "explain", addInspectCommand],

@@ -87,6 +87,7 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
+  member: async () => (await import("../review/members.js")).ACCEPTABLE,
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,

@@ -30,8 +30,10 @@ const TAKES = {
   "--pcrs": [["image PCRs"], []],
   "--manifest-set": [[], []],
   "--api-key-file": [["API key"], []],
+  "--previous": [["manifest", "manifest envelope"], []],
+  MANIFEST: [["manifest", "manifest envelope"], []],
   BUNDLE: [["bundle"], []],
-} as const satisfies Readonly<Partial<Record<`--${OptionName}` | "BUNDLE" | "POLICY", Taken>>>;
+} as const satisfies Readonly<Partial<Record<`--${OptionName}` | "BUNDLE" | "MANIFEST" | "POLICY", Taken>>>;
 
 type FileOption = keyof typeof TAKES;
 export type FileCommand = CommandName | "policy drop";

@@ -17,6 +17,7 @@ export type ValueWord =
   | "hex"
   | "id"
   | "kind"
+  | "member"
   | "name"
   | "number"
   | "policy"
@@ -35,6 +36,7 @@ type Value = ValueWord | `${ValueWord}...` | null;
 type Effect = "loosens" | "demands" | "neither";
 
 export const OPTIONS = {
+  accept: ["member...", "loosens"],
   activity: ["file", "neither"],
   "activity-id": ["id", "demands"],
   "add-to": ["policy", "neither"],
@@ -83,6 +85,7 @@ export const OPTIONS = {
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
   port: ["number", "neither"],
+  previous: ["file", "loosens"],
   "private-key": ["hex", "neither"],
   queue: ["url", "neither"],
   quiet: [null, "neither"],
@@ -277,6 +280,14 @@ export const COMMAND_OPTIONS = {
     ["policy", "a policy: the manifestSet and minNonce of its deployments judge"],
     ["no-manifest-set", "demand no set, and trust the first one that the folder names"],
     ["skip-unapproved", "leave out releases without a manifest or approvals, and count them"],
+    TEXT_OR_JSON,
+  ],
+  review: [
+    ["policy", "the policy whose pins the manifest has to meet"],
+    ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
+    ["binary", "the application binary that was built: the manifest must name its SHA-256"],
+    ["previous", "the manifest or envelope that this one replaces: unpinned members may be as they were"],
+    ["accept", "unpinned members whose values you have read"],
     TEXT_OR_JSON,
   ],
   measure: [

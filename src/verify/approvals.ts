@@ -4,11 +4,24 @@ import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 
+/** `stranger`: of no member of the set, by alias and key. `repeated`: valid, and not the first of its member. */
+export type ApprovalStatus = "valid" | "stranger" | "invalid" | "repeated";
+
+interface CheckedApproval {
+  readonly member: QuorumMember;
+  readonly status: ApprovalStatus;
+  /** What is wrong; empty if it is valid. */
+  readonly message: string;
+}
+
 interface CheckedApprovals {
+  /** Of the set, then of the approvals. */
   readonly faults: readonly string[];
   readonly repeated: readonly string[];
   /** Each once. */
   readonly approvers: readonly QuorumMember[];
+  /** Every approval, in its order. */
+  readonly approvals: readonly CheckedApproval[];
 }
 
 /** Verifies every approval of the hash, repeated ones too. The caller checks repetition and threshold. */
@@ -20,22 +33,29 @@ export async function checkApprovals(
 ): Promise<CheckedApprovals> {
   const members = new Set(set.members.map(identityOf));
   const seen = new Set<string>();
-  const answers = await Promise.all(
-    approvals.map(async ({ member, signature }, index) => {
+  const checked = await Promise.all(
+    approvals.map(async ({ member, signature }, index): Promise<CheckedApproval> => {
       const who = `approval ${index + 1} (${member.alias})`;
       const key = toHex(member.pubKey);
-      if (!members.has(identityOf(member))) return { fault: `${who} is not by a member of the set` };
+      if (!members.has(identityOf(member)))
+        return { member, status: "stranger", message: `${who} is not by a member of the set` };
       const isRepeated = seen.has(key);
       seen.add(key);
       const valid = await cache.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
-      if (!valid) return { fault: `${who}: its member did not sign this manifest` };
-      return isRepeated ? { repeated: `${who} is a second one by the same member` } : { member };
+      if (!valid)
+        return { member, status: "invalid", message: `${who}: its member did not sign this manifest` };
+      return isRepeated
+        ? { member, status: "repeated", message: `${who} is a second one by the same member` }
+        : { member, status: "valid", message: "" };
     }),
   );
+  const messagesOf = (...statuses: readonly ApprovalStatus[]): string[] =>
+    checked.filter(({ status }) => statuses.includes(status)).map(({ message }) => message);
   return {
-    faults: [...memberFaults(set), ...answers.flatMap((answer) => answer.fault ?? [])],
-    repeated: answers.flatMap((answer) => answer.repeated ?? []),
-    approvers: answers.flatMap((answer) => answer.member ?? []),
+    faults: [...memberFaults(set), ...messagesOf("stranger", "invalid")],
+    repeated: messagesOf("repeated"),
+    approvers: checked.filter(({ status }) => status === "valid").map(({ member }) => member),
+    approvals: checked,
   };
 }
 

@@ -1,0 +1,92 @@
+/** The pins of a policy that speak of manifests, against one manifest (review/README.md, "Which deployment"). */
+import { ownMembers } from "../decode/input.js";
+import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
+import { type DocumentFacts, PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
+
+/** Whether a manifest says what the pin is about. Total: a new pin needs a line. */
+const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
+  pcrs: true,
+  manifestHash: true,
+  pivotHash: true,
+  workloads: true,
+  pivotArgs: true,
+  pivotEnv: true,
+  namespace: true,
+  minNonce: true,
+  quorumKey: true,
+  manifestSet: true,
+  shareSet: true,
+  userData: false,
+  publicKey: false,
+  commitment: false,
+  labels: false,
+};
+
+/** One pin of a deployment, compared with the manifest. */
+export interface ReviewedPin {
+  readonly pin: string;
+  readonly holds: boolean;
+  /** A phrase for people. */
+  readonly detail: string;
+  /** Null if it holds, or the manifest has nothing to compare. */
+  readonly expected: string | null;
+  readonly actual: string | null;
+}
+
+export interface ReviewedDeployment {
+  readonly name: string;
+  /** Every pin that speaks of manifests holds. */
+  readonly holds: boolean;
+  readonly pins: readonly ReviewedPin[];
+  /** Pins of what no manifest says, such as `commitment` and `pcrs.4`: only a boot proof shows it. */
+  readonly notCompared: readonly string[];
+}
+
+/** A deployment of the policy, with what was found. */
+export interface Candidate {
+  readonly pins: DeploymentPins;
+  readonly reviewed: ReviewedDeployment;
+}
+
+/** Of kind `qos`: the other kind pins bare documents, and no manifest. */
+export function candidatesOf({ deployments }: Policy, facts: DocumentFacts): Candidate[] {
+  return deployments
+    .filter(({ kind }) => kind === "qos")
+    .map((pins) => ({ pins, reviewed: reviewDeployment(pins, facts) }));
+}
+
+function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedDeployment {
+  const { comparable, left } = withKnownPcrs(pins, facts);
+  const reviewed = PIN_NAMES.filter((name) => OF_MANIFESTS[name]).flatMap((name) => {
+    const answer = comparePin(name, comparable, facts);
+    if (answer === null) return [];
+    const { detail, compared } = answer.explain();
+    const { expected = null, actual = null } = ownMembers(compared ?? {}, { expected: true, actual: true });
+    return [Object.freeze({ pin: name, holds: answer.met, detail, expected, actual })];
+  });
+  const unseen = PIN_NAMES.filter((name) => !OF_MANIFESTS[name] && pins[name] !== undefined);
+  return Object.freeze({
+    name: pins.name,
+    holds: reviewed.every(({ holds }) => holds),
+    pins: Object.freeze(reviewed),
+    notCompared: Object.freeze([...left, ...unseen]),
+  });
+}
+
+/**
+ * The pins without the PCRs that neither the manifest nor the image has. An alternative of which nothing is left would
+ * accept every manifest, and is left out.
+ */
+function withKnownPcrs(
+  pins: DeploymentPins,
+  { pcrs: known }: DocumentFacts,
+): { readonly comparable: DeploymentPins; readonly left: readonly string[] } {
+  const { pcrs, ...others } = pins;
+  if (pcrs === undefined) return { comparable: pins, left: [] };
+  const images = pcrs.map((image) => image.filter(({ index }) => known.has(index))).filter(({ length }) => length > 0);
+  const left = new Set(pcrs.flatMap((image) => image.map(({ index }) => index)).filter((index) => !known.has(index)));
+  return {
+    comparable: images.length === 0 ? others : { ...others, pcrs: images },
+    left: [...left].map((index) => `pcrs.${index}`),
+  };
+}

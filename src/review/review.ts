@@ -1,0 +1,444 @@
+/** Reviewing a manifest before anyone approves it (review/README.md). */
+import { equalBytes, toHex } from "../bytes.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
+import type { JsonValue } from "../decode/json.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
+import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
+import { MalformedError, attempt, listed } from "../errors.js";
+import { type Change, type Side, compareSides } from "../diff/diff.js";
+import type { Measured } from "../appraise/measured.js";
+import { ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
+import { type DocumentFacts, isZeroPcr, manifestFacts } from "../appraise/pins.js";
+import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
+import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/approvals.js";
+import { SignatureCache } from "../verify/signature-cache.js";
+import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
+import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
+import { type GivenManifest, readGivenManifest } from "./manifest.js";
+import { ACCEPTABLE, type Beside, manifestMembers } from "./members.js";
+
+export interface ReviewOptions {
+  readonly policy: Policy;
+  /** The manifest, or its envelope, that this one replaces. Its own approvals are not verified. */
+  readonly previous?: Uint8Array;
+  /** Of the image and the binary that were built, from `bootproof/image`. PCR3 of a role may be among them. */
+  readonly measured?: Measured;
+  /** Approvals in files of their own, beside those of an envelope: JSON or Borsh. */
+  readonly approvals?: readonly Uint8Array[];
+  /** Members that no pin holds, and whose values the caller has read: names of `members`. */
+  readonly accept?: readonly string[];
+}
+
+/** A member that no pin of the deployment holds. `open` fails the review. */
+export interface UnpinnedMember {
+  /** As `accept` takes it, such as `bridgeConfig`. */
+  readonly name: string;
+  /** Such as `pivot.bridgeConfig`. */
+  readonly place: string;
+  /** Bytes in hex. */
+  readonly value: JsonValue;
+  readonly status: "open" | "unchanged" | "accepted";
+}
+
+export interface ReviewedApproval {
+  readonly set: "manifest" | "share";
+  readonly alias: string;
+  readonly pubKey: string;
+  readonly status: ApprovalStatus;
+}
+
+/** What was compared. Frozen. */
+export interface ManifestReview {
+  readonly format: "bootproof-review/1";
+  /** Sentences: what no review can know, first that no hardware booted the manifest. */
+  readonly unknowable: readonly string[];
+  /** Everything that was given was compared, and holds. */
+  readonly ok: boolean;
+  /** In hex: the 32 bytes that an approval signs. */
+  readonly manifestHash: string;
+  readonly manifestVersion: string;
+  readonly namespace: string;
+  readonly nonce: number;
+  /** The deployment whose pins all hold; null where none does, or several do. */
+  readonly deployment: string | null;
+  /** Every deployment of kind `qos`, in the policy's order. */
+  readonly deployments: readonly ReviewedDeployment[];
+  /** What was compared with `measured`, such as `pcr0` and `pivotHash`. */
+  readonly measured: readonly string[];
+  readonly members: readonly UnpinnedMember[];
+  /** Since `previous`, worst first, as `diffUnverified` describes them; null without `previous`. */
+  readonly changes: readonly Change[] | null;
+  /** Who may approve: the manifest's own set. */
+  readonly approvers: {
+    readonly threshold: number;
+    readonly members: readonly { readonly alias: string; readonly pubKey: string; readonly approved: boolean }[];
+  };
+  readonly approvals: readonly ReviewedApproval[];
+  readonly faults: readonly ReviewFault[];
+  /** Sentences: what a person should know, and no failure. */
+  readonly notes: readonly string[];
+}
+
+const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
+  policy: true,
+  previous: true,
+  measured: true,
+  approvals: true,
+  accept: true,
+};
+
+/**
+ * Compares a manifest or an envelope, JSON or Borsh of any version, with the pins of a policy, with what was built, and
+ * with the manifest before it, before anyone approves it. What does not hold is in `faults`; `ok` is true if there are
+ * none. A member that no pin holds is a fault unless it is unchanged or accepted. Throws {@link MalformedError} for a
+ * manifest or approval that cannot be read, and for a policy without a deployment that pins manifests; TypeError for
+ * other options, and for names that `accept` does not know.
+ *
+ * @example
+ * const review = await reviewManifest(bytes, { policy: parsePolicy(text), accept: ["bridgeConfig"] });
+ * for (const { message, advice } of review.faults) console.error(message, advice);
+ * if (review.ok) console.log("approve", review.manifestHash);
+ */
+export async function reviewManifest(manifest: Uint8Array, options: ReviewOptions): Promise<ManifestReview> {
+  const own = ownOptions("options", options, OPTIONS);
+  const { policy } = own;
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
+  const bytes = copiedBytes("manifest", manifest);
+  const previousBytes = own.previous === undefined ? undefined : copiedBytes("previous", own.previous);
+  const built = builtOf(own.measured);
+  const accept = acceptedOf(copyPlain(own.accept) ?? []);
+  const beside = approvalsOf(copyPlain(own.approvals) ?? []);
+  const given = await readGivenManifest("", bytes);
+  const previous = previousBytes === undefined ? null : await readGivenManifest("previous", previousBytes);
+  return new Review({ given, policy, previous, built, accept, beside }).result();
+}
+
+function copiedBytes(what: string, bytes: unknown): Uint8Array {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError(`${what}: a Uint8Array wanted`);
+  return new Uint8Array(bytes);
+}
+
+/** What was measured, in hex. */
+interface Built {
+  readonly pcrs: ReadonlyMap<number, string>;
+  readonly pivotHash: string | null;
+}
+
+function builtOf(given: Measured | undefined): Built {
+  if (given === undefined) return { pcrs: new Map(), pivotHash: null };
+  const { pcrs = {}, pivotHash } = copyPlain(ownMembers(given, { pcrs: true, pivotHash: true }));
+  const values = Object.entries(pcrs).map(([index, value]) => [Number(index), toHex(value)] as const);
+  if (values.length === 0 && pivotHash === undefined) throw new TypeError("measured: pcrs or pivotHash wanted");
+  return { pcrs: new Map(values), pivotHash: pivotHash === undefined ? null : toHex(pivotHash) };
+}
+
+function acceptedOf(names: readonly string[]): ReadonlySet<string> {
+  if (!Array.isArray(names)) throw new TypeError("accept: an array of names wanted");
+  const unknown = names.find((name) => !ACCEPTABLE.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`accept: ${JSON.stringify(unknown)} is unknown; known are ${ACCEPTABLE.join(", ")}`);
+  return new Set(names);
+}
+
+function approvalsOf(files: readonly Uint8Array[]): Approval[] {
+  if (!Array.isArray(files)) throw new TypeError("approvals: an array of Uint8Arrays wanted");
+  return files.map((file, index) => {
+    const { value, faults } = attempt(() => decodeApproval(copiedBytes(`approvals[${index}]`, file)));
+    if (value !== undefined) return value;
+    throw new MalformedError(
+      "approval",
+      faults.map(({ path, message }) => ({ path: `approvals[${index}]${path === "" ? "" : `.${path}`}`, message })),
+    );
+  });
+}
+
+interface Input {
+  readonly given: GivenManifest;
+  readonly policy: Policy;
+  readonly previous: GivenManifest | null;
+  readonly built: Built;
+  readonly accept: ReadonlySet<string>;
+  readonly beside: readonly Approval[];
+}
+
+const PCRS = [0, 1, 2, 3] as const;
+/** The certificate that signed an image: the image has it, and no manifest. */
+const SIGNER = 8;
+
+class Review {
+  readonly #input: Input;
+  readonly #manifest: Manifest;
+  readonly #facts: DocumentFacts;
+  readonly #faults: ReviewFault[] = [];
+  readonly #notes: string[] = [];
+  readonly #cache = new SignatureCache();
+
+  constructor(input: Input) {
+    this.#input = input;
+    this.#manifest = input.given.manifest;
+    const facts = manifestFacts(this.#manifest, input.given.hash, "live");
+    const signer = input.built.pcrs.get(SIGNER);
+    this.#facts = signer === undefined ? facts : { ...facts, pcrs: new Map([...facts.pcrs, [SIGNER, signer]]) };
+  }
+
+  async result(): Promise<ManifestReview> {
+    const { given, policy, previous } = this.#input;
+    const { namespace, manifestSet } = this.#manifest;
+    const candidates = candidatesOf(policy, this.#facts);
+    if (candidates.length === 0)
+      throw new MalformedError("policy", [
+        { path: "deployments", message: "no deployment of kind qos: nothing in this policy pins a manifest" },
+      ]);
+    const chosen = this.#chooseDeployment(candidates);
+    const measured = this.#compareBuilt(candidates);
+    this.#checkMeasurements();
+    this.#checkRoot();
+    await this.#checkSets();
+    const changes = previous === null ? null : this.#comparePrevious(previous);
+    const members = this.#unpinnedMembers(chosen);
+    const approvals = await this.#checkApprovals();
+    this.#noteKeys();
+    const approved = approvals.filter(({ set, status }) => set === "manifest" && status === "valid");
+    return Object.freeze({
+      format: "bootproof-review/1",
+      unknowable: Object.freeze(unknowable(previous !== null)),
+      ok: this.#faults.length === 0,
+      manifestHash: toHex(given.hash),
+      manifestVersion: this.#manifest.version,
+      namespace: namespace.name,
+      nonce: namespace.nonce,
+      deployment: chosen.length === 1 && chosen[0]!.reviewed.holds ? chosen[0]!.reviewed.name : null,
+      deployments: Object.freeze(candidates.map(({ reviewed }) => reviewed)),
+      measured: Object.freeze(measured),
+      members: Object.freeze(members),
+      changes,
+      approvers: Object.freeze({
+        threshold: manifestSet.threshold,
+        members: Object.freeze(manifestSet.members.map((member) => describeMember(member, approved))),
+      }),
+      approvals: Object.freeze(approvals),
+      faults: Object.freeze(this.#faults),
+      notes: Object.freeze(this.#notes),
+    });
+  }
+
+  #fault(...[code, about, message, facts]: Parameters<typeof faultOf>): void {
+    this.#faults.push(faultOf(code, about, message, facts));
+  }
+
+  /** Only pins decide. Where none of several fits, or more than one does, all of them are the candidates. */
+  #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
+    const holding = candidates.filter(({ reviewed }) => reviewed.holds);
+    if (holding.length === 1) return holding;
+    const names = listed(
+      (holding.length === 0 ? candidates : holding).map(({ reviewed }) => JSON.stringify(reviewed.name)),
+      ", ",
+    );
+    if (holding.length > 1) {
+      this.#fault("several-deployments", "", `${holding.length} deployments fit, and pins tell none apart: ${names}`);
+      return holding;
+    }
+    if (candidates.length > 1)
+      this.#fault("no-deployment", "", `no deployment of the policy has only pins that hold: ${names}`);
+    for (const { reviewed } of candidates) this.#faultPins(reviewed);
+    return candidates;
+  }
+
+  #faultPins({ name, pins }: ReviewedDeployment): void {
+    for (const { pin, holds, detail, expected, actual } of pins)
+      if (!holds)
+        this.#fault("pin", pin, `${JSON.stringify(name)} pins ${pin}: ${detail}`, {
+          deployment: name,
+          expected,
+          actual,
+        });
+  }
+
+  /** Returns what was compared. */
+  #compareBuilt(candidates: readonly Candidate[]): string[] {
+    const { pcrs, pivotHash } = this.#input.built;
+    const compared = [...pcrs].flatMap(([index, value]) => this.#comparePcr(index, value, candidates));
+    if (pivotHash === null) return compared;
+    const { pivot } = this.#manifest;
+    if (pivot === undefined) {
+      this.#fault("binary-not-compared", "workloads", "the manifest has workloads in place of one binary");
+      return compared;
+    }
+    const actual = toHex(pivot.hash);
+    if (actual !== pivotHash)
+      this.#fault("binary", "pivot.hash", "the manifest names another program than the binary that was given", {
+        expected: pivotHash,
+        actual,
+      });
+    return [...compared, "pivotHash"];
+  }
+
+  #comparePcr(index: number, expected: string, candidates: readonly Candidate[]): string[] {
+    const name = `pcr${index}`;
+    if (index === SIGNER) {
+      const isPinned = candidates.every(({ pins }) => pins.pcrs?.some((image) => image.some((pin) => pin.index === 8)));
+      if (isPinned) return [name];
+      this.#notes.push("PCR8 of the image, the certificate that signed it, is in no manifest, and nothing pins it");
+      return [];
+    }
+    if (!PCRS.some((one) => one === index)) {
+      this.#fault("image-not-compared", name, `PCR${index} is measured, and no manifest has it`, { expected });
+      return [];
+    }
+    const actual = this.#facts.pcrs.get(index)!;
+    if (actual !== expected)
+      this.#fault("image", `enclave.${name}`, `PCR${index} of the manifest is another than that of the image`, {
+        expected,
+        actual,
+      });
+    return [name];
+  }
+
+  #checkMeasurements(): void {
+    if (this.#manifest.pivot?.debugMode === true)
+      this.#fault("debug-mode", "pivot.debugMode", "the manifest requests debug mode");
+    for (const index of PCRS) {
+      const value = this.#facts.pcrs.get(index)!;
+      const about = `enclave.pcr${index}`;
+      if (isZeroPcr(value)) this.#fault("zero-pcr", about, `PCR${index} is zeros`, { actual: value });
+      else if (value.length !== 2 * PCR_LENGTH)
+        this.#fault("pcr-length", about, `PCR${index} has ${value.length / 2} bytes, ${PCR_LENGTH} wanted`);
+    }
+  }
+
+  #checkRoot(): void {
+    const { awsRootCertificate } = this.#manifest.enclave;
+    const { trustAnchors } = this.#input.policy;
+    if (trustAnchors.some(({ certificate }) => equalBytes(certificate.der, awsRootCertificate))) return;
+    const names = listed(
+      trustAnchors.map(({ name }) => name),
+      ", ",
+    );
+    this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is no anchor of the policy`, {
+      expected: names,
+      actual: toHex(awsRootCertificate),
+    });
+  }
+
+  async #checkSets(): Promise<void> {
+    for (const name of ["manifestSet", "shareSet"] as const) {
+      const set = this.#manifest[name];
+      const { faults } = await checkApprovals([], set, this.#input.given.hash, this.#cache);
+      // A review is before the approvals: only a threshold that no approvals can reach is a fault.
+      for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
+        this.#fault("set", name, `${name}: ${message}`);
+    }
+  }
+
+  #comparePrevious({ manifest: before }: GivenManifest): readonly Change[] {
+    const [one, other] = [before.namespace, this.#manifest.namespace];
+    if (one.name !== other.name)
+      this.#fault("previous-namespace", "namespace.name", "the previous manifest is of another namespace", {
+        expected: one.name,
+        actual: other.name,
+      });
+    if (!equalBytes(one.quorumKey, other.quorumKey))
+      this.#fault("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", {
+        expected: toHex(one.quorumKey),
+        actual: toHex(other.quorumKey),
+      });
+    if (other.nonce <= one.nonce)
+      this.#fault("previous-nonce", "namespace.nonce", "the nonce is not above that of the previous manifest", {
+        expected: `above ${one.nonce}`,
+        actual: String(other.nonce),
+      });
+    const { changes, leftOut } = compareSides(sideOf(before), sideOf(this.#manifest));
+    if (leftOut > 0) this.#notes.push(`${leftOut} more changes since the previous manifest are not listed`);
+    return changes;
+  }
+
+  /** What some candidate does not hold: where one deployment applies, that one. */
+  #unpinnedMembers(candidates: readonly Candidate[]): UnpinnedMember[] {
+    const { previous, accept, built } = this.#input;
+    const beside: Beside = {
+      pcrs: [...built.pcrs.keys()],
+      hasBinary: built.pivotHash !== null,
+      hasPrevious: previous !== null,
+    };
+    const before = new Map(
+      previous && manifestMembers(previous.manifest).map(({ place, value }) => [place, textOf(value)]),
+    );
+    const unpinned = manifestMembers(this.#manifest)
+      .filter(({ isHeld }) => candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld(pins, beside)))
+      .map(({ name, place, value }): UnpinnedMember => {
+        const isUnchanged = before.get(place) === textOf(value);
+        const reviewed = accept.has(name) ? "accepted" : "open";
+        return Object.freeze({ name, place, value, status: isUnchanged ? "unchanged" : reviewed });
+      });
+    for (const { place, value, status } of unpinned)
+      if (status === "open") this.#fault("open-member", place, `no pin holds ${place}`, { actual: textOf(value) });
+    for (const name of accept)
+      if (!unpinned.some((one) => one.name === name && one.status === "accepted"))
+        this.#fault("unused-accept", name, `nothing is accepted by ${name}: it is pinned, unchanged or not there`);
+    return unpinned;
+  }
+
+  async #checkApprovals(): Promise<ReviewedApproval[]> {
+    const { given, beside } = this.#input;
+    const { manifestSet, shareSet } = this.#manifest;
+    return [
+      ...(await this.#checkSet("manifest", [...given.manifestSetApprovals, ...beside], manifestSet)),
+      ...(await this.#checkSet("share", given.shareSetApprovals, shareSet)),
+    ];
+  }
+
+  async #checkSet(
+    set: ReviewedApproval["set"],
+    approvals: readonly Approval[],
+    members: MemberSet,
+  ): Promise<ReviewedApproval[]> {
+    const checked = await checkApprovals(approvals, members, this.#input.given.hash, this.#cache);
+    return checked.approvals.map(({ member: { alias, pubKey }, status, message }) => {
+      const code = APPROVAL_CODES[status];
+      // QOS records one for every posted share: a repeated one is no fault (verify/README.md, "Approvals").
+      if (set === "share" && status === "repeated") this.#notes.push(`share set: ${message}: it counts once`);
+      else if (code !== null) this.#fault(code, alias, `${set} set: ${message}`);
+      return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });
+    });
+  }
+
+  #noteKeys(): void {
+    const { quorumKey, manifestSet, shareSet } = this.#facts.bootProof!;
+    if (isPublicSecret(quorumKey)) this.#notes.push("the quorum key's secret is public: anybody holds it");
+    if (isNobodysSet(manifestSet)) this.#notes.push("keys whose secrets are public can approve for the manifest set");
+    if (isNobodysSet(shareSet)) this.#notes.push("keys whose secrets are public can rebuild the quorum key");
+  }
+}
+
+const APPROVAL_CODES: Readonly<Record<ApprovalStatus, ReviewFaultCode | null>> = {
+  valid: null,
+  stranger: "approval-stranger",
+  invalid: "approval-invalid",
+  repeated: "approval-repeated",
+};
+
+function describeMember(
+  { alias, pubKey }: QuorumMember,
+  approved: readonly ReviewedApproval[],
+): ManifestReview["approvers"]["members"][number] {
+  const key = toHex(pubKey);
+  return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
+}
+
+function sideOf(manifest: Manifest): Side {
+  return { kind: "manifest", parts: { manifest: { value: manifest, json: null } } };
+}
+
+function textOf(value: JsonValue): string {
+  return JSON.stringify(value);
+}
+
+function unknowable(hasPrevious: boolean): string[] {
+  return [
+    "Nothing here shows that any hardware booted this manifest: only a verified boot proof does.",
+    ...(hasPrevious
+      ? ["The previous manifest is taken as it was given: whether it was approved, or ran, was not checked."]
+      : []),
+  ];
+}

@@ -1,0 +1,177 @@
+/** `bootproof review`: its text, its JSON, its exit codes, and what it refuses to read. */
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import { manifestHash } from "../../src/lab/qos.js";
+import { ACCEPTABLE } from "../../src/review/members.js";
+import { releaseOf } from "../support/releases.js";
+import { SECTIONS, imageOf, pcrsOf } from "../support/images.js";
+import { withPivot } from "../support/manifest.js";
+import { ANCHORS, UNPINNED, approvalOf, bytesOf, deploymentOf, envelopeOf, made } from "../review/support.js";
+import { BOOT_1, bootproof, fileOf } from "./support.js";
+
+const V1 = withPivot(made("v1"));
+const PINS = deploymentOf(V1);
+const policyFile = (...deployments: object[]): string =>
+  fileOf({ policy: "bootproof/1", trustAnchors: ANCHORS, deployments });
+const POLICY = policyFile(PINS);
+const MANIFEST = fileOf(bytesOf(V1), "manifest.json");
+const BEFORE = fileOf(bytesOf({ ...V1, namespace: { ...V1.namespace, nonce: 1 } }), "before.json");
+const ACCEPT = ["--accept", ...UNPINNED.v1];
+const golden = (name: string): string => fileURLToPath(new URL(`golden/${name}`, import.meta.url));
+
+const review = (...args: string[]) => bootproof(["review", ...args]);
+
+describe("review", () => {
+  it("writes this of the genuine 2026.9.1, under the policy of 2026.9.0", async () => {
+    const [before, after] = ["2026.9.0", "2026.9.1"].map((version) =>
+      fileOf(releaseOf(version).get("manifest")!, `${version}.json`),
+    );
+    const { manifest: bytes } = Object.fromEntries(releaseOf("2026.9.0"));
+    const { namespace, pivot, enclave } = JSON.parse(Buffer.from(bytes!).toString()) as Record<
+      string,
+      Record<string, string>
+    >;
+    const { pcr0, pcr1, pcr2, pcr3 } = enclave!;
+    const deployment = {
+      name: "signer 2026.9.0",
+      pcrs: { 0: pcr0, 1: pcr1, 2: pcr2, 3: pcr3 },
+      pivotHash: pivot!["hash"],
+      namespace: namespace!["name"],
+      quorumKey: namespace!["quorumKey"],
+    };
+    const policy = fileOf({ policy: "bootproof/1", deployments: [deployment] });
+    const { code, stdout, stderr } = await review(after!, "--policy", policy, "--previous", before!);
+    expect([code, stderr]).toEqual([1, ""]);
+    await expect(stdout).toMatchFileSnapshot(golden("review.txt"));
+  });
+
+  it("is 0 where everything holds: with a previous manifest, and with acceptances", async () => {
+    const since = await review(MANIFEST, "--policy", POLICY, "--previous", BEFORE);
+    expect([since.code, since.stderr]).toEqual([0, ""]);
+    expect(since.stdout.replaceAll(/\s+/g, " ")).toMatch(/^Nothing here shows that any hardware .* EVERYTHING HOLDS/);
+    const accepted = await review(MANIFEST, "--policy", POLICY, ...ACCEPT);
+    expect([accepted.code, accepted.stderr]).toEqual([0, ""]);
+    expect(accepted.stdout).toContain(toHex(manifestHash(V1)));
+    expect(accepted.stdout).toMatch(/accepted +pivot\.bridgeConfig \[\{"type":"server"/);
+  });
+
+  it("writes JSON, with these members", async () => {
+    const { code, stdout } = await review(MANIFEST, "--policy", POLICY, "--format", "json");
+    expect(code).toBe(1);
+    const json = JSON.parse(stdout) as Record<string, unknown>;
+    expect(Object.keys(json)).toEqual([
+      "format",
+      "unknowable",
+      "ok",
+      "manifestHash",
+      "manifestVersion",
+      "namespace",
+      "nonce",
+      "deployment",
+      "deployments",
+      "measured",
+      "members",
+      "changes",
+      "approvers",
+      "approvals",
+      "faults",
+      "notes",
+    ]);
+    expect(json).toMatchObject({
+      format: "bootproof-review/1",
+      ok: false,
+      deployment: "lab",
+      changes: null,
+      faults: [
+        {
+          code: "open-member",
+          about: "pivot.restart",
+          deployment: null,
+          expected: null,
+          actual: '"Always"',
+          message: "no pin holds pivot.restart",
+          advice: expect.stringContaining("--accept"),
+        },
+        { about: "pivot.bridgeConfig" },
+        { about: "enclave.qosCommit" },
+        { about: "patchSet" },
+      ],
+    });
+  });
+
+  it("takes an envelope from stdin, and compares its approvals", async () => {
+    const good = envelopeOf(V1, [approvalOf(V1)]);
+    const answer = await bootproof(["review", "-", "--policy", POLICY, ...ACCEPT], { stdin: good });
+    expect(answer.code).toBe(0);
+    expect(answer.stdout).toMatch(/approved by +"alice"/);
+    const twice = envelopeOf(V1, [approvalOf(V1), approvalOf(V1)]);
+    const bad = await bootproof(["review", "-", "--policy", POLICY, ...ACCEPT], { stdin: twice });
+    expect([bad.code, bad.stdout]).toEqual([1, expect.stringContaining("(approval-repeated)")]);
+  });
+
+  it("measures the image and the binary", async () => {
+    const [pcr0, pcr1, pcr2] = [0, 1, 2].map((index) => new Uint8Array(Buffer.from(pcrsOf(SECTIONS)[index]!, "hex")));
+    const binary = Buffer.from("the application");
+    const hash = new Uint8Array(createHash("sha256").update(binary).digest());
+    const manifest = {
+      ...V1,
+      enclave: { ...V1.enclave, pcr0: pcr0!, pcr1: pcr1!, pcr2: pcr2! },
+      pivot: { ...V1.pivot, hash },
+    };
+    const files = ["--image", fileOf(imageOf({ sections: SECTIONS }), "app.eif"), "--binary", fileOf(binary, "app")];
+    const pins = { ...PINS, pcrs: { 3: toHex(V1.enclave.pcr3) } };
+    const policy = policyFile(Object.fromEntries(Object.entries(pins).filter(([name]) => name !== "pivotHash")));
+    const good = await review(fileOf(bytesOf(manifest)), "--policy", policy, ...files, ...ACCEPT);
+    expect([good.code, good.stderr]).toEqual([0, ""]);
+    expect(good.stdout).toContain("pcr0, pcr1, pcr2, pivotHash");
+    const bad = await review(MANIFEST, "--policy", policy, ...files, ...ACCEPT);
+    expect(bad.code).toBe(1);
+    for (const about of ["PCR0", "PCR1", "PCR2", "another program"]) expect(bad.stdout).toContain(about);
+  });
+});
+
+describe("exit code 2", () => {
+  const bare = fileOf({
+    policy: "bootproof/1",
+    deployments: [
+      { name: "bare", kind: "nitro", pcrs: { 0: "01".repeat(48), 1: "02".repeat(48), 2: "03".repeat(48) } },
+    ],
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["no manifest", ["--policy", POLICY], /MANIFEST is required/],
+    ["no policy", [MANIFEST], /--policy FILE is required/],
+    ["a policy that pins no manifest", [MANIFEST, "--policy", bare], /no deployment of kind qos/],
+    ["a boot proof", [BOOT_1, "--policy", POLICY], /this is a boot proof/],
+    ["a policy as the manifest", [POLICY, "--policy", POLICY], /this is a policy; --policy takes it/],
+    ["a manifest as the policy", [MANIFEST, "--policy", MANIFEST], /this is a manifest/],
+    ["a broken manifest", [fileOf("{"), "--policy", POLICY], /not strict JSON|file-/],
+    ["noise", [fileOf(new Uint8Array([1, 2, 3])), "--policy", POLICY], /neither JSON nor borsh/],
+    ["a file that is not there", ["nowhere.json", "--policy", POLICY], /no such file/],
+    [
+      "a broken previous manifest",
+      [MANIFEST, "--policy", POLICY, "--previous", fileOf("{}")],
+      /previous|wanted|missing/,
+    ],
+    ["an image that is none", [MANIFEST, "--policy", POLICY, "--image", MANIFEST], /not an enclave image|magic|image/],
+    ["an unknown member", [MANIFEST, "--policy", POLICY, "--accept", "bridge"], /--accept bridge: unknown; known are/],
+    ["a member twice", [MANIFEST, "--policy", POLICY, "--accept", "dns", "dns"], /--accept dns: repeated/],
+    [
+      "acceptances of nothing",
+      [MANIFEST, "--policy", POLICY, ...ACCEPT, "dns", "shareSet"],
+      /--accept dns: nothing is accepted[^]*--accept shareSet: nothing is accepted/,
+    ],
+    ["stdin twice", ["-", "--policy", "-"], /only one file can be -/],
+  ])("%s", async (_, args, message) => {
+    const { code, stdout, stderr } = await review(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+
+  it("names every acceptable member in its completion", async () => {
+    const { stdout } = await bootproof(["completion", "bash"]);
+    for (const name of ACCEPTABLE) expect(stdout).toContain(name);
+  });
+});
