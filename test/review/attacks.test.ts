@@ -130,6 +130,12 @@ const DEPLOYMENT_ROWS: readonly Row[] = [
     ["several-deployments"],
     { policy: policyOf(PINS, { ...PINS, name: "two", commitment: "legacy" }) },
   ],
+  [
+    "two deployments that fit, of which one leaves the share set open",
+    V1,
+    ["several-deployments", "open-member shareSet"],
+    { policy: policyOf(PINS, { ...without("shareSet"), name: "two" }) },
+  ],
 ];
 
 const BUILT_ROWS: readonly Row[] = [
