@@ -81,7 +81,8 @@ it("takes envelopes, Borsh and base64", async () => {
 type Row = readonly [name: string, manifest: Manifest | Uint8Array, faults: readonly string[], Partial<ReviewOptions>?];
 
 const withSet = (name: "manifestSet" | "shareSet", set: Manifest["manifestSet"]): Manifest => ({ ...V1, [name]: set });
-const [first, second, third] = V1.manifestSet.members as [never, never, never] & Manifest["manifestSet"]["members"];
+type Member = Manifest["manifestSet"]["members"][number];
+const [first, second, third] = V1.manifestSet.members as readonly [Member, Member, Member];
 const damaged = (): ReturnType<typeof approvalOf> => {
   const { signature, member } = approvalOf(V1);
   return { member, signature: signature.map((byte, index) => (index === 40 ? byte ^ 1 : byte)) };
@@ -299,7 +300,7 @@ const TABLES: readonly (readonly [string, readonly Row[]])[] = [
 ];
 
 describe.each(TABLES)("%s", (_, rows) => {
-  it.each(rows)("%s", async (__, manifest, faults, options = {}) => {
+  it.each(rows.map((row) => ({ row })))("$row.0", async ({ row: [, manifest, faults, options = {}] }) => {
     const result = await review(manifest, options);
     expect(codesOf(result)).toEqual(faults);
     expect(result.ok).toBe(false);
