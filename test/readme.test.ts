@@ -127,7 +127,10 @@ function writeBuild(folder: string): string {
     "operators.json": JSON.stringify({ threshold: 2, members }),
     "boot.json": JSON.stringify(bootProof),
     "manifest.json": manifestBytes,
-    "approved.json": encodeManifest({ ...manifest, namespace: { ...manifest.namespace, nonce: 1 } }, {}),
+    "approved.json": encodeManifest(
+      { ...manifest, namespace: { ...manifest.namespace, nonce: 1 } },
+      { encoding: "json" },
+    ),
   };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   return anchorPem;
