@@ -3,7 +3,12 @@ import { describe, expect, it } from "vitest";
 import { MalformedError } from "../../src/errors.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
-import { type Manifest, type ManifestVersion, MANIFEST_VERSIONS } from "../../src/decode/manifest/index.js";
+import {
+  MANIFEST_VERSIONS,
+  type Manifest,
+  type ManifestVersion,
+  type QuorumMember,
+} from "../../src/decode/manifest/index.js";
 import { AWS_NITRO_ROOT_G1 } from "../../src/verify/trust-anchor.js";
 import {
   approve,
@@ -81,8 +86,7 @@ it("takes envelopes, Borsh and base64", async () => {
 type Row = readonly [name: string, manifest: Manifest | Uint8Array, faults: readonly string[], Partial<ReviewOptions>?];
 
 const withSet = (name: "manifestSet" | "shareSet", set: Manifest["manifestSet"]): Manifest => ({ ...V1, [name]: set });
-type Member = Manifest["manifestSet"]["members"][number];
-const [first, second, third] = V1.manifestSet.members as readonly [Member, Member, Member];
+const [first, second, third] = V1.manifestSet.members as [QuorumMember, QuorumMember, QuorumMember];
 const damaged = (): ReturnType<typeof approvalOf> => {
   const { signature, member } = approvalOf(V1);
   return { member, signature: signature.map((byte, index) => (index === 40 ? byte ^ 1 : byte)) };
@@ -300,7 +304,7 @@ const TABLES: readonly (readonly [string, readonly Row[]])[] = [
 ];
 
 describe.each(TABLES)("%s", (_, rows) => {
-  it.each(rows.map((row) => ({ row })))("$row.0", async ({ row: [, manifest, faults, options = {}] }) => {
+  it.each(rows.map((row) => [row[0], row] as const))("%s", async (__, [, manifest, faults, options = {}]) => {
     const result = await review(manifest, options);
     expect(codesOf(result)).toEqual(faults);
     expect(result.ok).toBe(false);
