@@ -11,6 +11,7 @@ import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
 import { JWKS, delivered } from "./client/deliveries.js";
 import { AT, apiKey, isStamped } from "./client/support.js";
+import { releaseOf } from "./support/releases.js";
 
 const whole = forge();
 const options = optionsOf(whole, { noPolicy: true });
@@ -28,6 +29,7 @@ const { rawBody: delivery, headers } = delivered();
 
 const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
 
+const releaseFiles = releaseOf("2026.9.0");
 const reviewed = fromBase64(bootProof["qosManifestB64"] as string)!;
 const reviewPolicy = library.parsePolicy(policyFile);
 
@@ -131,6 +133,9 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     [bytesOf(policyFile), (bytes) => library.diffUnverified(bytesOf({ ...policyFile, maxAge: "1d" }), bytes)],
     [bytesOf(bundleFile), (bytes) => library.diffUnverified(bytesOf({ ...bundleFile, appProofs }), bytes)],
   ],
+  readRelease: [
+    [releaseFiles.get("manifest")!, (bytes) => library.readRelease([["manifest", bytes]], { version: "2026.9.0" })],
+  ],
   reviewManifest: [
     [reviewed, (bytes) => library.reviewManifest(bytes, { policy: reviewPolicy })],
     [reviewed, (bytes) => library.reviewManifest(reviewed, { policy: reviewPolicy, previous: bytes })],
@@ -191,8 +196,11 @@ const WITHOUT_BYTES = [
   "decodeAppProofPayload",
   // The pieces of a stream belong to the reader until it requests the next one.
   "inspectImageUnverified",
+  "checkReleases",
   "makePolicy",
   "makeReleasePolicy",
+  "releasePolicy",
+  "renderReleaseCheck",
   "manifestHash",
   "parseTrustAnchor",
   "pinPolicy",

@@ -8,6 +8,8 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 /** The values that examples use without declaring them, and their types. */
 const GIVEN: Readonly<Record<string, string>> = {
   appProofs: "readonly unknown[]",
+  approval10: "Uint8Array",
+  approval6: "Uint8Array",
   baseUrl: "string",
   bootProof: "unknown",
   bytes: "Uint8Array",
@@ -18,10 +20,14 @@ const GIVEN: Readonly<Record<string, string>> = {
   head: "string",
   key: 'import("../src/client/index.js").ApiKey',
   line: "Uint8Array",
+  manifest: "Uint8Array",
+  manifestSet: 'NonNullable<import("../src/index.js").ReleasePolicyOptions["manifestSet"]>',
   organizationId: "string",
   payload: 'import("../src/index.js").AppProofPayload',
   policy: 'import("../src/index.js").Policy',
   readFile: 'typeof import("node:fs/promises").readFile',
+  release: 'import("../src/index.js").Release',
+  releases: 'readonly import("../src/index.js").Release[]',
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
   userId: "string",

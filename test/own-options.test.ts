@@ -29,6 +29,7 @@ import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, neverTimeUp, testStamper } from "./client/support.js";
 import { type Door, clone, door, outcome, polluted, ruin, withGetters } from "./support/doors.js";
 import { SECTIONS, imageOf, streamOf } from "./support/images.js";
+import { releaseOf } from "./support/releases.js";
 import { linesOf } from "./watch/support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-own-"));
@@ -72,6 +73,9 @@ const difference = await library.diffUnverified(
 );
 const reviewedManifest = new Uint8Array(Buffer.from(bootProof["qosManifestB64"] as string, "base64"));
 const review = await library.reviewManifest(reviewedManifest, { policy });
+const releaseFiles = [...releaseOf("2026.9.0")];
+const published = await library.readRelease(releaseFiles, { version: "2026.9.0", application: "signer" });
+const releaseCheck = await library.checkReleases([published], { noManifestSet: true });
 const text = { color: true, width: 100, height: 20, detail: "verbose" } as const;
 const release = {
   version: "1",
@@ -266,6 +270,22 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       (...all) => library.reviewManifest(...all),
     ),
   ],
+  readRelease: [
+    door([releaseFiles, { version: "2026.9.0", application: "signer" }] as const, (...all) =>
+      library.readRelease(...all),
+    ),
+  ],
+  checkReleases: [
+    door([[published], { noManifestSet: true, applications: ["signer"], skipUnapproved: true }] as const, (...all) =>
+      library.checkReleases(...all),
+    ),
+  ],
+  releasePolicy: [
+    door([[published], { applications: ["signer"], name: "n", appProofTypes: ["a"] }] as const, (...all) =>
+      library.releasePolicy(...all),
+    ),
+  ],
+  renderReleaseCheck: [door([releaseCheck, { width: 90 }], (...all) => library.renderReleaseCheck(...all))],
   renderReview: [door([review, { width: 90 }], (...all) => library.renderReview(...all))],
   renderCheckExplanation: [
     door([library.explainCheck("mode.debug"), { width: 90 }], (...all) => library.renderCheckExplanation(...all)),

@@ -411,6 +411,30 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
     after: `
             await lab.close();`,
   },
+  "docs/policy.md, Before you approve a manifest": {
+    before: "",
+    after: `
+      import { decodeManifest } from "bootproof";
+      import { readFileSync } from "node:fs";
+      const published = (version: string): Uint8Array =>
+        readFileSync(\`core-enclaves/releases/\${version}/signer/manifest\`);
+      const [next, running] = [published("2026.9.1"), published("2026.9.0")];
+      const { namespace, pivot, enclave } = decodeManifest(next);
+      const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+      const pinned = JSON.stringify({
+        policy: "bootproof/1",
+        deployments: [
+          {
+            pcrs: { 0: hex(enclave.pcr0), 1: hex(enclave.pcr1), 2: hex(enclave.pcr2), 3: hex(enclave.pcr3) },
+            pivotHash: hex(pivot!.hash),
+            namespace: namespace.name,
+            quorumKey: hex(namespace.quorumKey),
+            pivotArgs: pivot!.args,
+          },
+        ],
+      });
+      if ((await mayApprove(next, running, pinned)) === null) throw new Error("it holds");`,
+  },
   "docs/sdk.md, From code": {
     before: `
       import * as files from "node:fs";

@@ -84,6 +84,8 @@ export async function checkReleases(
   options: CheckReleasesOptions,
 ): Promise<ReleaseCheck> {
   const own = ownOptions("options", options as object, OPTIONS as never) as CheckReleasesOptions;
+  if (own.skipUnapproved !== undefined && typeof own.skipUnapproved !== "boolean")
+    throw new TypeError("options.skipUnapproved: true or false wanted");
   const demand = demandOf(own);
   const chosen = ofApplications(requireReleases(releases), copyPlain(own.applications));
   return (await checkWhole(chosen, demand, own.skipUnapproved === true)).check;

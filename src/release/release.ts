@@ -1,8 +1,9 @@
 /** One release of one application, read from its files (release/README.md, "Files"). Nothing is verified here. */
-import { ownOptions } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import { type Approval, type Manifest, decodeManifest, manifestHashInput } from "../decode/manifest/index.js";
+import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { simple } from "../decode/shapes.js";
 import { equalBytes } from "../bytes.js";
 import { MalformedError, attempt, faultText, shownName } from "../errors.js";
 import { manifestHash } from "../verify/manifest-binding.js";
@@ -68,7 +69,11 @@ export interface ReadReleaseOptions {
   readonly application?: string | null;
 }
 
-const READ_OPTIONS: Readonly<Record<keyof ReadReleaseOptions, true>> = { version: true, application: true };
+const nameOrNull = simple(
+  "a string, or null",
+  (value): value is string | null => value === null || typeof value === "string",
+);
+const READ_OPTIONS: OptionShapes<ReadReleaseOptions> = { version: nameOrNull, application: nameOrNull };
 
 const MANIFEST = "manifest";
 const MANIFEST_JSON = "manifest.json";
@@ -76,11 +81,17 @@ const APPROVAL = /\.approval$/;
 /** More than any set has members. Each approval costs a signature. */
 const MAX_FILES = 1000;
 
-const read = new WeakSet<object>();
+/** A plain object with these members and a private mark, which no copy, proxy or derived object has. */
+class MadeRelease {
+  readonly #made = true;
 
-/** Whether `readRelease` made it. */
-function isRelease(value: unknown): value is Release {
-  return read.has(value as object);
+  constructor(members: Release) {
+    Object.setPrototypeOf(Object.assign(this, members), Object.prototype);
+  }
+
+  static is(value: unknown): value is Release {
+    return typeof value === "object" && value !== null && #made in value;
+  }
 }
 
 /**
@@ -102,14 +113,14 @@ export async function readRelease(
   files: Iterable<readonly [name: string, bytes: Uint8Array]>,
   options: ReadReleaseOptions = {},
 ): Promise<Release> {
-  const { version = null, application = null } = ownOptions("options", options, READ_OPTIONS);
+  const { version = null, application = null } = typedOptions("options", options, READ_OPTIONS);
   const name = [version, application].filter((part) => part !== null).join("/");
   const reading = new ReleaseReading(name, copied(files));
   const manifest = reading.manifest();
   const approvals = reading.approvals();
   reading.manifestJson(manifest);
   reading.otherFiles();
-  const release: Release = Object.freeze({
+  const release = new MadeRelease({
     name,
     version,
     application,
@@ -119,8 +130,7 @@ export async function readRelease(
     faults: Object.freeze(reading.faults),
     notes: Object.freeze(reading.notes),
   });
-  read.add(release);
-  return release;
+  return Object.freeze(release as object as Release);
 }
 
 /** The name of a file behind that of its release. */
@@ -217,7 +227,7 @@ function isIncomplete(bytes: Uint8Array): boolean {
 
 /** For what asks for releases and is given something else. */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
-  if (!Array.isArray(releases) || !releases.every(isRelease))
+  if (!Array.isArray(releases) || !releases.every((one) => MadeRelease.is(one)))
     throw new TypeError("releases: what readRelease returned wanted, in an array");
   if (releases.length === 0) throw new MalformedError("release", [{ path: "", message: "no release to check" }]);
   return [...releases];
