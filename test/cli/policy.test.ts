@@ -274,7 +274,7 @@ describe("policy drop", () => {
     expect([code, names(path)]).toEqual([0, ["second"]]);
     expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", path])).code).toBe(passes ? 0 : 1);
     const says = passes
-      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: the same evidence still passes\nTo stop accepting`
+      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: the same evidence still passes\nTo stop`
       : `note: "second" still accepts a part of what "${FIRST}" accepted: what meets its minNonce too\n`;
     expect(stderr).toContain(says);
   });
