@@ -1,5 +1,6 @@
 /** Releases of one application in the order of their nonces (release/README.md, "What is checked", 4 and 5). */
 import { toHex } from "../bytes.js";
+import { leastBy } from "../appraise/pins.js";
 import type { MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import type { Change } from "../diff/diff.js";
 import { compareSides } from "../diff/diff.js";
@@ -47,12 +48,14 @@ export interface CheckedHistory {
 export function checkHistory(releases: readonly Readable[], anchors: readonly Anchor[]): CheckedHistory {
   const ordered = [...releases].sort((one, other) => nonceOf(one) - nonceOf(other));
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
-  const anchored = anchors.map((anchor) => anchoredBy(ordered, anchor));
+  const anchored = anchors.flatMap((anchor) => anchoredBy(ordered, anchor) ?? []);
   const first = Math.min(...anchored.map(({ index }) => index), anchors.length === 0 ? 0 : ordered.length);
+  const isLoose = anchors.length > 0 && anchored.length === 0;
   return {
     faults: [
       ...pairs.flatMap(([before, after]) => pairFaults(before, after)),
       ...anchored.flatMap((one) => one.faults),
+      ...(isLoose ? [notAnchored(ordered.at(-1)!, anchors)] : []),
     ],
     ordered,
     steps: pairs.map(([before, after]) => stepBetween(before, after)),
@@ -90,16 +93,18 @@ interface Anchored {
   readonly faults: readonly HistoryFault[];
 }
 
-/** Judges the first release that the anchor speaks of; those after it are judged by the one before each. */
-function anchoredBy(ordered: readonly Readable[], { set, minNonce, source }: Anchor): Anchored {
+/** A set whose `minNonce` is above all releases compares nothing. At least one set of the policy has to compare. */
+function notAnchored(last: Readable, anchors: readonly Anchor[]): HistoryFault {
+  const { source, minNonce } = leastBy(anchors, (anchor) => anchor.minNonce ?? 0);
+  const newest = `the newest nonce here is ${nonceOf(last)}`;
+  const message = `${newest}, and ${source} begins at ${minNonce}: nothing is compared`;
+  return { code: "not-anchored", release: last.release.name, message };
+}
+
+/** Checks the first release with at least this nonce; the one before each later release anchors that. Null: none. */
+function anchoredBy(ordered: readonly Readable[], { set, minNonce, source }: Anchor): Anchored | null {
   const found = ordered.findIndex((one) => minNonce === null || nonceOf(one) >= minNonce);
-  const last = ordered.at(-1)!;
-  if (found < 0) {
-    const newest = `the newest nonce here is ${nonceOf(last)}`;
-    const message = `${newest}, and ${source} begins at ${minNonce}: nothing is compared`;
-    const fault: HistoryFault = { code: "not-anchored", release: last.release.name, message };
-    return { index: ordered.length, faults: [fault] };
-  }
+  if (found < 0) return null;
   const judged = ordered[found]!;
   const reached = approversIn(judged.approvers, set.members);
   if (reached >= set.threshold) return { index: found, faults: [] };

@@ -140,6 +140,12 @@ describe("a policy's minNonce", () => {
     expect(check.histories[0]!.notAnchored).not.toContain("2026.4.4/signer");
   });
 
+  it("of later deployments is no fault while an earlier one compares", async () => {
+    const made = await releasePolicy([await genuine("2026.4.3"), await genuine("2026.9.0")]);
+    const check = await checkReleases([await genuine("2026.4.4")], { policy: parsePolicy(made.policy) });
+    expect([check.good, check.histories[0]!.faults]).toEqual([true, []]);
+  });
+
   it("above every nonce compares nothing, which fails", async () => {
     const made = await releasePolicy([await genuine("2026.9.0")]);
     const check = await checkReleases([await genuine("2026.4.4")], { policy: parsePolicy(made.policy) });
