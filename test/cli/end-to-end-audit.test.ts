@@ -180,7 +180,9 @@ describe("the built command audits", () => {
       const shell = `trap '' XFSZ; ulimit -f 60; exec "$0" "$@"`;
       const full = await new Process([...asked, ...args, "--", input], { shell }).ended;
       expect([full.code, full.stdout]).toEqual([2, ""]);
-      expect(full.stderr).toMatch(/out-\d+\.ndjson: no space left: .*\nAfter that is fixed, the same command resumes/);
+      expect(full.stderr).toMatch(
+        /out-\d+\.ndjson: no space left: .*\nFix that, and run the same command again to resume/,
+      );
       expect((await run(...asked, ...args, "--", input)).code).toBe(1);
       expect(readFileSync(out, "utf8")).toBe(whole.stdout);
       const device = await run(...asked, "--out", "/dev/full", "--", input);

@@ -71,7 +71,7 @@ describe("60 boot proofs", () => {
     expect(stdout.match(/^ {2}FAIL {2}boot\[\d+\] = /gm)).toHaveLength(MANY);
     expect(stdout.match(/PCR0 aaaa/g)).toHaveLength(1);
     expect(stdout.match(/policy\.pcrs: same as under boot\[0\]$/gm)).toHaveLength(MANY - 1);
-    expect(flat(stdout)).toContain("PCR3: the instance has another role, or is of another AWS account,");
+    expect(flat(stdout)).toContain("PCR3: the role of the instance, or its AWS account, differs");
     expect(linesOf(stdout).length).toBeLessThan(500);
     const lines = linesOf(stdout);
     expect(lines.slice(lines.lastIndexOf("") + 1).join(" ")).toMatch(/^REJECTED: nothing is proven\./);

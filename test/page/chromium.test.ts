@@ -288,7 +288,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML page: .*; takes no part$/),
+        expect.stringMatching(/^error\.json an HTML page, .*; takes no part$/),
         expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part$/),
       ]);
       await press(page);
