@@ -5,7 +5,7 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type InputFiles, readerBeside } from "./files.js";
 import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
 
-/** A policy, with what rewriting its file needs. */
+/** A policy, and the content of its file for rewriting it. */
 export interface PolicySource {
   readonly path: string;
   readonly bytes: Uint8Array;

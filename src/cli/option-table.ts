@@ -286,7 +286,7 @@ export const COMMAND_OPTIONS = {
     ["policy", "the policy whose pins the manifest has to meet"],
     ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
     ["binary", "the application binary that was built: the manifest must name its SHA-256"],
-    ["previous", "the manifest or envelope that this one replaces: unpinned members may be as they were"],
+    ["previous", "the manifest or envelope that this one replaces: unpinned members may be unchanged"],
     ["accept", "unpinned members whose values you have read"],
     TEXT_OR_JSON,
   ],

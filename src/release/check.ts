@@ -31,38 +31,38 @@ export interface CheckedRelease {
   readonly manifestVersion: string | null;
   readonly namespace: string | null;
   readonly nonce: number | null;
-  /** How many approvals its own set wants, and of how many members. */
+  /** The threshold of its own manifest set, and the number of its members. */
   readonly threshold: number | null;
   readonly members: number | null;
-  /** Those whose approvals are valid. */
+  /** Members whose approvals are valid. */
   readonly approvedBy: readonly { readonly alias: string; readonly pubKey: string }[];
   readonly faults: readonly ReleaseFault[];
   readonly notes: readonly ReleaseNote[];
 }
 
 export interface ReleaseHistory {
-  /** The folders' name; of folders without one the namespace. */
+  /** The name of the folders; for folders without a name, the namespace. */
   readonly application: string;
   readonly namespace: string;
-  /** The names of its releases, by nonce; one that was given twice counts once. */
+  /** The names of its releases, by nonce. A repeated release counts once. */
   readonly releases: readonly string[];
   readonly newestNonce: number;
-  /** The releases that no set of the policy judges, because they are older than its `minNonce`. */
+  /** Releases that no set of the policy applies to, since their nonce is below its `minNonce`. */
   readonly notAnchored: readonly string[];
   readonly steps: readonly ReleaseStep[];
   readonly faults: readonly HistoryFault[];
 }
 
-/** What was found. Frozen. */
+/** The result of {@link checkReleases}, frozen. */
 export interface ReleaseCheck {
   readonly format: "bootproof-release-check/1";
-  /** Everything that was demanded holds, and something was checked. */
+  /** At least one release was checked, and every check passed. */
   readonly good: boolean;
   readonly demand: Demand["kind"];
   readonly counts: Readonly<Record<ReleaseStatus, number>>;
   readonly releases: readonly CheckedRelease[];
   readonly histories: readonly ReleaseHistory[];
-  /** Sentences: what no check of these files can know. */
+  /** Sentences on the limits of every such check. */
   readonly unknowable: readonly string[];
 }
 
@@ -91,10 +91,10 @@ export async function checkReleases(
   return (await checkWhole(chosen, demand, own.skipUnapproved === true)).check;
 }
 
-/** The result, with what it was made of. */
+/** The result, and the releases that it is about. */
 interface WholeCheck {
   readonly check: ReleaseCheck;
-  /** Of all histories, each release once. */
+  /** The releases of all histories, each once. */
   readonly ordered: readonly Readable[];
 }
 
@@ -125,7 +125,7 @@ export async function checkWhole(
   return { check, ordered: results.flatMap(([, { ordered }]) => ordered) };
 }
 
-/** Throws {@link MalformedError} for an application that none of them is of. */
+/** The releases of these applications. Throws {@link MalformedError} for an application without a release. */
 export function ofApplications(
   releases: readonly Release[],
   applications: readonly string[] | undefined,
@@ -141,7 +141,7 @@ export function ofApplications(
   return releases.filter(({ application }) => application !== null && applications.includes(application));
 }
 
-/** A release that is given twice counts once. The same manifest elsewhere is checked, and has a note. */
+/** Drops repeated releases. The same manifest in another folder is checked, too, and has a note. */
 function withoutRepeated(releases: readonly Release[]): {
   readonly once: readonly Release[];
   readonly notes: ReadonlyMap<Release, ReleaseNote>;
@@ -180,7 +180,7 @@ function isUnapproved({ faults }: Release): boolean {
   return faults.some(({ code }) => UNAPPROVED.includes(code));
 }
 
-/** By the names of their folders; of those without one by namespace. */
+/** Groups releases by the name of their folder, or by namespace if the folder has no name. */
 function byApplication(checked: readonly Readable[]): [name: string, group: Readable[]][] {
   const groups = new Map<string, Readable[]>();
   for (const one of checked) {
@@ -191,13 +191,13 @@ function byApplication(checked: readonly Readable[]): [name: string, group: Read
   return [...groups];
 }
 
-/** The same manifest in two folders is there once: that of the first. */
+/** Of two folders with the same manifest, only the first is part of the history. */
 function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   const hashes = new Map(group.toReversed().map((one) => [toHex(one.release.manifestHash), one]));
   return checkHistory([...hashes.values()], anchorsOf(group, demand));
 }
 
-/** The namespace is that of a release that is where it belongs: one in a wrong place fails, and demands nothing. */
+/** A release in a wrong folder fails, and does not decide the namespace of its history. */
 function anchorsOf(group: readonly Readable[], demand: Demand): ReturnType<Demand["anchorsOf"]> {
   const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code === "namespace"));
   return inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name);

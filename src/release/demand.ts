@@ -13,23 +13,24 @@ import { type Fault, MalformedError, attempt, shownName } from "../errors.js";
 export type ReleaseDemand =
   { readonly manifestSet: SetFile | JsonValue } | { readonly policy: Policy } | { readonly noManifestSet: true };
 
-/** A set that judges the first release whose nonce is at least this; null: the first of all. */
+/** A set for the first release whose nonce is at least `minNonce`. */
 export interface Anchor {
   readonly set: SetPin;
+  /** Null: the first release of all. */
   readonly minNonce: number | null;
-  /** Who says so: `the manifest set` or the name of a deployment. */
+  /** Its name in messages: `the manifest set` or the name of a deployment. */
   readonly source: string;
 }
 
 export interface Demand {
   readonly kind: "manifest set" | "policy" | "none";
-  /** The sets that judge releases of a namespace. Throws {@link MalformedError} if the policy has none for it. */
+  /** The sets for a namespace. Throws {@link MalformedError} if the policy has none. */
   readonly anchorsOf: (namespace: string) => readonly Anchor[];
 }
 
 const MEMBERS = ["manifestSet", "policy", "noManifestSet"] as const;
 
-/** Throws TypeError for none or several of the three, {@link MalformedError} for a set that is none. */
+/** Throws TypeError unless exactly one of the three is there, and {@link MalformedError} for a malformed set. */
 export function demandOf(given: object): Demand {
   const members = MEMBERS.filter((name) => Object.hasOwn(given, name) && Reflect.get(given, name) !== undefined);
   const [name] = members;
@@ -59,7 +60,7 @@ function ofPolicy(policy: unknown): Demand {
   return { kind: "policy", anchorsOf };
 }
 
-/** As a policy reads it, which refuses sets that nobody could fail, and keys whose secrets are public. */
+/** Reads a set as a policy does, which refuses empty sets and keys whose secrets are public. */
 export function readSet(json: JsonValue): SetPin {
   const deployment = { name: "set", namespace: "any", manifestSet: memberSetFile(json) };
   const { value, faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));

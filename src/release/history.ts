@@ -8,18 +8,18 @@ import type { Anchor } from "./demand.js";
 import type { CheckedAlone } from "./one.js";
 import type { Release } from "./release.js";
 
-/** What can be wrong with a history, by a stable code. */
+/** Stable codes of the faults of a history. */
 export type HistoryFaultCode =
   "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded" | "not-anchored";
 
 export interface HistoryFault {
   readonly code: HistoryFaultCode;
-  /** The release that it is about, by its name. */
+  /** The name of the release. */
   readonly release: string;
   readonly message: string;
 }
 
-/** From one release to the next one of a history. */
+/** The changes from one release to the next. */
 export interface ReleaseStep {
   readonly from: string;
   readonly to: string;
@@ -44,7 +44,7 @@ export interface CheckedHistory {
   readonly notAnchored: readonly string[];
 }
 
-/** `anchors`: empty where the caller demands none. */
+/** `anchors`: empty if the caller demands no set. */
 export function checkHistory(releases: readonly Readable[], anchors: readonly Anchor[]): CheckedHistory {
   const ordered = [...releases].sort((one, other) => nonceOf(one) - nonceOf(other));
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
@@ -88,7 +88,7 @@ function pairFaults(before: Readable, after: Readable): HistoryFault[] {
 }
 
 interface Anchored {
-  /** Of the release that the anchor judges. */
+  /** The index of the release that the anchor's set applies to. */
   readonly index: number;
   readonly faults: readonly HistoryFault[];
 }
@@ -117,7 +117,7 @@ function keysOf({ members }: MemberSet): readonly string[] {
   return members.map(({ pubKey }) => toHex(pubKey));
 }
 
-/** How many of the approvers have a key of these, each key once. */
+/** The number of approvers with one of these keys. */
 export function approversIn(approvers: readonly QuorumMember[], keys: readonly string[]): number {
   return new Set(approvers.map(({ pubKey }) => toHex(pubKey)).filter((key) => keys.includes(key))).size;
 }

@@ -6,7 +6,7 @@ import { diskReason } from "../disk/reason.js";
 import { isVersion } from "./one.js";
 import { type Release, readRelease } from "./release.js";
 
-/** A folder that is not read. The message names the file. */
+/** A folder that cannot be read. The message names the file. */
 export class ReleaseFolderError extends Error {
   override readonly name = "ReleaseFolderError";
   /** The path of the file or folder. */
@@ -21,14 +21,14 @@ export class ReleaseFolderError extends Error {
   }
 }
 
-/** What a folder holds. */
+/** The releases in a folder. */
 export interface ReleaseFolder {
   readonly releases: readonly Release[];
-  /** The paths of files and folders that belong to no release: nothing of them was read. */
+  /** Paths of files and folders that belong to no release. They were not read. */
   readonly unread: readonly string[];
 }
 
-/** Of one folder, at any depth. */
+/** Of one folder and its subfolders. */
 const MAX_FILES = 10_000;
 /** A genuine manifest has 14 KB. */
 const MAX_BYTES = 1024 * 1024;
@@ -54,7 +54,7 @@ export async function readReleaseFolder(path: string): Promise<ReleaseFolder> {
   return { releases, unread: walk.unread };
 }
 
-/** The files of every release in a folder, by their paths: for what shows them. Throws as {@link readReleaseFolder}. */
+/** The files of all releases in a folder, with their paths. Throws as {@link readReleaseFolder} does. */
 export function releaseFilesIn(path: string): [path: string, bytes: Uint8Array][] {
   const { walk, places } = walked(path);
   return places.flatMap((place) =>
@@ -78,7 +78,7 @@ function walked(path: string): { readonly walk: FolderWalk; readonly places: rea
 /** A folder that is one release of one application. */
 interface Place {
   readonly folder: string;
-  /** As messages name it. */
+  /** Its name in messages. */
   readonly shown: string;
   readonly version: string | null;
   readonly application: string;
@@ -95,7 +95,7 @@ class FolderWalk {
     if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is no folder");
   }
 
-  /** By what is in the folder: release files, applications, or versions. */
+  /** Decides by content: release files, applications or versions. */
   placesIn(root: string, shown: string): Place[] {
     const entries = this.#entries(root, shown);
     if (isApplication(entries)) return [placeOf(root, shown, entries)];
@@ -118,7 +118,7 @@ class FolderWalk {
     return [];
   }
 
-  /** Every folder in a version's is an application, whatever is in it: an empty one is no release that is missing. */
+  /** Every folder inside a version's is an application, even an empty one: its release is missing, which is a fault. */
   #applications(folder: string, shown: string, entries: readonly Dirent[]): Place[] {
     const places: Place[] = [];
     for (const entry of entries) {
@@ -165,7 +165,7 @@ function placeOf(folder: string, shown: string, entries: readonly Dirent[]): Pla
 }
 
 function readBounded(path: string, shown: string): Uint8Array {
-  // A file that was exchanged for a link or a pipe since it was listed is refused, too.
+  // Refuses a file that was replaced by a link or a pipe after it was listed.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   return onDisk(shown, () => {
     const file = openSync(path, flags);

@@ -1,4 +1,4 @@
-/** What is checked of one release alone (release/README.md, "What is checked", 1 and 2). */
+/** The checks of one release (release/README.md, "What is checked", 1 and 2). */
 import { equalBytes, toHex } from "../bytes.js";
 import type { Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { shownName } from "../errors.js";
@@ -7,7 +7,7 @@ import { signingPoint } from "../verify/qos-key.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
 import { type Release, type ReleaseApproval, type ReleaseFault, type ReleaseFaultCode, fileIn } from "./release.js";
 
-/** A release with what was found of it, before its history is looked at. */
+/** A release and its own faults, without those of its history. */
 export interface CheckedAlone {
   readonly release: Release;
   readonly faults: readonly ReleaseFault[];
@@ -15,7 +15,7 @@ export interface CheckedAlone {
   readonly approvers: readonly QuorumMember[];
 }
 
-/** Sets that were found good or bad: releases repeat them. */
+/** Results for sets that were checked before: releases repeat them. */
 export type KnownSets = Map<string, readonly string[]>;
 
 export async function checkAlone(release: Release, cache: SignatureCache, sets: KnownSets): Promise<CheckedAlone> {

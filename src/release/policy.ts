@@ -17,7 +17,7 @@ import { demandOf, readSet } from "./demand.js";
 import { type Readable, approversIn } from "./history.js";
 import { type Release, requireReleases } from "./release.js";
 
-/** What releases do not say, and their reader may know. */
+/** Facts that no release contains. */
 export interface ReleasePolicyOptions {
   /** The names of the applications that are pinned. Default: all. */
   readonly applications?: readonly string[];
@@ -88,7 +88,7 @@ function faultsIn({ releases, histories }: ReleaseCheck): Fault[] {
   ];
 }
 
-/** What verifies, and must not be pinned. */
+/** Faults of a release that is approved, but unsafe to pin. */
 function unpinnable({ release }: Readable, written: Written): Fault[] {
   const { name, manifest, manifestHash } = release;
   const path = `${name}/manifest`;
@@ -114,7 +114,7 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
   }));
 }
 
-/** What every release says, and every deployment has. */
+/** The pins of every deployment, from its release. */
 const WRITTEN = ["pcrs", "namespace", "minNonce", "manifestHash", "quorumKey", "manifestSet", "shareSet"] as const;
 
 const PCRS = [0, 1, 2, 3];
@@ -129,7 +129,7 @@ function belowSet(ordered: readonly Readable[], json: JsonValue | SetFile): Faul
   });
 }
 
-/** The notes on a release that may stand beside the policy's deployments; adds faults for one that may not. */
+/** Notes on a release that is added to a policy. Adds faults if it does not fit the policy's deployments. */
 function besidePolicy({ release, approvers }: Readable, { deployments }: Policy, faults: Fault[]): string[] {
   const { name, manifest } = release;
   const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
@@ -149,7 +149,7 @@ function besidePolicy({ release, approvers }: Readable, { deployments }: Policy,
   return [`critical: ${name}: its manifest set is another than that of ${chosen.name}, and is written as it is`];
 }
 
-/** Null: the release is a successor of what the deployment pins. */
+/** Null if the release may follow what the deployment pins. */
 function whyNotBeside(
   { name, quorumKey, pcrs, manifestSet, minNonce = 0 }: DeploymentPins,
   release: { readonly approvers: Readable["approvers"]; readonly facts: BootProof; readonly role: string },

@@ -8,7 +8,7 @@ import { equalBytes } from "../bytes.js";
 import { MalformedError, attempt, faultText, shownName } from "../errors.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 
-/** What can be wrong with a release, by a stable code (release/README.md, "What is checked"). */
+/** Stable codes of the faults of a release (release/README.md, "What is checked"). */
 export type ReleaseFaultCode =
   | "manifest-missing"
   | "approvals-missing"
@@ -26,7 +26,7 @@ export type ReleaseFaultCode =
   | "namespace"
   | "nonce";
 
-/** What a person should know, and no failure. */
+/** Stable codes of notes, which are no faults. */
 export type ReleaseNoteCode = "manifest-json-incomplete" | "unknown-file" | "given-twice" | "same-manifest";
 
 interface AboutFile<Code> {
@@ -47,7 +47,7 @@ export interface ReleaseApproval extends Approval {
 
 /** One release of one application: a claim of its files until {@link checkReleases} has checked it. */
 export interface Release {
-  /** As messages name it, such as `2026.9.0/signer`. */
+  /** Its name in messages, such as `2026.9.0/signer`. */
   readonly name: string;
   /** The version that names its folder, such as `2026.9.0`; null if none does. */
   readonly version: string | null;
@@ -58,12 +58,12 @@ export interface Release {
   /** 32 bytes; null without a manifest. */
   readonly manifestHash: Uint8Array | null;
   readonly approvals: readonly ReleaseApproval[];
-  /** What reading found; {@link checkReleases} adds what it finds. */
+  /** Faults of reading. {@link checkReleases} adds its own. */
   readonly faults: readonly ReleaseFault[];
   readonly notes: readonly ReleaseNote[];
 }
 
-/** Where a release was found. What is not given is not checked against the manifest. */
+/** The place of a release. An absent member is not compared with the manifest. */
 export interface ReadReleaseOptions {
   readonly version?: string | null;
   readonly application?: string | null;
@@ -133,7 +133,7 @@ export async function readRelease(
   return Object.freeze(release as object as Release);
 }
 
-/** The name of a file behind that of its release. */
+/** The name of a file in messages: the release's name and the file's. */
 export function fileIn(release: string, file: string): string {
   return release === "" ? shownName(file) : `${release}/${shownName(file)}`;
 }
@@ -183,7 +183,7 @@ class ReleaseReading {
     });
   }
 
-  /** Compared with `manifest`, and used for nothing else. */
+  /** Only compared with `manifest`. */
   manifestJson(manifest: Manifest | null): void {
     const bytes = this.#files.get(MANIFEST_JSON);
     if (bytes === undefined) return;
@@ -225,7 +225,7 @@ function isIncomplete(bytes: Uint8Array): boolean {
   return !Object.hasOwn(json, "patchSet") || !Object.hasOwn(json["enclave"], "qosCommit");
 }
 
-/** For what asks for releases and is given something else. */
+/** Throws TypeError for anything but releases of {@link readRelease}, and MalformedError if there are none. */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
   if (!Array.isArray(releases) || !releases.every((one) => MadeRelease.is(one)))
     throw new TypeError("releases: what readRelease returned wanted, in an array");

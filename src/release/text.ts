@@ -63,7 +63,7 @@ function historyLines(page: Page, history: ReleaseHistory, releases: readonly Ch
   ];
 }
 
-const OLDER = "older than the policy's minNonce: no set of the caller judges it";
+const OLDER = "older than the policy's minNonce: no set of the policy applies to it";
 
 function releaseLines(page: Page, release: CheckedRelease): string[] {
   const { status, nonce, manifestHash, threshold, members, approvedBy, faults, notes } = release;

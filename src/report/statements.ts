@@ -116,8 +116,8 @@ export function subjectRanges(kind: string, indices: readonly number[]): string 
 }
 
 /**
- * Whether what the image says is proven: a policy pins it, it is not in debug mode, and the manifest rests on more than
- * an application's word.
+ * Whether the statements about the image are proven: a policy pins it, it is not in debug mode, and the manifest rests
+ * on more than an application's word.
  */
 export function isVouchedFor({ image }: BootProofClaims): boolean {
   return image.pinned && !image.debug && (image.manifest === null || basisOf(image) !== undefined);

@@ -94,7 +94,7 @@ function warnings(report: Report, id: CheckId): string[] {
   return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
-/** Whether the evidence was compared with a policy of its own maker: `authentic`, with checks of a policy. */
+/** Whether the policy was chosen by the evidence's maker: the verdict is then `authentic` at best. */
 export function isByMakersPolicy({ verdict, checks }: Report): boolean {
   return verdict === "authentic" && checks.some(({ id }) => isOfPolicy(id));
 }

@@ -35,7 +35,7 @@ function readEither(given: Uint8Array): Omit<GivenManifest, "hash"> {
   return { manifest: decodeManifest(bytes), manifestSetApprovals: [], shareSetApprovals: [] };
 }
 
-/** The reader of an envelope and the reader of a manifest would show two people two manifests. */
+/** Refuses bytes that can also be read as a bare manifest: two readers would see two manifests. */
 function readEnvelope(bytes: Uint8Array, isJson: boolean): Omit<GivenManifest, "hash"> {
   const envelope = decodeManifestEnvelope(bytes);
   if (!isJson && attempt(() => decodeManifest(bytes)).value !== undefined)

@@ -240,7 +240,7 @@ class Review {
       return holding;
     }
     if (candidates.length > 1)
-      this.#fault("no-deployment", "", `no deployment of the policy has only pins that hold: ${names}`);
+      this.#fault("no-deployment", "", `in each deployment of the policy, a pin does not hold: ${names}`);
     for (const { reviewed } of candidates) this.#faultPins(reviewed);
     return candidates;
   }
