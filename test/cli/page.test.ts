@@ -47,6 +47,13 @@ describe("verify --format html", () => {
     expect(stdout === pageOf("verified")).toBe(true);
   });
 
+  it("ends with 1 for a BUT that --fail-on-warning refuses", async () => {
+    const [, , ...args] = CASES["verified"]!;
+    const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html", "--fail-on-warning"]);
+    expect([code, stdout === pageOf("verified")]).toEqual([1, true]);
+    expect(stderr).toMatch(/^bootproof: --fail-on-warning: refused, since this weakens the verdict:\n/);
+  });
+
   it("is for reports alone", async () => {
     const { code, stderr } = await bootproof(["inspect", BOOT_1, "--format", "html"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: one of text, json expected")]);
