@@ -1,4 +1,5 @@
 /** The results of verifications, and the functions that require a good one. */
+import { privateMark } from "./decode/private-mark.js";
 import { type Check, rejectedText } from "./checks.js";
 import { type ActivityReport, type Report, type Verdict, isMadeReport } from "./report/report.js";
 import type { VerifiedActivity } from "./verify/activity.js";
@@ -56,23 +57,12 @@ export type Verified<V extends AnyVerification> = Accepted<V, "verified">;
 /** The result of {@link requireAuthentic}. */
 export type Authentic<V extends AnyVerification> = Accepted<V, "verified" | "authentic">;
 
-/** A plain object with these members and a private mark, which no copy, proxy or derived object has. */
-class MadeVerification {
-  readonly #made = true;
-
-  constructor(members: AnyVerification) {
-    Object.freeze(Object.setPrototypeOf(Object.assign(this, members), Object.prototype));
-  }
-
-  static is(value: unknown): value is AnyVerification {
-    return typeof value === "object" && value !== null && #made in value;
-  }
-}
+const VERIFICATIONS = /* @__PURE__ */ privateMark<AnyVerification>();
 
 /** A verification, frozen: its pieces stay those that its report is of. For the verifying functions only. */
 export function madeVerification<V extends AnyVerification>(members: V): V {
   for (const member of Object.values(members)) if (Array.isArray(member)) Object.freeze(member);
-  return new MadeVerification(members) as object as V;
+  return Object.freeze(VERIFICATIONS.on(members)) as V;
 }
 
 /** Thrown for evidence without the required verdict. */
@@ -119,7 +109,7 @@ export function requireAuthentic(answer: Report | AnyVerification): unknown {
 
 function reportOf(answer: Report | AnyVerification): Report {
   if (isMadeReport(answer)) return answer;
-  if (MadeVerification.is(answer)) return answer.report;
+  if (VERIFICATIONS.isOn(answer)) return answer.report;
   const isPromise = typeof (answer as { then?: unknown } | null | undefined)?.then === "function";
   throw new TypeError(
     isPromise

@@ -3,6 +3,7 @@ import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import { type Approval, type Manifest, decodeManifest, manifestHashInput } from "../decode/manifest/index.js";
 import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { privateMark } from "../decode/private-mark.js";
 import { simple } from "../decode/shapes.js";
 import { equalBytes } from "../bytes.js";
 import { MalformedError, attempt, faultText, shownName } from "../errors.js";
@@ -81,18 +82,7 @@ const APPROVAL = /\.approval$/;
 /** More than any set has members. Each approval costs a signature. */
 const MAX_FILES = 1000;
 
-/** A plain object with these members and a private mark, which no copy, proxy or derived object has. */
-class MadeRelease {
-  readonly #made = true;
-
-  constructor(members: Release) {
-    Object.setPrototypeOf(Object.assign(this, members), Object.prototype);
-  }
-
-  static is(value: unknown): value is Release {
-    return typeof value === "object" && value !== null && #made in value;
-  }
-}
+const RELEASES = /* @__PURE__ */ privateMark<Release>();
 
 /**
  * Reads one release of one application from its files by name: `manifest`, `manifest.json` and any number of
@@ -120,7 +110,7 @@ export async function readRelease(
   const approvals = reading.approvals();
   reading.manifestJson(manifest);
   reading.otherFiles();
-  const release = new MadeRelease({
+  const release = RELEASES.on({
     name,
     version,
     application,
@@ -130,7 +120,7 @@ export async function readRelease(
     faults: Object.freeze(reading.faults),
     notes: Object.freeze(reading.notes),
   });
-  return Object.freeze(release as object as Release);
+  return Object.freeze(release);
 }
 
 /** The name of a file in messages: the release's name and the file's. */
@@ -227,7 +217,7 @@ function isIncomplete(bytes: Uint8Array): boolean {
 
 /** Throws TypeError for anything but releases of {@link readRelease}, and MalformedError if there are none. */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
-  if (!Array.isArray(releases) || !releases.every((one) => MadeRelease.is(one)))
+  if (!Array.isArray(releases) || !releases.every((one) => RELEASES.isOn(one)))
     throw new TypeError("releases: what readRelease returned wanted, in an array");
   if (releases.length === 0) throw new MalformedError("release", [{ path: "", message: "no release to check" }]);
   return [...releases];

@@ -2,6 +2,7 @@
  * The report, a public contract (`bootproof-report/1`; report/README.md, "JSON report"). It is data, made once by
  * `makeReport`, and never changes.
  */
+import { privateMark } from "../decode/private-mark.js";
 import { MANIFEST_PINS } from "../appraise/appraisal.js";
 import type { Question } from "../appraise/questions.js";
 import type { Check, CheckSubject } from "../checks.js";
@@ -190,18 +191,7 @@ export interface ReportParts {
   readonly claims: Claims | null;
 }
 
-/** A plain object with these members and a private mark, which no copy, proxy or derived object has. */
-class MadeReport {
-  readonly #made = true;
-
-  constructor(members: Report) {
-    Object.setPrototypeOf(Object.assign(this, members), Object.prototype);
-  }
-
-  static is(value: unknown): value is Report {
-    return typeof value === "object" && value !== null && #made in value;
-  }
-}
+const REPORTS = /* @__PURE__ */ privateMark<Report>();
 
 /**
  * Makes the report, frozen at every depth with its parts. Throws Error where the parts contradict each other: a failed
@@ -211,7 +201,7 @@ export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
   const { notApplied = [] } = parts;
   refuseContradictions(parts);
-  const report = new MadeReport({
+  const report = REPORTS.on({
     format: "bootproof-report/1",
     verdict,
     stale,
@@ -225,7 +215,7 @@ export function makeReport(parts: ReportParts): Report {
     ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
     claims,
   });
-  return deepFrozen(report as object as Report);
+  return deepFrozen(report);
 }
 
 function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): void {
@@ -244,7 +234,7 @@ export function areStale(failed: readonly Check[]): boolean {
 
 /** Whether {@link makeReport} made this object: a report that was read or altered proves nothing. */
 export function isMadeReport(value: unknown): value is Report {
-  return MadeReport.is(value);
+  return REPORTS.isOn(value);
 }
 
 /** Parts that many reports share are frozen once. */
