@@ -28,7 +28,7 @@ export type { Check, CheckId, CheckStatus, CheckSubject } from "./checks.js";
 
 export { decodeActivity } from "./decode/activity.js";
 export type { Activity } from "./decode/activity.js";
-export { MAX_APP_PROOFS, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
+export { MAX_APP_PROOFS, appProofOf, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
 export type {
   AddressDerivationPayload,
   AddressDerivationProof,
@@ -56,7 +56,7 @@ export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
 export { manifestHash } from "./verify/manifest-binding.js";
-export type { Expected } from "./verify/expectation.js";
+export type { Expected, ExpectedPayload } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";
 export { SignatureCache } from "./verify/signature-cache.js";
 export { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "./verify/trust-anchor.js";

@@ -151,13 +151,12 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
   const options = ownVerifyOptions(given);
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
   const bootProofsOnly = readSwitch(options, "bootProofsOnly", isOnlyOne);
-  const allowDebug = readSwitch(options, "allowDebug", false);
   const policy = readPolicy(options);
   const context = {
-    trustAnchors: policy?.trustAnchors ?? readAnchors(options.trustAnchors),
+    ...readFromPolicy(policy, options),
     now: readNow(options.now),
     at: readValidationTime(at),
-    allowDebug: allowDebug || policy?.allowDebug === true,
+    allowDebug: readSwitch(options, "allowDebug", false) || policy?.allowDebug === true,
     measurements: readMeasurements(options.measurements),
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
     expectation: expected === undefined ? null : expectationOf(expected),
@@ -165,6 +164,14 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
   return { policy, policyFrom: "caller", context, wantedKeys, uses: readUses(options.uses), bootProofsOnly };
+}
+
+function readFromPolicy(
+  policy: Policy | null,
+  { trustAnchors }: VerifyOptions,
+): Pick<VerifyContext, "trustAnchors" | "untimed"> {
+  if (policy === null) return { trustAnchors: readAnchors(trustAnchors), untimed: [] };
+  return { trustAnchors: policy.trustAnchors, untimed: policy.appProofs.untimed };
 }
 
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
@@ -189,6 +196,9 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
       : []),
     ...(policy.allowDebug && allowDebug !== true
       ? [{ path: "policy.allowDebug", message: `debug mode: ${ONLY_CALLER} (--allow-debug)` }]
+      : []),
+    ...(policy.appProofs.untimed.length > 0
+      ? [{ path: "policy.appProofs.untimed", message: `app proofs without a time: ${ONLY_CALLER} (--policy FILE)` }]
       : []),
   ];
 }
@@ -329,6 +339,8 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
   if (activity === undefined) requireAnswerable(context.expectation, appProofs.length);
+  else if (context.expectation?.organizationId === null)
+    throw new TypeError("expected.organizationId: a non-empty string wanted, since there is an activity");
   const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
   return {
     bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
@@ -384,7 +396,7 @@ function requireAnswerable(expectation: Expectation | null, appProofs: number): 
   if (expectation === null) return;
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) throw new TypeError(`expected.${name}: about an activity, and there is none`);
-  if (appProofs === 0 && expectation.addresses === null)
+  if (appProofs === 0 && expectation.addresses === null && expectation.payload === null)
     throw new TypeError("expected: app proofs or an activity wanted, not boot proofs alone");
 }
 

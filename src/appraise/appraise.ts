@@ -66,7 +66,7 @@ const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boo
   decision: ({ onlyAsked }) => onlyAsked === null,
   coverage: ({ onlyAsked, hasActivity }) => onlyAsked === null && hasActivity,
 };
-type DemandingRule = Exclude<keyof Policy["appProofs"], "types" | "maxAge">;
+type DemandingRule = Exclude<keyof Policy["appProofs"], "types" | "maxAge" | "untimed">;
 
 function rulesNotApplied({ appProofs }: Policy, setting: AppraisalSetting): string[] {
   return (Object.keys(APPLIED) as DemandingRule[])
@@ -224,7 +224,7 @@ function appraiseAppProofs(
   const given = appProofs.length;
   const faults = [
     ...signed.flatMap((one) => appProofFaults(one, rules, now)),
-    ...(required && given === 0 ? [NONE_GIVEN] : []),
+    ...(required ? requiredFaults(appProofs) : []),
     ...(decision && !isAllowed(verified, organizationId) ? [NOT_ALLOWED] : []),
   ];
   if (faults.length > 0) failAppProofs(faults, checklist);
@@ -232,6 +232,16 @@ function appraiseAppProofs(
   else if (verified.length < given)
     checklist.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
   else checklist.pass("policy.app-proof");
+}
+
+/** Without a time it may be an old answer, so it is not the required one. */
+function requiredFaults(appProofs: readonly (SignedAppProof | null)[]): AppProofFault[] {
+  if (appProofs.length === 0) return [NONE_GIVEN];
+  return appProofs.every(isUntimed) ? [NONE_TIMED] : [];
+}
+
+function isUntimed(one: SignedAppProof | null): boolean {
+  return one?.proof.payload.timestampMs === null;
 }
 
 interface AppProofFault {
@@ -243,6 +253,11 @@ interface AppProofFault {
 const NONE_GIVEN: AppProofFault = {
   text: "the policy requires an app proof, and none was given",
   advice: "Give the app proofs (--app-proof), or the activity that has them (--activity).",
+  isStale: false,
+};
+const NONE_TIMED: AppProofFault = {
+  text: "the policy requires an app proof, and none that was given has a time",
+  advice: "Give an app proof that has a time (timestampMs).",
   isStale: false,
 };
 const NOT_ALLOWED: AppProofFault = {
@@ -276,26 +291,27 @@ interface AppProofRules {
   readonly maxAge: number | null;
 }
 
-function appProofFaults(signed: SignedAppProof, rules: AppProofRules, now: Date): AppProofFault[] {
-  const { types, typesText, maxAge } = rules;
-  const { label, signer } = signed;
-  const { timestampMs, type } = signed.proof.payload;
-  const own = signer?.appProofTypes ?? null;
-  const age = now.getTime() - timestampMs;
-  const isOfType = types === null || types.includes(type);
-  const isOfSigner = own === null || own.includes(type);
-  const isNew = maxAge === null || age <= maxAge;
-  if (isOfType && isOfSigner && isNew) return [];
+function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProofRules, now: Date): AppProofFault[] {
+  const { type, timestampMs } = proof.payload;
   const shown = shownName(type);
-  const ofType = (words: string): AppProofFault => {
-    return { text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE, isStale: false };
-  };
-  const old = `${label}: of type ${shown}, is ${durationText(age)} old`;
-  return [
-    ...(isOfType ? [] : [ofType(`of ${typesText}`)]),
-    ...(isOfSigner ? [] : [ofType(`that ${signer!.name} may sign`)]),
-    ...(isNew ? [] : [{ text: `${old}, at most ${durationText(maxAge)} allowed`, advice: TOO_OLD, isStale: true }]),
-  ];
+  const own = signer?.appProofTypes ?? null;
+  const typeFaults = [
+    ...(rules.types === null || rules.types.includes(type) ? [] : [`of ${rules.typesText}`]),
+    ...(own === null || own.includes(type) ? [] : [`that ${signer!.name} may sign`]),
+  ].map((words) => ({ text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE, isStale: false }));
+  return [...typeFaults, ...ageFaults(`${label}: of type ${shown}`, timestampMs, rules.maxAge, now)];
+}
+
+function ageFaults(proof: string, timestampMs: number | null, maxAge: number | null, now: Date): AppProofFault[] {
+  if (maxAge === null) return [];
+  const most = `at most ${durationText(maxAge)} allowed`;
+  if (timestampMs === null) {
+    const advice = "Have the application sign its time (timestampMs), or remove maxAge of appProofs.";
+    return [{ text: `${proof}, has no time, so its age is unknown, ${most}`, advice, isStale: false }];
+  }
+  const age = now.getTime() - timestampMs;
+  if (age <= maxAge) return [];
+  return [{ text: `${proof}, is ${durationText(age)} old, ${most}`, advice: TOO_OLD, isStale: true }];
 }
 
 /** Whether the organization (null: every organization with a decision) has a last decision, and it allows. */

@@ -32,6 +32,8 @@ export interface AppProofRules {
   /** Null: any type. */
   readonly types: readonly string[] | null;
   readonly maxAge: number | null;
+  /** The types that may have no time. */
+  readonly untimed: readonly string[];
   readonly required: boolean;
   readonly coverage: boolean;
   readonly decision: boolean;

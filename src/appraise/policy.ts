@@ -1,5 +1,6 @@
 /** Reads the policy file, `bootproof/1` (appraise/README.md, "The policy file"). */
 import { toUtf8 } from "../bytes.js";
+import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput, ownOptions } from "../decode/input.js";
 import { schemaOf } from "../decode/json-schema.js";
@@ -50,6 +51,7 @@ export interface PolicyFile {
   readonly appProofs?: {
     readonly types?: readonly string[];
     readonly maxAge?: string;
+    readonly untimed?: readonly string[];
     readonly required?: boolean;
     readonly coverage?: boolean;
     readonly decision?: boolean;
@@ -106,6 +108,7 @@ const typesShape = arrayOf(short(1));
 const APP_PROOFS: MembersOf<{ [K in keyof AppProofRules]?: NonNullable<AppProofRules[K]> }> = {
   types: optional(typesShape),
   maxAge: optional(duration),
+  untimed: optional(typesShape),
   required: optional(flag),
   coverage: optional(flag),
   decision: optional(flag),
@@ -147,6 +150,7 @@ function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
       const read = members.read(value, place);
       const { deployments, appProofs }: Partial<PolicyMembers> = read ?? {};
       if (deployments) refuseAlike(deployments, appProofs?.types !== undefined, place);
+      if (appProofs?.untimed) refuseUntimed(appProofs.untimed, appProofs.types, place.at("appProofs").at("untimed"));
       return read;
     },
   };
@@ -203,6 +207,7 @@ function policyOf(read: PolicyMembers): Policy {
     appProofs: Object.freeze({
       types: null,
       maxAge: null,
+      untimed: NO_TYPES,
       required: false,
       coverage: false,
       decision: false,
@@ -216,6 +221,7 @@ function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
   return Object.freeze({ name, certificate: decodeCertificate(der) });
 }
 
+const NO_TYPES: readonly string[] = Object.freeze([]);
 const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
 
 function readDeployment(value: unknown, place: Place): DeploymentPins {
@@ -285,6 +291,14 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
       `${deployment.name} has to name its own types: otherwise its application could sign types that ` +
       "are meant for another application of the policy";
     place.at("deployments").at(index).at("appProofs").at("types").fault(says);
+  }
+}
+
+/** A known type always has a time; another type could never be accepted. */
+function refuseUntimed(untimed: readonly string[], types: readonly string[] | null | undefined, place: Place): void {
+  for (const [index, type] of untimed.entries()) {
+    if (KNOWN_PAYLOAD_TYPES.includes(type)) place.at(index).fault("app proofs of this type always have a time");
+    else if (types && !types.includes(type)) place.at(index).fault("not in appProofs.types");
   }
 }
 

@@ -123,7 +123,7 @@ function packedComparison(
 /** About the making of the report, or dependent on the request, which no bundle has. */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
-const ASKED = /^claims\.activity\.asked/;
+const ASKED = /^claims\.(?:activity\.asked|appProofs\[\d+\]\.(?:expectation|answers))/;
 /** Members that earlier versions lack: compared only if present. */
 const NOT_ALWAYS_SAID = /^(?:stale|notApplied|claims\.bootProofs\[\d+\]\.image\.restsOn)$/;
 
@@ -158,7 +158,9 @@ function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, un
     if (OF_THE_QUESTION.includes(id as string)) continue;
     if (statuses.size >= most) break;
     const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
-    statuses.set(statuses.has(place) ? `${place} (${index})` : place, status);
+    // Of an app proof without a time: `skip` if it answers the challenge of the request, else `warn`.
+    const own = id === "app.time" && status === "skip" ? "warn" : status;
+    statuses.set(statuses.has(place) ? `${place} (${index})` : place, own);
   }
   return statuses;
 }

@@ -1,9 +1,10 @@
 /** Checks what a stamper returns before anything is sent (client/README.md, "Stamps"). */
 import { base64urlnopad } from "@scure/base";
 import { fromHex, fromUtf8, toHex } from "../bytes.js";
+import { rawSignature } from "../decode/ecdsa-signature.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { sha256 } from "../verify/digest.js";
-import { importPoint, rawSignature } from "../verify/ecdsa.js";
+import { importPoint } from "../verify/ecdsa.js";
 import { ClientError, type ClientErrorFacts } from "./errors.js";
 import { uncompressed } from "./p256.js";
 import type { Signal } from "./platform.js";

@@ -114,13 +114,15 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
 
 interface Case {
   readonly activity: JsonValue;
-  readonly expected: Expected;
+  readonly expected: ExpectedOfOwner;
   /** Null for an undocumented one. */
   readonly operation: SubmitOperation | null;
   /** The submitted operation; null for a past activity. */
   readonly sent: string | null;
   readonly signal: Signal | undefined;
 }
+
+type ExpectedOfOwner = Expected & { readonly organizationId: string };
 
 class ActivityVerifier {
   readonly #transport: Transport;
@@ -208,7 +210,7 @@ class ActivityVerifier {
 }
 
 /** Throws TypeError for two different organizations. */
-function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): Expected {
+function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): ExpectedOfOwner {
   if (Array.isArray(given)) throw new TypeError("expected: an object wanted");
   // The checked copy is the one that is used.
   const expected = copyExpected(given);

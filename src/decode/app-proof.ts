@@ -1,12 +1,14 @@
 /** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
+import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
+import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
-import { jsonInput } from "./input.js";
+import { jsonInput, ownOptions } from "./input.js";
 import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
 import { MemberReader, decimalMember, hexMember } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
-import { P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
+import { P256_POINT_LENGTH, P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
 /** 1 MiB holds fewer whole app proofs than this. */
@@ -18,11 +20,11 @@ export const MAX_PAYLOADS_VALUES = 100_000;
 
 export interface AppProof {
   readonly scheme: typeof APP_PROOF_SCHEME;
-  /** The ephemeral key: encryption point, then signing point. */
+  /** The ephemeral key, 130 bytes: encryption point, then signing point. Or its signing point alone, 65 bytes. */
   readonly publicKey: Uint8Array;
   /** As received: the signature covers its UTF-8 bytes. */
   readonly proofPayload: string;
-  /** `r ‖ s`. */
+  /** `r ‖ s`, 64 bytes, whichever encoding was received. */
   readonly signature: Uint8Array;
 }
 
@@ -43,11 +45,89 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `${APP_PROOF_SCHEME} wanted`);
   const value = {
     scheme: APP_PROOF_SCHEME,
-    publicKey: hexMember(reader, "publicKey", QOS_PUBLIC_KEY_LENGTH),
+    publicKey: publicKeyOf(reader),
     proofPayload: reader.string("proofPayload"),
-    signature: hexMember(reader, "signature", P256_SIGNATURE_LENGTH),
+    signature: signatureOf(reader),
   };
+  if (hasOtherNames(reader.object)) faults.push({ path: "", message: OTHER_NAMES });
   return { value, faults };
+}
+
+const KEY_LENGTHS: readonly number[] = [QOS_PUBLIC_KEY_LENGTH, P256_POINT_LENGTH];
+
+function publicKeyOf(reader: MemberReader): Uint8Array | undefined {
+  const key = hexMember(reader, "publicKey");
+  if (key === undefined || KEY_LENGTHS.includes(key.length)) return key;
+  const wanted = `${2 * QOS_PUBLIC_KEY_LENGTH} (the whole key) or ${2 * P256_POINT_LENGTH} (its signing half) wanted`;
+  return reader.fault("publicKey", `${2 * key.length} hex digits, ${wanted}`);
+}
+
+/** 64 bytes are `r ‖ s`; any other length must be strict DER. */
+function signatureOf(reader: MemberReader): Uint8Array | undefined {
+  const bytes = hexMember(reader, "signature");
+  if (bytes === undefined || bytes.length === P256_SIGNATURE_LENGTH) return bytes;
+  const neither = `${bytes.length} bytes: neither r and s (${P256_SIGNATURE_LENGTH} bytes) nor strict DER`;
+  return rawSignature(bytes, P256_SCALAR_LENGTH) ?? reader.fault("signature", neither);
+}
+
+const MEMBERS = ["scheme", "publicKey", "proofPayload", "signature"] as const satisfies readonly (keyof AppProof)[];
+
+/** An application may name its members differently. */
+function hasOtherNames(proof: JsonObject): boolean {
+  const others = Object.keys(proof).filter((name) => !(MEMBERS as readonly string[]).includes(name));
+  return !MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
+}
+
+const OTHER_NAMES =
+  "if an application names its members like this, make the standard form of them with the library's " +
+  "appProofOf({ publicKey, payload, signature })";
+
+/** Members of an app proof of any application, under any names of its own. */
+export interface AppProofMembers {
+  /** 130 bytes, or the signing half of 65; in hex, or as bytes. */
+  readonly publicKey: string | Uint8Array;
+  /** The signed text, or its bytes in UTF-8. */
+  readonly payload: string | Uint8Array;
+  /** 64 bytes, or DER; in hex, or as bytes. */
+  readonly signature: string | Uint8Array;
+  /** Default: {@link APP_PROOF_SCHEME}. */
+  readonly scheme?: string;
+}
+
+const PROOF_MEMBERS: Readonly<Record<keyof AppProofMembers, true>> = {
+  publicKey: true,
+  payload: true,
+  signature: true,
+  scheme: true,
+};
+
+/** The JSON form of an app proof. */
+export interface AppProofJson {
+  readonly scheme: string;
+  readonly publicKey: string;
+  readonly proofPayload: string;
+  readonly signature: string;
+}
+
+/**
+ * The standard form of an app proof whose application has other names for its members. Verifies and decodes nothing: a
+ * missing or malformed value becomes a fault of the app proof. Throws TypeError for an unknown member.
+ *
+ * @example
+ * const answer = (await response.json()) as { public_key: string; payload: string; signature: string };
+ * const { public_key: publicKey, payload, signature } = answer;
+ * const appProof = appProofOf({ publicKey, payload, signature });
+ */
+export function appProofOf(members: AppProofMembers): AppProofJson {
+  const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = ownOptions("members", members, PROOF_MEMBERS);
+  const text = payload instanceof Uint8Array ? fromUtf8(payload) : payload;
+  // A missing value becomes null, which verification reports.
+  const json = { scheme, publicKey: hexOf(publicKey), proofPayload: text ?? null, signature: hexOf(signature) };
+  return json as AppProofJson;
+}
+
+function hexOf(value: string | Uint8Array | undefined): string | null {
+  return value instanceof Uint8Array ? toHex(value) : (value ?? null);
 }
 
 /** An array, `{"appProofs": […]}`, or one app proof, bare or as `{"appProof": …}`. */
@@ -97,18 +177,21 @@ export interface PolicyOutcomeProof {
 export type AppProofPayload = AddressDerivationPayload | PolicyOutcomePayload | OtherPayload;
 
 interface PayloadFacts {
-  /** Milliseconds since the epoch, from the enclave's clock. */
-  readonly timestampMs: number;
   readonly json: JsonObject;
 }
 
-export interface AddressDerivationPayload extends PayloadFacts {
+interface TimedPayload extends PayloadFacts {
+  /** Milliseconds since the epoch, from the enclave's clock. */
+  readonly timestampMs: number;
+}
+
+export interface AddressDerivationPayload extends TimedPayload {
   readonly type: "APP_PROOF_TYPE_ADDRESS_DERIVATION";
   readonly addressDerivationProof: AddressDerivationProof;
   readonly policyOutcomeProof?: undefined;
 }
 
-export interface PolicyOutcomePayload extends PayloadFacts {
+export interface PolicyOutcomePayload extends TimedPayload {
   readonly type: "APP_PROOF_TYPE_POLICY_OUTCOME";
   readonly policyOutcomeProof: PolicyOutcomeProof;
   readonly addressDerivationProof?: undefined;
@@ -117,6 +200,8 @@ export interface PolicyOutcomePayload extends PayloadFacts {
 /** An application's own type, or a newer one. */
 export interface OtherPayload extends PayloadFacts {
   readonly type: OtherPayloadType;
+  /** As in {@link TimedPayload}; null where the policy lets the type have none (`appProofs.untimed`). */
+  readonly timestampMs: number | null;
   readonly addressDerivationProof?: undefined;
   readonly policyOutcomeProof?: undefined;
 }
@@ -131,15 +216,19 @@ declare const otherPayloadType: unique symbol;
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
+/** The types that this tool knows: both have a time. */
+export const KNOWN_PAYLOAD_TYPES: readonly string[] = [
+  "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+  "APP_PROOF_TYPE_POLICY_OUTCOME",
+] satisfies (AddressDerivationPayload | PolicyOutcomePayload)["type"][];
+
 /**
  * Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault, also for a number that a double
- * cannot hold exactly (decode/README.md, "App proofs").
+ * cannot hold exactly (decode/README.md, "App proofs"). `untimed`: types that may have no `timestampMs`.
  */
-export function decodeAppProofPayload(text: string): AppProofPayload {
-  return requireWhole(
-    "app-proof-payload",
-    readLiteralPayload(parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES })),
-  );
+export function decodeAppProofPayload(text: string, untimed: readonly string[] = []): AppProofPayload {
+  const json = parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES });
+  return requireWhole("app-proof-payload", readLiteralPayload(json, untimed));
 }
 
 /**
@@ -149,33 +238,48 @@ export function decodeAppProofPayload(text: string): AppProofPayload {
 export function readAppProofPayloadText(
   text: string,
   budget: ValueBudget = { left: MAX_PAYLOADS_VALUES },
+  untimed: readonly string[] = [],
 ): Reading<AppProofPayload> {
   const json = attempt(() => parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES, budget }));
-  return json.value === undefined ? { value: {}, faults: json.faults } : readLiteralPayload(json.value);
+  return json.value === undefined ? { value: {}, faults: json.faults } : readLiteralPayload(json.value, untimed);
 }
 
-function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
+function readLiteralPayload(literal: JsonValue, untimed: readonly string[]): Reading<AppProofPayload> {
   const { value: json, faults: numberFaults } = plainNumbers(literal);
-  const { value, faults } = readAppProofPayload(json);
+  const { value, faults } = readAppProofPayload(json, untimed);
   faults.pushAll(numberFaults);
   return { value, faults };
 }
 
 type ReadPayload = Reading<AppProofPayload>["value"];
 
-function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readonly faults: FaultList } {
+function readAppProofPayload(
+  json: unknown,
+  untimed: readonly string[],
+): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
   const reader = MemberReader.of(json, "", faults);
   if (reader === undefined) return { value: {}, faults };
-  const type = reader.string("type");
+  const type = typeOf(reader);
+  const isUntimed = type !== undefined && untimed.includes(type) && !Object.hasOwn(reader.object, "timestampMs");
   if (type === "") reader.fault("type", "empty");
   const known = {
     addressDerivationProof: type === "APP_PROOF_TYPE_ADDRESS_DERIVATION" ? addressDerivation(reader) : undefined,
     policyOutcomeProof: type === "APP_PROOF_TYPE_POLICY_OUTCOME" ? policyOutcome(reader) : undefined,
   };
   // The compiler cannot see that the members depend on the type.
-  const value = { type, timestampMs: timestampOf(reader), json: reader.object, ...known } as ReadPayload;
+  const value = {
+    type,
+    timestampMs: isUntimed ? null : timestampOf(reader),
+    json: reader.object,
+    ...known,
+  } as ReadPayload;
   return { value, faults };
+}
+
+function typeOf(reader: MemberReader): string | undefined {
+  if (reader.get("type") === undefined) return reader.fault("type", "missing: the application has to name a type");
+  return reader.string("type");
 }
 
 function timestampOf(reader: MemberReader): number | undefined {

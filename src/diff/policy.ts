@@ -222,6 +222,7 @@ const APP_PROOF_ROWS: {
 } = {
   types: compareTypes,
   maxAge: rule(acceptsAge, ageText),
+  untimed: rule(acceptsListOrAny, typesText),
   required: rule(acceptsRule),
   coverage: rule(acceptsRule),
   decision: rule(acceptsRule),

@@ -130,7 +130,7 @@ export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX
   const says = {
     scheme: isText ? (proof["scheme"] as string) : undefined,
     publicKey: hexOf(value.publicKey),
-    time: timestampMs === undefined ? undefined : timeOf(new Date(timestampMs)),
+    time: typeof timestampMs === "number" ? timeOf(new Date(timestampMs)) : undefined,
     payload: (payloadJson ?? value.proofPayload) as Described | undefined,
     signature: hexOf(value.signature),
     [UNREADABLE]: unreadMembers(membersOf(proof), {

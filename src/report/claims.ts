@@ -145,8 +145,10 @@ function workloadClaims({ workloads }: WorkloadManifest): ApplicationClaims {
 }
 
 /** `bootProof`: index of the boot proof that attests its key. */
-export function appProofClaims({ payload }: VerifiedAppProof, bootProof: number): AppProofClaims {
-  return { bootProof, type: payload.type, time: new Date(payload.timestampMs).toISOString(), payload: payload.json };
+export function appProofClaims({ payload, expectation, answers }: VerifiedAppProof, bootProof: number): AppProofClaims {
+  const { type, timestampMs, json } = payload;
+  const time = timestampMs === null ? null : new Date(timestampMs).toISOString();
+  return { bootProof, type, time, payload: json, expectation, answers };
 }
 
 export function activityClaims(facts: VerifiedActivity): ActivityClaims {

@@ -86,10 +86,13 @@ function policyLines(check: PolicyCheck, page: PolicyPage): string[] {
   ];
 }
 
-function appProofText({ types, maxAge, required, coverage, decision }: AppProofRules): string {
+function appProofText({ types, maxAge, untimed, required, coverage, decision }: AppProofRules): string {
   return [
     types === null ? "of any type" : `of type ${types.map((type) => printable(type)).join(" or ")}`,
     maxAge === null ? "of any age" : `at most ${durationText(maxAge)} old`,
+    ...(untimed.length === 0
+      ? []
+      : [`without a time where of type ${untimed.map((type) => printable(type)).join(" or ")}`]),
     required ? "one is required" : "none is required",
     ...(coverage ? ["every address of a result needs one"] : []),
     ...(decision ? ["one for the decision to allow is required"] : []),

@@ -151,9 +151,14 @@ export interface AppProofClaims {
   /** Index of the boot proof that attests its key. */
   readonly bootProof: number;
   readonly type: string;
-  readonly time: string;
+  /** Null: the payload has no time. */
+  readonly time: string | null;
   /** The signed payload in full. */
   readonly payload: JsonObject;
+  /** Index in `expected.payload` of the expectation that it meets; null if none names its type. */
+  readonly expectation: number | null;
+  /** The caller's challenge that it repeats: the enclave signed it after the caller made that. Null without one. */
+  readonly answers: { readonly pointer: string; readonly value: string } | null;
 }
 
 export interface ActivityClaims {

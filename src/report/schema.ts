@@ -110,7 +110,14 @@ const BOOT_PROOF: MembersOf<BootProofClaims> = {
   scope: list(text),
 };
 
-const APP_PROOF: MembersOf<AppProofClaims> = { bootProof: count, type: text, time: instant, payload: anyObject };
+const APP_PROOF: MembersOf<AppProofClaims> = {
+  bootProof: count,
+  type: text,
+  time: nullable(instant),
+  payload: anyObject,
+  expectation: nullable(count),
+  answers: nullable(objectOf<NonNullable<AppProofClaims["answers"]>>({ pointer: text, value: text })),
+};
 
 const ACTIVITY: MembersOf<ActivityClaims> = {
   id: text,

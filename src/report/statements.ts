@@ -270,7 +270,15 @@ function appProofStatements(claims: Claims, holds: (boot: BootProofClaims) => bo
 function appProofStatement(proof: AppProofClaims, index: number, claims: Claims): string {
   const boot = claims.bootProofs.length > 1 ? ` of boot[${proof.bootProof}]` : "";
   const subject = claims.appProofs.length > 1 ? `app[${index}]: the application${boot}` : `the application${boot}`;
-  return `${subject} stated at ${printable(proof.time)}: ${payloadStatement(proof)}`;
+  const when = proof.time === null ? "stated, at a time that nobody signed" : `stated at ${printable(proof.time)}`;
+  return `${subject} ${when}: ${payloadStatement(proof)}${answerStatement(proof)}`;
+}
+
+function answerStatement({ answers }: AppProofClaims): string {
+  // Reports of earlier versions have none.
+  if (!answers) return "";
+  const challenge = `${printableStart(answers.value, 120)} (${printableStart(answers.pointer, 120)})`;
+  return ` It answers your challenge ${challenge}, so the enclave was alive after you made that.`;
 }
 
 function payloadStatement(proof: AppProofClaims): string {
@@ -282,10 +290,9 @@ function payloadStatement(proof: AppProofClaims): string {
   if (proof.type === "APP_PROOF_TYPE_POLICY_OUTCOME" && isJsonObject(outcome)) {
     return `the policy decision is ${member(outcome, "outcome")} for ${facts(outcome, OUTCOME_FACTS)}.`;
   }
-  return (
-    `${printableStart(printableJson(JSON.stringify(proof.payload)), 400)} (of a type that this tool does not ` +
-    `know).`
-  );
+  const isExpected = typeof proof.expectation === "number";
+  const known = isExpected ? "as you expected" : "of a type that this tool does not know";
+  return `${printableStart(printableJson(JSON.stringify(proof.payload)), 400)} (${known}).`;
 }
 
 const DERIVATION_FACTS: Readonly<Record<string, string>> = {

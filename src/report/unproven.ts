@@ -3,10 +3,11 @@
  * is made printable here.
  */
 import type { CheckId } from "../checks.js";
+import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { carriesNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
+import { carriesNonce, isAws, isGiven, mergedStatements, shortList, subjectRanges } from "./statements.js";
 
 /** These identify the release of an image; PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -37,6 +38,7 @@ export function caveats(report: Report): string[] {
     ...mergedStatements(claims.bootProofs.map((boot, index) => bootCaveats(boot, isAws(report, index)))),
     ...scopeCaveats(report, claims),
     ...rulesNotApplied(report).map(({ but }) => but),
+    ...untimedCaveats(claims),
     ...claimCaveats(report, claims),
   ];
 }
@@ -82,6 +84,14 @@ function scopeCaveats(report: Report, claims: Claims): string[] {
   return [
     `the policy leaves the ${shortList(open.map(printable), " and the ")} open: somebody else's enclave may pass.`,
   ];
+}
+
+/** The challenge of an answer is younger than the answer's question. */
+function untimedCaveats({ appProofs }: Claims): string[] {
+  const untimed = appProofs.flatMap(({ time, answers }, index) => (time === null && !answers ? [index] : []));
+  if (untimed.length === 0) return [];
+  const [has, it] = untimed.length === 1 ? ["has", "it"] : ["have", "each"];
+  return [`${subjectRanges("app", untimed)} ${has} no time: ${it} may be an old answer.`];
 }
 
 function claimCaveats(report: Report, { activity }: Claims): string[] {
@@ -194,21 +204,23 @@ function openApproval(report: Report, claims: Claims): string[] {
 }
 
 function openResults(report: Report, claims: Claims): string[] {
-  if (claims.activity !== null) return openActivity(claims.activity);
+  if (claims.activity !== null) return [...openActivity(claims.activity), ...(otherProofs(claims) ?? [])];
   if (claims.appProofs.length === 0) {
     const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
     return isQos ? ["Any result of the application: no app proof was given."] : [];
   }
   const payloads = claims.appProofs.map(({ payload }) => payload);
   return [
-    ...whoseProofs(report),
+    ...whoseProofs(report, claims),
     ...(payloads.some((payload) => Object.hasOwn(payload, "policyOutcomeProof")) ? [DECISION] : []),
     ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof")) ? [walletStatement(null)] : []),
   ];
 }
 
 /** `app.request` is skipped where the caller named nothing, and warns where a proof names no organization. */
-function whoseProofs(report: Report): string[] {
+function whoseProofs(report: Report, claims: Claims): string[] {
+  const others = otherProofs(claims);
+  if (others !== null) return others;
   const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
   if (statuses.length === 0 || statuses.includes("skip")) {
     return ["Whose app proofs these should be: you named no organization or address to compare with."];
@@ -216,6 +228,17 @@ function whoseProofs(report: Report): string[] {
   return statuses.includes("warn")
     ? ["The owner of the app proofs that name no organization: only their enclave is known."]
     : [];
+}
+
+/** Null if no payload is expected. An activity is compared with app proofs of the types that this tool knows. */
+function otherProofs({ appProofs, activity }: Claims): string[] | null {
+  const isNamed = appProofs.map(({ expectation }) => typeof expectation === "number");
+  if (!isNamed.includes(true)) return null;
+  const others = appProofs.flatMap(({ type }, index) =>
+    !isNamed[index] && (activity === null || !KNOWN_PAYLOAD_TYPES.includes(type)) ? [index] : [],
+  );
+  if (others.length === 0) return [];
+  return [`What ${subjectRanges("app", others)} should be about: you expected nothing of app proofs of that type.`];
 }
 
 const DECISION =
@@ -292,9 +315,11 @@ function openAlways(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** A document with the caller's nonce was made after the nonce was chosen. */
+/** A document with the caller's nonce was made after the nonce was chosen; so was an answer to a challenge. */
 function openLife(report: Report, claims: Claims): string[] {
-  const withoutNonce = claims.bootProofs.filter((_, index) => !carriesNonce(report, index));
+  const isAlive = (index: number): boolean =>
+    carriesNonce(report, index) || claims.appProofs.some(({ bootProof, answers }) => bootProof === index && answers);
+  const withoutNonce = claims.bootProofs.filter((_, index) => !isAlive(index));
   const times = withoutNonce.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
   const age = passed(report, "policy.age") ? "" : " no maximum age was set,";

@@ -13,18 +13,23 @@ import {
 } from "../decode/app-proof.js";
 import { type InputCopy, readInput } from "../decode/input.js";
 import type { ValueBudget } from "../decode/json.js";
-import { type Reading, faultText, wholeOf } from "../errors.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
+import { type Reading, faultText, shownName, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
 import { proofContradictions, requestTime, unansweredAddresses } from "./contradictions.js";
 import type { Expectation } from "./expectation.js";
-import { isQosPublicKey } from "./qos-key.js";
+import { type Challenge, type PayloadComparison, comparePayload } from "./expected-payload.js";
+import { isP256Point } from "./ecdsa.js";
+import { isQosPublicKey, signingPoint } from "./qos-key.js";
 
 export interface AppProofFacts {
+  readonly proof: AppProof;
   readonly payload: AppProofPayload;
-  readonly signature: Uint8Array;
   readonly bootProof: VerifiedBootProof;
+  readonly expectation: number | null;
+  readonly answers: Challenge | null;
 }
 
 interface BootProofCandidate {
@@ -46,8 +51,8 @@ interface AppProofSetting {
   readonly withActivity: boolean;
   /** Earliest time, in milliseconds since the epoch, apart from skew. Null: unknown. */
   readonly requestedAt: number | null;
-  /** Expected addresses that no proof derives: reported as faults of the first proof. */
-  readonly unanswered: readonly string[];
+  /** What is expected of the proofs together, and none has: reported as faults of the first proof. */
+  readonly missing: readonly string[];
   readonly verifies: (signed: SignedPayload) => Promise<boolean>;
 }
 
@@ -66,29 +71,38 @@ interface DecodedAppProof {
   readonly payload: ReadPayload;
   /** Null if there is a fault. */
   readonly whole: { readonly proof: AppProof; readonly payload: AppProofPayload } | null;
+  readonly compared: PayloadComparison;
 }
 
 /** Runs `app.decode` and `app.payload`. `budget` is shared by all payloads of the verification. */
-function decodeAppProofInput(input: InputCopy, subject: CheckSubject, budget: ValueBudget): DecodedAppProof {
+function decodeAppProofInput(
+  input: InputCopy,
+  subject: CheckSubject,
+  budget: ValueBudget,
+  { expectation, untimed }: VerifyContext,
+): DecodedAppProof {
   const checklist = new Checklist(subject);
   const read = readInput(input, readAppProof);
   checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
-  const payload = decodePayload(read.value, checklist, budget);
-  const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
+  const reading = decodePayload(read.value, checklist, budget, untimed);
+  const [wholeProof, wholePayload] = [wholeOf(read), reading && wholeOf(reading)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
-  return { checklist, proof: read.value, payload: payload?.value ?? {}, whole };
+  const payload = reading?.value ?? {};
+  const compared = comparePayload(expectation?.payload ?? null, payload.type, payload.json);
+  return { checklist, proof: read.value, payload, whole, compared };
 }
 
 function decodePayload(
   { proofPayload }: ReadAppProof,
   checklist: Checklist,
   budget: ValueBudget,
+  untimed: readonly string[],
 ): Reading<AppProofPayload> | null {
   if (proofPayload === undefined) {
     checklist.skip("app.payload", "the payload could not be read");
     return null;
   }
-  const reading = readAppProofPayloadText(proofPayload, budget);
+  const reading = readAppProofPayloadText(proofPayload, budget, untimed);
   checklist.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
   return reading;
 }
@@ -114,35 +128,59 @@ export async function runAppProofChecks(
 ): Promise<AppProofResults> {
   const { expectation } = context;
   const budget = { left: MAX_PAYLOADS_VALUES };
-  const decoded = inputs.map((input, index) => decodeAppProofInput(input, `app[${index}]`, budget));
+  const decoded = inputs.map((input, index) => decodeAppProofInput(input, `app[${index}]`, budget, context));
   const setting = {
     candidates: boots,
     withActivity: activity !== null,
     requestedAt: requestTime(expectation, activity?.value),
-    unanswered: [],
+    missing: [],
     verifies,
   };
-  const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
-  const unanswered = unansweredAddresses(
-    expectation,
-    derived.map(({ address }) => address),
-  );
+  const first = { ...setting, missing: missingFromAll(decoded, expectation, setting.withActivity) };
   const checked = await Promise.all(
-    decoded.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
+    decoded.map((app, index) => checkAppProof(app, index === 0 ? first : setting, context)),
   );
-  const missing = decoded.length === 0 && activity === null ? missingProofs(expectation) : [];
+  const missing = decoded.length === 0 ? missingProofs(expectation, setting.withActivity) : [];
   return {
     facts: checked.map(({ facts }) => facts),
     checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
   };
 }
 
-/** `app.request` if something is expected and there are neither app proofs nor an activity. */
-function missingProofs(expectation: Expectation | null): Checklist[] {
-  if (expectation === null) return [];
+/** Expected addresses and payloads that no proof has. With an activity, that is compared with the addresses. */
+function missingFromAll(
+  decoded: readonly DecodedAppProof[],
+  expectation: Expectation | null,
+  withActivity: boolean,
+): readonly string[] {
+  const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const addresses = withActivity
+    ? []
+    : unansweredAddresses(
+        expectation,
+        derived.map(({ address }) => address),
+      );
+  const payloads = [...(expectation?.payload ?? []).entries()].filter(([index, { type }]) => {
+    const isMet = decoded.some(({ compared }) => compared.met.includes(index));
+    // A proof of the type that meets none fails by itself, and says how it differs.
+    return !isMet && !decoded.some(({ payload, compared }) => payload.type === type && compared.met.length === 0);
+  });
+  return [
+    ...addresses.map((address) => `no app proof names address ${address}, which was expected`),
+    ...payloads.map(([index, { type }]) => `no app proof meets expected.payload[${index}], of type ${shownName(type)}`),
+  ];
+}
+
+/** `app.request` if something is expected of app proofs, and there are none. */
+function missingProofs(expectation: Expectation | null, withActivity: boolean): Checklist[] {
+  if (expectation === null || (withActivity && expectation.payload === null)) return [];
   const checklist = new Checklist("app[0]");
-  if (expectation.addresses !== null)
-    checklist.fail("app.request", "addresses are expected, and there is no app proof");
+  const expected = [
+    ...(expectation.addresses === null || withActivity ? [] : ["addresses"]),
+    ...(expectation.payload === null ? [] : ["payloads"]),
+  ];
+  if (expected.length > 0)
+    checklist.fail("app.request", `${expected.join(" and ")} are expected, and there is no app proof`);
   else checklist.skip("app.request", "there is no app proof, and a boot proof names no organization");
   return [checklist];
 }
@@ -155,17 +193,25 @@ async function checkAppProof(
   const { checklist, proof, payload, whole } = decoded;
   const named = checkKey(proof, setting.candidates, checklist);
   const isSigned = await checkSignature(proof, named.bootProof, setting, checklist);
+  const met = metExpectation(decoded, context.expectation);
   const isTimely = checkTime(
     payload.timestampMs,
-    { bootProof: named.bootProof, requestedAt: setting.requestedAt, now: context.now.getTime() },
+    { bootProof: named.bootProof, requestedAt: setting.requestedAt, now: context.now.getTime(), ...met },
     checklist,
   );
-  const isAnswer = checkRequest(payload, setting, context, checklist);
+  const isAnswer = checkRequest(decoded, setting, context, checklist);
   if (whole === null || named.signer === null || !isSigned || !isTimely || !isAnswer) return { checklist, facts: null };
-  return {
-    checklist,
-    facts: { payload: whole.payload, signature: whole.proof.signature, bootProof: named.signer },
-  };
+  return { checklist, facts: { ...whole, bootProof: named.signer, ...met } };
+}
+
+/** Of several, one with a challenge. */
+function metExpectation(
+  { compared }: DecodedAppProof,
+  expectation: Expectation | null,
+): Pick<AppProofFacts, "expectation" | "answers"> {
+  const challengeOf = (index: number): Challenge | null => expectation?.payload?.[index]?.challenge ?? null;
+  const index = compared.met.find((each) => challengeOf(each) !== null) ?? compared.met[0] ?? null;
+  return { expectation: index, answers: index === null ? null : challengeOf(index) };
 }
 
 interface NamedBootProof {
@@ -184,7 +230,7 @@ function checkKey(
     checklist.skip("app.key", "the key could not be read");
     return NO_BOOT_PROOF;
   }
-  const named = candidates.filter(({ statedKey }) => statedKey !== null && equalBytes(statedKey, publicKey));
+  const named = candidates.filter(({ statedKey }) => statedKey !== null && isKeyOf(publicKey, statedKey));
   const bootProof = named.find(({ verified }) => verified !== null)?.verified ?? null;
   if (bootProof !== null) return checkKind(bootProof, checklist);
   if (named.length > 0) checklist.skip("app.key", "the boot proof of this key was rejected");
@@ -192,6 +238,11 @@ function checkKey(
     checklist.skip("app.key", "no readable boot proof attests this key");
   else checklist.fail("app.key", "no boot proof attests this key");
   return NO_BOOT_PROOF;
+}
+
+/** A proof names the whole key, or its signing half. */
+function isKeyOf(publicKey: Uint8Array, attested: Uint8Array): boolean {
+  return equalBytes(publicKey.length === P256_POINT_LENGTH ? signingPoint(attested) : attested, publicKey);
 }
 
 const ATTESTED: Readonly<Record<CommitmentKind, string>> = {
@@ -222,8 +273,13 @@ async function checkSignature(
   }
   const isValid = await verifies({ publicKey, message: toUtf8(proofPayload), signature, bootProof });
   if (isValid) return checklist.pass("app.signature");
-  const wrong = isQosPublicKey(publicKey) ? "the key did not sign this payload" : "the key is not two points of P-256";
-  return checklist.fail("app.signature", wrong);
+  const isHalf = publicKey.length === P256_POINT_LENGTH;
+  const isKey = isHalf ? isP256Point(publicKey) : isQosPublicKey(publicKey);
+  const points = isHalf ? "a point" : "two points";
+  return checklist.fail(
+    "app.signature",
+    isKey ? "the key did not sign this payload" : `the key is not ${points} of P-256`,
+  );
 }
 
 interface TimeBounds {
@@ -231,10 +287,13 @@ interface TimeBounds {
   /** Null: unknown. */
   readonly requestedAt: number | null;
   readonly now: number;
+  readonly answers: Challenge | null;
 }
 
-function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklist: Checklist): boolean {
+/** `timestampMs`: undefined if it could not be read; null if its type may have none. */
+function checkTime(timestampMs: number | null | undefined, bounds: TimeBounds, checklist: Checklist): boolean {
   if (timestampMs === undefined) return checklist.skip("app.time", "timestampMs could not be read");
+  if (timestampMs === null) return checkUntimed(bounds, checklist);
   const { bootProof } = bounds;
   const beforeBoot = bootProof === null ? null : bootFault(timestampMs, bootProof);
   // Such an enclave may make its document after it signed the app proof.
@@ -247,6 +306,12 @@ function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklis
   if (bootProof === null) return checklist.skip("app.time", "there is no verified boot proof to compare with");
   if (beforeBoot === null) return checklist.pass("app.time", `made at ${iso(timestampMs)}`);
   return checklist.warn("app.time", `${beforeBoot}, which a live enclave may make at any time`);
+}
+
+function checkUntimed({ answers }: TimeBounds, checklist: Checklist): true {
+  if (answers === null) checklist.warn("app.time", "it has no timestampMs: it may be an old answer");
+  else checklist.skip("app.time", "it has no timestampMs, but it answers the challenge, so it was made after that");
+  return true;
 }
 
 const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use the result.";
@@ -270,8 +335,8 @@ function iso(milliseconds: number): string {
 }
 
 function checkRequest(
-  payload: ReadPayload,
-  { withActivity, unanswered }: AppProofSetting,
+  { payload, compared }: DecodedAppProof,
+  { withActivity, missing }: AppProofSetting,
   { expectation }: VerifyContext,
   checklist: Checklist,
 ): boolean {
@@ -279,15 +344,29 @@ function checkRequest(
     checklist.skip("app.request", reason);
     return true;
   };
-  if (withActivity) return skipped("the activity is compared with the request instead");
-  if (expectation === null) return skipped("nothing is expected, so the owner of the proof is not checked");
+  if (expectation === null)
+    return skipped(
+      withActivity
+        ? "the activity is compared with the request instead"
+        : "nothing is expected, so the owner of the proof is not checked",
+    );
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
-  const missing = unanswered.map((address) => `no app proof names address ${address}, which was expected`);
-  if (claim === undefined && missing.length === 0) {
-    return checklist.warn("app.request", "payloads of its type name no organization, so that the owner is unknown");
-  }
-  return checklist.conclude("app.request", [
-    ...(claim === undefined ? [] : proofContradictions(expectation, claim)),
+  const faults = [
+    ...(claim === undefined || withActivity ? [] : proofContradictions(expectation, claim)),
+    ...compared.contradictions,
     ...missing,
-  ]);
+  ];
+  if (faults.length > 0) return checklist.conclude("app.request", faults);
+  if (compared.isNamed) return checklist.pass("app.request", metText(compared, expectation));
+  if (withActivity) return skipped("the activity is compared with the request instead");
+  if (claim !== undefined && expectation.organizationId !== null) return checklist.pass("app.request");
+  if (expectation.payload !== null) return skipped(NOT_NAMED);
+  return checklist.warn("app.request", "payloads of its type name no organization, so that the owner is unknown");
+}
+
+const NOT_NAMED = "no expectation names its type, so nothing was compared";
+
+function metText({ met }: PayloadComparison, { payload }: Expectation): string {
+  const challenge = met.some((index) => payload?.[index]?.challenge) ? ", the challenge included" : "";
+  return `meets ${met.map((index) => `expected.payload[${index}]`).join(", ")}${challenge}`;
 }

@@ -23,7 +23,7 @@ export class AppProofUses {
 
   /** Whether no proof was used for another activity. */
   areFree(proofs: readonly VerifiedAppProof[], use: UsedFor): boolean {
-    return proofs.every((proof) => {
+    return proofs.filter(isCounted).every((proof) => {
       const known = this.#uses.get(nameOf(proof));
       return known === undefined || isSame(known, use);
     });
@@ -31,7 +31,7 @@ export class AppProofUses {
 
   record(proofs: readonly VerifiedAppProof[], { activityId, submitted }: UsedFor): void {
     const use = { activityId, submitted };
-    for (const name of proofs.map(nameOf)) {
+    for (const name of proofs.filter(isCounted).map(nameOf)) {
       const known = this.#uses.get(name);
       // An activity first read by its id may later be read as the response to its request.
       this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
@@ -46,7 +46,12 @@ function isSame(known: UsedFor, use: UsedFor): boolean {
   return known.activityId === use.activityId;
 }
 
-/** Without `s`: both values of `s` are valid for one signature. */
-function nameOf({ bootProof, signature }: VerifiedAppProof): string {
-  return `${toHex(bootProof.ephemeralKey)}:${toHex(signature.subarray(0, signature.length / 2))}`;
+/** By key and payload: one payload has many valid signatures, and a signature two encodings. */
+function nameOf({ bootProof, payloadDigest }: VerifiedAppProof): string {
+  return `${toHex(bootProof.ephemeralKey)}:${toHex(payloadDigest)}`;
+}
+
+/** Equal payloads without a time may be honest. */
+function isCounted({ payload }: VerifiedAppProof): boolean {
+  return payload.timestampMs !== null;
 }

@@ -1,10 +1,14 @@
 /** App proofs: a payload signed by an attested key (verify/README.md, "App proofs"). */
+import { toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
 import type { InputCopy } from "../decode/input.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import type { AppProofCompany, AppProofFacts, SignedPayload } from "./app-proof-checks.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import type { VerifyContext } from "./context.js";
+import { sha256 } from "./digest.js";
+import type { Challenge } from "./expected-payload.js";
 import { signingPoint } from "./qos-key.js";
 import { PublicKey } from "./signature-cache.js";
 
@@ -12,16 +16,25 @@ import { PublicKey } from "./signature-cache.js";
 export class VerifiedAppProof {
   readonly #verified = true;
   readonly payload: AppProofPayload;
+  /** SHA-256 of the signed payload, 32 bytes. */
+  readonly payloadDigest: Uint8Array;
   /** `r ‖ s`, 64 bytes. */
   readonly signature: Uint8Array;
   readonly bootProof: VerifiedBootProof;
+  /** Index in `expected.payload` of the expectation that it meets; null if none names its type. */
+  readonly expectation: number | null;
+  /** The challenge of that expectation, which the payload repeats; null without one. */
+  readonly answers: Challenge | null;
 
   /** @internal */
-  constructor({ payload, signature, bootProof }: AppProofFacts, token: symbol) {
+  constructor(facts: AppProofFacts, payloadDigest: Uint8Array, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a VerifiedAppProof is made by verification only");
-    this.payload = payload;
-    this.signature = signature;
-    this.bootProof = bootProof;
+    this.payload = facts.payload;
+    this.payloadDigest = payloadDigest;
+    this.signature = facts.proof.signature;
+    this.bootProof = facts.bootProof;
+    this.expectation = facts.expectation;
+    this.answers = facts.answers;
     Object.freeze(this);
   }
 
@@ -48,20 +61,29 @@ export async function checkAppProofs(
   company: AppProofCompany,
   context: VerifyContext,
 ): Promise<CheckedAppProofs> {
-  const isExpected = company.activity === null && context.expectation !== null;
+  const { expectation } = context;
+  const isExpected = expectation !== null && (company.activity === null || expectation.payload !== null);
   if (inputs.length === 0 && !isExpected) return { verified: [], checklists: [] };
   const { runAppProofChecks } = await import("./app-proof-checks.js");
   const verifies = async (signed: SignedPayload): Promise<boolean> => verifySignature(signed, context);
   const { facts, checklists } = await runAppProofChecks(inputs, company, context, verifies);
-  return { verified: facts.map((each) => each && new VerifiedAppProof(each, TOKEN)), checklists };
+  return { verified: await Promise.all(facts.map((each) => each && verifiedAppProof(each))), checklists };
+}
+
+async function verifiedAppProof(facts: AppProofFacts): Promise<VerifiedAppProof> {
+  return new VerifiedAppProof(facts, await sha256(toUtf8(facts.proof.proofPayload)), TOKEN);
 }
 
 async function verifySignature(
   { publicKey, message, signature, bootProof }: SignedPayload,
   { cache, appProofsOnce = false }: VerifyContext,
 ): Promise<boolean> {
-  const key = bootProof?.signingKey() ?? new PublicKey("P-256", signingPoint(publicKey));
+  const key = bootProof?.signingKey() ?? new PublicKey("P-256", pointOf(publicKey));
   return appProofsOnce ? key.verify(message, signature) : cache.verifyBy(key, message, signature);
+}
+
+function pointOf(publicKey: Uint8Array): Uint8Array {
+  return publicKey.length === P256_POINT_LENGTH ? publicKey : signingPoint(publicKey);
 }
 
 /** Outcomes with the latest timestamp, by organization. The order of the proofs is ignored. */

@@ -13,9 +13,10 @@ import {
   decodeKeyUsage,
   nameText,
 } from "../decode/certificate.js";
+import { rawSignature } from "../decode/ecdsa-signature.js";
 import { attempt, faultText } from "../errors.js";
 import { CURVES } from "./cryptography.js";
-import { pointOfSpki, rawSignature } from "./ecdsa.js";
+import { pointOfSpki } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 

@@ -15,6 +15,8 @@ export interface VerifyContext {
   readonly nonce: Uint8Array | null;
   /** Null: nothing is expected. */
   readonly expectation: Expectation | null;
+  /** Types of app proof that may have no time. */
+  readonly untimed: readonly string[];
   readonly cache: SignatureCache;
   /** Valid signatures of app proofs are not cached. */
   readonly appProofsOnce?: boolean;

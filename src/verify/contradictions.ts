@@ -6,14 +6,14 @@ import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-r
 import type { Expectation, Expected } from "./expectation.js";
 
 /**
- * Members of the expectation that were compared with the activity. For a vote that returned the activity voted on, only
- * the unsigned fingerprint stands for type and parameters.
+ * Members of the expectation that were compared with the activity; `payload` is compared with app proofs. For a vote
+ * that returned the activity voted on, only the unsigned fingerprint stands for type and parameters.
  */
 export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (expectation === null) return [];
   const open: readonly (keyof Expected)[] = isVotedOn(expectation, activity)
-    ? ["type", "parameters", "requestedAt"]
-    : [];
+    ? ["payload", "type", "parameters", "requestedAt"]
+    : ["payload"];
   return (Object.keys(expectation) as (keyof Expected)[]).filter(
     (name) => expectation[name] !== null && !open.includes(name),
   );
@@ -77,7 +77,8 @@ export function activityContradictions(expectation: Expectation, activity: ReadA
   const votedOn = isVotedOn(expectation, activity);
   const rule = ruleOf(activity.type);
   return [
-    ...differs("organizationId", activity.organizationId, expectation.organizationId),
+    // With an activity it is never null.
+    ...differs("organizationId", activity.organizationId, expectation.organizationId ?? ""),
     ...(expectation.id === null ? [] : differs("id", activity.id, expectation.id)),
     ...differs("status", activity.status, COMPLETED),
     ...(votedOn ? fingerprintFaults(expectation, activity) : typeFaults(expectation, activity)),
@@ -233,7 +234,7 @@ interface Claim {
 export function proofContradictions(expectation: Expectation, { organizationId, address }: Claim): string[] {
   const asked = expectation.addresses;
   return [
-    ...(organizationId === expectation.organizationId
+    ...(expectation.organizationId === null || organizationId === expectation.organizationId
       ? []
       : [
           `the proof names organization ${shown(organizationId)}, ` +

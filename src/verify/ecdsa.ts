@@ -20,33 +20,6 @@ export async function importPoint(curve: Curve, point: Uint8Array): Promise<Veri
   return (await cryptography()).importPoint(curve, point);
 }
 
-/** `r ‖ s` of an ECDSA-Sig-Value (RFC 3279 section 2.2.3) in strict DER; null for anything else. */
-export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array | null {
-  if (der[0] !== 0x30 || der[1] !== der.length - 2) return null;
-  const raw = new Uint8Array(2 * scalarLength);
-  let at = 2;
-  for (const end of [scalarLength, 2 * scalarLength]) {
-    const integer = derInteger(der, at);
-    if (integer === null) return null;
-    const scalar = integer[0] === 0 ? integer.subarray(1) : integer;
-    if (scalar.length > scalarLength) return null;
-    raw.set(scalar, end - scalar.length);
-    at += 2 + integer.length;
-  }
-  return at === der.length ? raw : null;
-}
-
-/** Content of a non-negative INTEGER in its shortest form; null for anything else. */
-function derInteger(der: Uint8Array, at: number): Uint8Array | null {
-  // Undefined fails the comparison below.
-  const length = der[at + 1]!;
-  if (der[at] !== 0x02 || at + 2 + length > der.length) return null;
-  const integer = der.subarray(at + 2, at + 2 + length);
-  const [first, second] = integer;
-  if (first === undefined || first > 0x7f) return null;
-  return first !== 0 || length === 1 || second! > 0x7f ? integer : null;
-}
-
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
 const P256_B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn;
 

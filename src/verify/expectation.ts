@@ -7,11 +7,14 @@ import { type JsonObject, copyJson, isJsonObject } from "../decode/json.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
+import { type ExpectedPayload, type PayloadExpectation, payloadExpectations } from "./expected-payload.js";
+
+export type { ExpectedPayload } from "./expected-payload.js";
 
 /** What the caller requested. Never take it from the evidence. */
 export interface Expected {
-  /** Owner of the activity, or of app proofs that come without one. */
-  readonly organizationId: string;
+  /** Owner of the activity, or of app proofs that come without one. Optional with `payload` and no activity. */
+  readonly organizationId?: string;
   /** Id of the activity. */
   readonly id?: string;
   /** Activity type, as submitted. */
@@ -22,17 +25,21 @@ export interface Expected {
   readonly requestedAt?: Date | number | string;
   /** Each must be backed by an app proof. */
   readonly addresses?: readonly string[];
+  /** Each must be met by an app proof of its type, and each app proof of such a type must meet one. */
+  readonly payload?: readonly ExpectedPayload[];
 }
 
 /** What the caller requested, copied; null where the caller left a member out. */
 export interface Expectation {
-  readonly organizationId: string;
+  /** Null only with `payload`. */
+  readonly organizationId: string | null;
   readonly id: string | null;
   readonly type: string | null;
   readonly parameters: JsonObject | null;
   /** Milliseconds since the epoch. */
   readonly requestedAt: number | null;
   readonly addresses: readonly string[] | null;
+  readonly payload: readonly PayloadExpectation[] | null;
 }
 
 const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
@@ -42,6 +49,7 @@ const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
   parameters: true,
   requestedAt: true,
   addresses: true,
+  payload: true,
 };
 
 /** Copies all or a part of what is expected. Throws TypeError for an unknown member. */
@@ -52,14 +60,16 @@ export function copyExpected(expected: Partial<Expected>): Partial<Expected> {
 /** Copies what is expected. Throws TypeError for an unknown member or a wrong type: neither may be ignored silently. */
 export function expectationOf(expected: Expected): Expectation {
   const own = ownOptions("expected", expected, EXPECTED_MEMBERS);
-  const { organizationId, id, type, parameters, requestedAt, addresses } = own;
+  const { organizationId, id, type, parameters, requestedAt, addresses, payload } = own;
   return {
-    organizationId: nonEmptyText("organizationId", organizationId),
+    organizationId:
+      organizationId === undefined && payload !== undefined ? null : nonEmptyText("organizationId", organizationId),
     id: id === undefined ? null : nonEmptyText("id", id),
     type: type === undefined ? null : nonEmptyText("type", type),
     parameters: parameters === undefined ? null : parametersOf(parameters),
     requestedAt: requestedAt === undefined ? null : instantOf(requestedAt),
     addresses: addresses === undefined ? null : addressesOf(addresses),
+    payload: payload === undefined ? null : payloadExpectations(payload),
   };
 }
 

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { rawSignature } from "../../src/verify/ecdsa.js";
+import { rawSignature } from "../../src/decode/ecdsa-signature.js";
 import {
   type ApiKey,
   type ClientError,

@@ -1,0 +1,151 @@
+/** What a caller expects in the payload of an app proof (verify/README.md, "Expected payloads"). */
+import { ownOptions } from "../decode/input.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { cut, listed } from "../errors.js";
+
+/** Values that the payload of an app proof must have. Never take them from the evidence. */
+export interface ExpectedPayload {
+  /** The `type` of the payload. */
+  readonly type: string;
+  /** By JSON pointer (RFC 6901). Name the members of an object or array one by one. */
+  readonly values: Readonly<Record<string, string | number | boolean | null>>;
+  /**
+   * One of the pointers. Its value is random, and you sent it with your request: at least 22 base64url characters, or
+   * 32 of hex digits alone.
+   */
+  readonly challenge?: string;
+}
+
+interface ExpectedValue {
+  readonly pointer: string;
+  readonly tokens: readonly string[];
+  readonly value: JsonValue;
+}
+
+/** An {@link ExpectedPayload}, copied. */
+export interface PayloadExpectation {
+  readonly type: string;
+  readonly values: readonly ExpectedValue[];
+  readonly challenge: Challenge | null;
+}
+
+/** A value that the caller made at random. */
+export interface Challenge {
+  readonly pointer: string;
+  readonly value: string;
+}
+
+const MEMBERS: Readonly<Record<keyof ExpectedPayload, true>> = { type: true, values: true, challenge: true };
+
+/** Throws TypeError for anything that would compare less than the caller means. */
+export function payloadExpectations(value: unknown): readonly PayloadExpectation[] {
+  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.payload: a non-empty list wanted");
+  return Array.from(value, (item, index) => payloadExpectation(item, `expected.payload[${index}]`));
+}
+
+function payloadExpectation(item: ExpectedPayload, path: string): PayloadExpectation {
+  const { type, values, challenge } = ownOptions(path, item, MEMBERS);
+  if (typeof type !== "string" || type === "") throw new TypeError(`${path}.type: a non-empty string wanted`);
+  const expected = expectedValues(values, `${path}.values`);
+  return { type, values: expected, challenge: challenge === undefined ? null : challengeOf(challenge, expected, path) };
+}
+
+function expectedValues(values: unknown, path: string): readonly ExpectedValue[] {
+  const wanted = `${path}: an object of values by JSON pointer wanted, such as { "/order/id": "…" }`;
+  if (typeof values !== "object" || values === null || Array.isArray(values)) throw new TypeError(wanted);
+  const entries = Object.entries(values);
+  if (entries.length === 0) throw new TypeError(`${wanted}; an empty one would compare nothing`);
+  return entries.map(([pointer, value]) => {
+    const place = `${path}[${JSON.stringify(pointer)}]`;
+    if (!isComparable(value))
+      throw new TypeError(`${place}: a string, finite number, boolean or null wanted; name the members of others`);
+    return { pointer, tokens: pointerTokens(pointer, place), value };
+  });
+}
+
+function isComparable(value: unknown): value is JsonValue {
+  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}
+
+/** RFC 6901 sections 3 and 4. */
+function pointerTokens(pointer: string, place: string): readonly string[] {
+  if (!/^\/(?:[^~]|~[01])*$/su.test(pointer))
+    throw new TypeError(`${place}: a JSON pointer wanted, such as /order/id, with ~0 for ~ and ~1 for /`);
+  const tokens = pointer.slice(1).split("/");
+  return tokens.map((token) => token.replace(/~1/g, "/").replace(/~0/g, "~"));
+}
+
+/** Shorter values can be guessed, or repeat by chance: 22 base64url characters and 32 hex digits hold 128 bits. */
+const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
+
+function challengeOf(pointer: unknown, values: readonly ExpectedValue[], path: string): Challenge {
+  const own = values.find((each) => each.pointer === pointer);
+  if (own === undefined) throw new TypeError(`${path}.challenge: one of the pointers of values wanted`);
+  if (typeof own.value !== "string" || !LONG_ENOUGH.test(own.value))
+    throw new TypeError(
+      `${path}.challenge: its value is not random enough: a string of 22 or more base64url characters wanted, ` +
+        "or of 32 or more hex digits",
+    );
+  return Object.freeze({ pointer: own.pointer, value: own.value });
+}
+
+/** How a payload compares with the expectations of its type. */
+export interface PayloadComparison {
+  /** False: no expectation is of its type, so nothing was compared. */
+  readonly isNamed: boolean;
+  /** The expectations that it meets, by index. */
+  readonly met: readonly number[];
+  /** Empty if it meets one. */
+  readonly contradictions: readonly string[];
+}
+
+export function comparePayload(
+  expectations: readonly PayloadExpectation[] | null,
+  type: string | undefined,
+  json: JsonObject | undefined,
+): PayloadComparison {
+  const compared = [...(expectations ?? []).entries()]
+    .filter(([, expectation]) => expectation.type === type)
+    .map(([index, { values }]) => ({ index, faults: valueFaults(values, json) }));
+  const met = compared.filter(({ faults }) => faults.length === 0).map(({ index }) => index);
+  const isNamed = compared.length > 0;
+  return { isNamed, met, contradictions: isNamed && met.length === 0 ? [nearestFaults(compared)] : [] };
+}
+
+interface Compared {
+  readonly index: number;
+  readonly faults: readonly string[];
+}
+
+function nearestFaults(compared: readonly Compared[]): string {
+  const least = Math.min(...compared.map(({ faults }) => faults.length));
+  const { index, faults } = compared.find((each) => each.faults.length === least)!;
+  const nearest = compared.length === 1 ? "" : `, the nearest of the ${compared.length} of its type`;
+  return `the payload differs from expected.payload[${index}]${nearest}: ${listed(faults, ", ")}`;
+}
+
+function valueFaults(values: readonly ExpectedValue[], json: JsonObject | undefined): string[] {
+  return values.flatMap(({ pointer, tokens, value }) => {
+    const found = valueAt(json, tokens);
+    const place = cut(pointer, MAX_SHOWN);
+    if (found === undefined) return [`${place} is missing, ${shown(value)} wanted`];
+    // Payloads have only numbers that a double holds exactly, so equal doubles are equal decimals.
+    return found === value ? [] : [`${place} is ${shown(found)}, ${shown(value)} wanted`];
+  });
+}
+
+function valueAt(json: JsonValue | undefined, tokens: readonly string[]): JsonValue | undefined {
+  let value = json;
+  for (const token of tokens) {
+    if (Array.isArray(value)) value = /^(?:0|[1-9][0-9]*)$/.test(token) ? value[Number(token)] : undefined;
+    else if (isJsonObject(value) && Object.hasOwn(value, token)) value = value[token];
+    else return undefined;
+  }
+  return value;
+}
+
+const MAX_SHOWN = 100;
+
+function shown(value: JsonValue): string {
+  return cut(JSON.stringify(value), MAX_SHOWN);
+}
