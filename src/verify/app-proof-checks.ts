@@ -231,14 +231,22 @@ function checkKey(
     return NO_BOOT_PROOF;
   }
   const named = candidates.filter(({ statedKey }) => statedKey !== null && isKeyOf(publicKey, statedKey));
-  const bootProof = named.find(({ verified }) => verified !== null)?.verified ?? null;
-  if (bootProof !== null) return checkKind(bootProof, checklist);
+  const [bootProof, ...others] = named.flatMap(({ verified }) => verified ?? []);
+  if (bootProof !== undefined) {
+    if (others.every(({ ephemeralKey }) => equalBytes(ephemeralKey, bootProof.ephemeralKey)))
+      return checkKind(bootProof, checklist);
+    checklist.fail("app.key", SHARED_HALF);
+    return NO_BOOT_PROOF;
+  }
   if (named.length > 0) checklist.skip("app.key", "the boot proof of this key was rejected");
   else if (candidates.some(({ statedKey }) => statedKey === null))
     checklist.skip("app.key", "no readable boot proof attests this key");
   else checklist.fail("app.key", "no boot proof attests this key");
   return NO_BOOT_PROOF;
 }
+
+/** Otherwise the order of the boot proofs would decide which key a caller encrypts to. */
+const SHARED_HALF = "boot proofs of different keys attest this signing half: only the whole key tells which one signed";
 
 /** A proof names the whole key, or its signing half. */
 function isKeyOf(publicKey: Uint8Array, attested: Uint8Array): boolean {
