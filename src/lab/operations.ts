@@ -151,9 +151,15 @@ interface Question<Parameters> {
 }
 
 type QueryParametersOf<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
+type EnclaveQuery =
+  | "getBootProof"
+  | "getLatestBootProof"
+  | "listAppProofs"
+  | "getTvcDeployment"
+  | "getTvcDeploymentProvisioningDetails";
 /** Queries that need no enclave. */
 type Answers = {
-  readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (
+  readonly [N in Exclude<QueryName, EnclaveQuery>]: (
     question: Question<QueryParametersOf<N>>,
   ) => JsonObject;
 };
