@@ -186,7 +186,11 @@ export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBeh
   return { text, publicKey: key.publicKey, signature };
 }
 
-export function proofOf({ text, publicKey, signature }: Signed, form: AppProofForm, fault: ApplicationBehaviour): JsonObject {
+export function proofOf(
+  { text, publicKey, signature }: Signed,
+  form: AppProofForm,
+  fault: ApplicationBehaviour,
+): JsonObject {
   const { key = "whole", signature: encoding = "raw", names = "standard" } = form;
   const shownKey = (fault.publicKey ?? KEYS[key])(publicKey);
   const shownSignature = (fault.signature ?? SIGNATURES[encoding])(signature);
@@ -247,9 +251,14 @@ function otherCharacter(character: string): string {
 
 /** As long as this one, and of the same alphabet. */
 function otherChallenge(value: JsonValue, pointer: string): JsonValue {
-  if (typeof value !== "string" || value === "") throw new TypeError(`payload${pointer}: the fault needs a string there`);
+  if (typeof value !== "string" || value === "")
+    throw new TypeError(`payload${pointer}: the fault needs a string there`);
   const encoding = /^[0-9a-f]+$/i.test(value) ? "hex" : "base64url";
-  return randomBytes(value.length).toString(encoding).slice(0, value.length - 1) + otherCharacter(value.slice(-1));
+  return (
+    randomBytes(value.length)
+      .toString(encoding)
+      .slice(0, value.length - 1) + otherCharacter(value.slice(-1))
+  );
 }
 
 /** RFC 6901. */

@@ -276,5 +276,7 @@ export function deploymentJson(application: SavedApplication, release: SavedRele
 /** A stable UUID of version 8 (RFC 9562). */
 function idOf(text: string): string {
   const hex = toHex(sha256(toUtf8(text)));
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    "-",
+  );
 }

@@ -22,7 +22,14 @@ import {
   saveQosKeyPair,
   sha256,
 } from "./qos.js";
-import type { SavedApplication, SavedDeployment, SavedEnclave, SavedFleet, SavedMember, SavedRelease } from "./records.js";
+import type {
+  SavedApplication,
+  SavedDeployment,
+  SavedEnclave,
+  SavedFleet,
+  SavedMember,
+  SavedRelease,
+} from "./records.js";
 import { type App, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
 
