@@ -90,6 +90,11 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   verifyActivity: [[bytesOf(activity), (bytes) => library.verifyActivity(bytes, [bootProof], options).then(verified)]],
   verifyAttestation: [[document, (bytes) => library.verifyAttestation(bytes, options).then(verified)]],
+  appProofOf: [
+    [Uint8Array.of(4, 2), (publicKey) => library.appProofOf({ publicKey, payload: "{}", signature: "00" })],
+    [toUtf8("{}"), (payload) => library.appProofOf({ publicKey: "00", payload, signature: "00" })],
+    [Uint8Array.of(4, 2), (signature) => library.appProofOf({ publicKey: "00", payload: "{}", signature })],
+  ],
   decodeActivity: [[bytesOf(activity), (bytes) => library.decodeActivity(bytes)]],
   decodeAppProof: [[bytesOf(appProofs[0]), (bytes) => library.decodeAppProof(bytes)]],
   decodeBootProof: [[bytesOf(bootProof), (bytes) => library.decodeBootProof(bytes)]],

@@ -7,12 +7,14 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 
 /** The values that examples use without declaring them, and their types. */
 const GIVEN: Readonly<Record<string, string>> = {
+  appProof: "unknown",
   appProofs: "readonly unknown[]",
   approval10: "Uint8Array",
   approval6: "Uint8Array",
   baseUrl: "string",
   bootProof: "unknown",
   bytes: "Uint8Array",
+  challenge: "string",
   client: 'import("../src/client/index.js").Client',
   coseSign1: "Uint8Array",
   createReadStream: 'typeof import("node:fs").createReadStream',
@@ -28,6 +30,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   readFile: 'typeof import("node:fs/promises").readFile',
   release: 'import("../src/index.js").Release',
   releases: 'readonly import("../src/index.js").Release[]',
+  response: "Response",
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
   userId: "string",

@@ -23,6 +23,7 @@ import * as lab from "../src/lab/index.js";
 import * as page from "../src/page/index.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
+import { customPayload } from "../src/lab/enclave.js";
 import { AT, NOW, forge, lab as forgeLab, manifest } from "./attacks/support.js";
 import { AttestedService, policyOf } from "./client/attested.js";
 import { JWKS, delivered } from "./client/deliveries.js";
@@ -153,6 +154,18 @@ const proven = async (
 };
 const { activity: past } = await serviceClient.withVerification(policyOf()).updateWallet(WALLET);
 
+const GREETING = "APP_PROOF_TYPE_LAB_GREETING";
+const greeting = service.enclave.appProof(customPayload(service.now, GREETING));
+const { publicKey } = service.enclave.ephemeralKey;
+const receivedHalf = {
+  appProof: toUtf8(JSON.stringify({ ...greeting, publicKey: toHex(publicKey.slice(65)) })),
+  ephemeralKey: publicKey,
+};
+const ofGreeting = { payload: [{ type: GREETING, values: { "/greeting/text": "hello" } }] };
+const schema = {
+  "~standard": { version: 1, vendor: "own", validate: (value: unknown) => ({ value: [value] }) },
+} as const;
+
 const watchOptions: watching.WatchOptions = {
   policy: plainPolicy(policy),
   apps: ["signer"],
@@ -208,6 +221,9 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     door([activity, [bootProof], { ...alone, expected }], (...all) => library.verifyActivity(...all).then(verdictOf)),
   ],
   verifyAttestation: [door([document, alone], (...all) => library.verifyAttestation(...all).then(verdictOf))],
+  appProofOf: [
+    door([{ publicKey: document.slice(0, 130), payload: "{}", signature: "00", scheme: "own" }], library.appProofOf),
+  ],
   NamedEvidence: [
     door(["a", bootProof, { bytes: toUtf8(JSON.stringify(bootProof)), latestOf: "signer" }] as const, (...all) => {
       const { bytes, latestOf, ephemeralKey } = new library.NamedEvidence(...all);
@@ -325,7 +341,8 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   "AppProofUses.record": [
     door([{ activityId: "a", submitted: null }], async (use) => {
       const uses = new library.AppProofUses();
-      const proof = { bootProof: { ephemeralKey: new Uint8Array(2) }, signature: new Uint8Array(2) } as never;
+      const bytes = new Uint8Array(2);
+      const proof = { bootProof: { ephemeralKey: bytes }, payload: { timestampMs: 1 }, payloadDigest: bytes } as never;
       uses.record([proof], use);
       await Promise.resolve();
       return uses.areFree([proof], { activityId: "b", submitted: null });
@@ -371,6 +388,14 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     door([past as unknown as JsonValue, { ...CALL, expected: { id: past.id, type: past.type } }], async (...all) => {
       const made = await serviceClient.withVerification(policyOf()).verifyActivity(...all);
       return [made.report.verdict, made.activity, made.report.claims?.activity];
+    }),
+  ],
+  "verified.verifyAppProofs": [
+    door([[receivedHalf], { expected: ofGreeting, schemas: { [GREETING]: schema } }], async (...all) => {
+      const made = serviceClient.withVerification(policyOf()).verifyAppProofs(...all);
+      const { report: greeted, payloads, others } = await made;
+      const [{ payload, value, expectation }] = payloads as [client.VerifiedPayload<{ [GREETING]: typeof schema }>];
+      return [greeted.verdict, payloads.length, others.length, payload, value, expectation];
     }),
   ],
   openSession: [
@@ -815,6 +840,7 @@ type OptionName =
   | Exclude<keyof client.SubmitOptions, "signal">
   | Exclude<keyof client.VerificationOptions, "cache">
   | (keyof client.VerifyActivityOptions & "expected")
+  | Exclude<keyof client.VerifyAppProofsOptions, "signal">
   | keyof page.PageCheckOptions
   | keyof audit.AuditOptions
   | Exclude<keyof auditNode.AuditFilesOptions, "signal" | "stdin">
@@ -848,6 +874,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   ephemeralKey: new Uint8Array(130),
   nonce: Uint8Array.of(9),
   expected: { organizationId: "polluted" },
+  schemas: { APP_PROOF_TYPE_LAB_GREETING: {} },
   allowDebug: true,
   bootProofsOnly: true,
   uses: {},

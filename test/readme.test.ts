@@ -454,6 +454,23 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
       await lab.close();`,
   },
+  "docs/sdk.md, Applications of your own": { before: "", after: "" },
+  "docs/sdk.md, Other member names": {
+    before: `
+      import { apiKeyStamper, createClient } from "bootproof/client";
+      import { startLab } from "bootproof/lab";
+      const names = "template";
+      const lab = await startLab({ applications: [{ name: "a", binaryDigest: "07".repeat(32), sign: { names } }] });
+      const { baseUrl, organizationId, apiKey } = lab;
+      const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(apiKey) });
+      const verified = client.withVerification(lab.application("a").policy);
+      const signed = { type: "APP_PROOF_TYPE_GREETING", timestampMs: String(Date.now()), greeting: "hello" };
+      const response = new Response(JSON.stringify(await lab.application("a").sign(signed)));
+      const expected = { payload: [{ type: signed.type, values: { "/greeting": "hello" } }] };`,
+    after: `
+      if (payloads[0].payload["greeting"] !== "hello") throw new Error();
+      await lab.close();`,
+  },
   "docs/sdk.md, Published releases": {
     before: `
       import { readFileSync } from "node:fs";

@@ -1,8 +1,9 @@
 /** Boot proofs by ephemeral key. Concurrent callers share one fetch; size and age are limited. */
 import { fromHex } from "../bytes.js";
-import { verifyBootProof } from "../bootproof.js";
+import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
 import type { JsonValue } from "../decode/json.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
 import { type AskService, fetchBootProof } from "./evidence.js";
@@ -10,14 +11,22 @@ import { query } from "./requests.js";
 import type { Transport } from "./transport.js";
 
 export interface FetchedBootProof {
+  /** The key by which it was fetched: 130 bytes in hex. */
+  readonly key: string;
   /** Raw if verification rejected it. */
   readonly evidence: VerifiedBootProof | JsonValue;
   readonly verified: VerifiedBootProof | null;
 }
 
+/** Verification compares the attested key with the one by which it was fetched. */
+export function namedBootProofs(fetched: readonly FetchedBootProof[]): NamedEvidence[] {
+  return fetched.map(({ key, evidence }) => new NamedEvidence(null, evidence, { ephemeralKey: fromHex(key)! }));
+}
+
 interface Entry {
   readonly since: number;
   readonly fetched: Promise<FetchedBootProof | null>;
+  isVerified: boolean;
 }
 
 export class BootProofCache {
@@ -41,17 +50,35 @@ export class BootProofCache {
     this.#maxAgeMs = bounds.maxAgeMs;
   }
 
+  /**
+   * By a key as app proofs name it, in lower-case hex. Of a signing half only the remembered one, else null: the
+   * service looks up whole keys.
+   */
+  async find(named: string): Promise<FetchedBootProof | null> {
+    const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
+    return key === null ? null : this.get(key);
+  }
+
   /** The key is lower-case hex; null if the service has none. */
   get(key: string): Promise<FetchedBootProof | null> {
     const now = this.#transport.now().getTime();
     const known = this.#entries.get(key);
     this.#entries.delete(key);
     const isFresh = known !== undefined && now >= known.since && now - known.since <= this.#maxAgeMs;
-    const entry = isFresh ? known : { since: now, fetched: this.#fetch(key) };
+    const entry = isFresh ? known : { since: now, fetched: this.#fetch(key), isVerified: false };
     this.#entries.set(key, entry);
     if (this.#entries.size > this.#limit) this.#entries.delete(this.#entries.keys().next().value!);
     if (entry !== known) this.#forgetUnlessVerified(key, entry);
     return entry.fetched;
+  }
+
+  /**
+   * The key of a verified boot proof with this signing half, both in lower-case hex; null without one. Sends nothing.
+   * Unverified keys do not count: an app proof can name any encryption half before a genuine signing half.
+   */
+  rememberedKey(signingHalf: string): string | null {
+    const known = [...this.#entries].filter(([, { isVerified }]) => isVerified).map(([key]) => key);
+    return known.findLast((key) => key.endsWith(signingHalf)) ?? null;
   }
 
   /** The next call fetches anything else again. */
@@ -60,7 +87,8 @@ export class BootProofCache {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
     };
     entry.fetched.then((fetched) => {
-      if (!fetched?.verified) forget();
+      if (fetched?.verified) entry.isVerified = true;
+      else forget();
     }, forget);
   }
 
@@ -75,6 +103,6 @@ export class BootProofCache {
       cache: this.#signatures,
       ephemeralKey: fromHex(key)!,
     });
-    return { evidence: bootProof ?? answer, verified: bootProof };
+    return { key, evidence: bootProof ?? answer, verified: bootProof };
   }
 }

@@ -10,19 +10,23 @@ import { RejectedError } from "../verification.js";
  *
  * - `request`: the parameters do not match the interface; nothing was sent.
  * - `key`: a key is malformed, or its halves do not match.
+ * - `ephemeral-key`: an app proof names a signing half whose whole key is unknown, or another key than the one beside
+ *   it; nothing was sent.
  * - `stamp`: the request could not be stamped; nothing was sent.
  * - `aborted`: by the caller's signal.
  * - `timeout`: no response in time.
  * - `unreachable`: no connection, or a broken one.
  * - `service`: the service returned an error ({@link ServiceError}).
  * - `answer`: the response does not match the interface.
- * - `evidence`: the evidence of an activity could not be fetched; see `cause`.
+ * - `evidence`: the evidence of an activity, or of app proofs, could not be fetched; see `cause`.
+ * - `schema`: a verified payload does not fit the caller's schema of its type.
  * - `bundle`: a credential bundle does not open.
  * - `webhook`: a delivery is not accepted ({@link WebhookError}).
  */
 export type ClientErrorCode =
   | "request"
   | "key"
+  | "ephemeral-key"
   | "stamp"
   | "aborted"
   | "timeout"
@@ -30,6 +34,7 @@ export type ClientErrorCode =
   | "service"
   | "answer"
   | "evidence"
+  | "schema"
   | "bundle"
   | "webhook";
 

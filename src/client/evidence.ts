@@ -15,7 +15,7 @@ import { inTurns } from "../verify/in-turns.js";
 
 /** An honest service names fewer keys. Keys beyond the limit count as missing. */
 export const MAX_BOOT_PROOFS = 16;
-const AT_ONCE = 4;
+export const BOOT_PROOFS_AT_ONCE = 4;
 
 /** Sends a query: name, and parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
@@ -45,7 +45,8 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 
 /**
  * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets the key in hex, its index
- * and the count, and returns null if there is none.
+ * and the count, and returns null if there is none. It gets 130 bytes; or 65, a signing half, where no app proof of the
+ * activity names the whole key.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
@@ -53,9 +54,10 @@ export async function fetchEvidence<T>(
 ): Promise<ActivityEvidence<T>> {
   const activity = copyInput(given).value ?? given;
   const proofs = readActivity({ activity }).value.appProofs ?? [];
-  const keys = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
+  const named = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
+  const keys = named.filter((key) => !named.some((other) => other !== key && other.endsWith(key)));
   const wanted = keys.slice(0, MAX_BOOT_PROOFS);
-  const answers = await inTurns(wanted, AT_ONCE, (key, index) => bootProofOf(key, index, wanted.length));
+  const answers = await inTurns(wanted, BOOT_PROOFS_AT_ONCE, (key, index) => bootProofOf(key, index, wanted.length));
   const fetched = wanted.map((key, index) => ({ key, bootProof: answers[index] ?? null }));
   return {
     activity,

@@ -29,6 +29,14 @@ export type {
   VerifiedSubmitFunctions,
   VerifyActivityOptions,
 } from "./verified.js";
+export type {
+  ExpectedOfAppProofs,
+  ReceivedAppProof,
+  VerifiedAppProofs,
+  VerifiedPayload,
+  VerifyAppProofsOptions,
+} from "./verified-app-proofs.js";
+export type { PayloadSchemas, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./payload-schemas.js";
 export {
   MAX_BOOT_PROOFS,
   fetchActivity,

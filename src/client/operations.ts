@@ -18,6 +18,7 @@ import {
   matching,
   nonEmptyText,
   nullish,
+  number,
   object,
   oneOf,
   openObject,
@@ -148,6 +149,33 @@ const earnVaultShape = openObject({
 });
 export interface EarnVault extends ReadOf<typeof earnVaultShape> {}
 export const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
+
+const operatorSetShape = openObject({
+  id: nullish(text),
+  name: nullish(text),
+  organizationId: nullish(text),
+  operators: nullish(list(openObject({ id: nullish(text), name: nullish(text), publicKey: nullish(text) }))),
+  threshold: nullish(number),
+});
+
+/** client/README.md, "Applications of your own". `manifest.manifest` is base64. */
+const tvcDeploymentShape = openObject({
+  id: nonEmptyText,
+  organizationId: nonEmptyText,
+  appId: nonEmptyText,
+  manifestSet: nullish(operatorSetShape),
+  shareSet: nullish(operatorSetShape),
+  manifest: openObject({ id: nullish(text), manifest: nonEmptyText }),
+  createdAt: nullish(timestampSchema),
+  updatedAt: nullish(timestampSchema),
+});
+export interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
+export const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
+
+/** client/README.md, "Applications of your own". Both members are base64. */
+const provisioningDetailsShape = openObject({ attestationDocument: nonEmptyText, manifestEnvelope: nonEmptyText });
+export interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
+export const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
 
 // Requests.
 
@@ -375,6 +403,19 @@ export const QUERY_OPERATIONS = {
     name: "list_app_proofs",
     parameters: object({ activityId: nonEmptyText }),
     result: openObject({ appProofs: list(appProofSchema) }),
+  },
+  getTvcDeployment: {
+    group: "query",
+    name: "get_tvc_deployment",
+    parameters: object({ deploymentId: nonEmptyText }),
+    result: openObject({ tvcDeployment: tvcDeploymentSchema }),
+  },
+  getTvcDeploymentProvisioningDetails: {
+    group: "query",
+    name: "get_tvc_deployment_provisioning_details",
+    parameters: object({ deploymentId: nonEmptyText }),
+    result: provisioningDetailsSchema,
+    maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
 } as const satisfies Record<string, QueryOperation>;
 

@@ -5,8 +5,7 @@
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import { NamedEvidence, verifyEvidence } from "../bootproof.js";
-import { fromHex } from "../bytes.js";
+import { verifyEvidence } from "../bootproof.js";
 import { outcomeOf } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { jsonInput } from "../decode/input.js";
@@ -21,7 +20,7 @@ import { soleMember } from "../verify/contradictions.js";
 import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
-import { BootProofCache, type FetchedBootProof } from "./boot-proof-cache.js";
+import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
 import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
 import {
@@ -34,6 +33,13 @@ import {
 import type { Signal } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, query, submit } from "./requests.js";
 import { type Transport, untilAborted } from "./transport.js";
+import type { PayloadSchemas } from "./payload-schemas.js";
+import {
+  type ReceivedAppProof,
+  type VerifiedAppProofs,
+  type VerifyAppProofsOptions,
+  verifyReceivedAppProofs,
+} from "./verified-app-proofs.js";
 
 export interface VerificationOptions {
   /** Limit of cached boot proofs; the least recently used goes first. Default: 256. */
@@ -88,6 +94,24 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
    * errors of a submit.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
+  /**
+   * Verifies app proofs that an application gave you, with the boot proofs of their keys, and compares them with what
+   * you requested of it. At most 16 keys in one call; each is fetched once. No app proof is counted as used.
+   *
+   * Throws RejectedError with every failed check; {@link ClientError} `ephemeral-key` before anything is sent,
+   * `evidence` where a boot proof could not be fetched, `schema` where a verified payload does not fit its schema, and
+   * what a schema throws; TypeError for an empty list, without `expected` and for invalid options; RangeError for too
+   * many app proofs or keys.
+   *
+   * @example
+   * const { payloads } = await client.withVerification(policy).verifyAppProofs([{ appProof }], {
+   *   expected: { payload: [{ type: "QUOTE", values: { "/challenge": challenge }, challenge: "/challenge" }] },
+   * });
+   */
+  verifyAppProofs<Schemas extends PayloadSchemas = Record<never, never>>(
+    appProofs: readonly ReceivedAppProof[],
+    options: VerifyAppProofsOptions<Schemas>,
+  ): Promise<VerifiedAppProofs<Schemas>>;
 }
 
 /** Throws TypeError for an invalid policy, before anything is submitted. */
@@ -109,6 +133,7 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
     policy,
     submit: async (operation, parameters, call) => verifier.submit(ownOperation(operation), null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
+    verifyAppProofs: (appProofs, call) => verifier.verifyReceived(appProofs, call),
   };
 }
 
@@ -166,6 +191,19 @@ class ActivityVerifier {
     return this.#verify({ activity, expected, operation: operationOf(activity), sent: null, signal });
   }
 
+  async verifyReceived<Schemas extends PayloadSchemas>(
+    received: readonly ReceivedAppProof[],
+    options: VerifyAppProofsOptions<Schemas>,
+  ): Promise<VerifiedAppProofs<Schemas>> {
+    const parts = {
+      transport: this.#transport,
+      policy: this.#policy,
+      signatures: this.#signatures,
+      bootProofs: this.#bootProofs,
+    };
+    return verifyReceivedAppProofs(parts, received, options);
+  }
+
   async #verify<Result>(given: Case): Promise<VerifiedCall<Result>> {
     const { operation, sent } = given;
     const fetched = await this.#fetch(given);
@@ -182,7 +220,7 @@ class ActivityVerifier {
     try {
       const whole = sent === null ? await withAppProofs(queryService, activity) : activity;
       return await untilAborted(
-        fetchEvidence(whole, (key) => this.#bootProofs.get(key)),
+        fetchEvidence(whole, (key) => this.#bootProofs.find(key)),
         signal,
       );
     } catch (error) {
@@ -194,9 +232,7 @@ class ActivityVerifier {
     { activity, bootProofs }: ActivityEvidence<FetchedBootProof>,
     expected: Expected,
   ): Promise<Verification> {
-    const pieces = bootProofs.map(
-      ({ key, bootProof }) => new NamedEvidence(null, bootProof.evidence, { ephemeralKey: fromHex(key)! }),
-    );
+    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
     const evidence = { bootProofs: pieces, activity: { activity } };
     return verifyEvidence(evidence, {

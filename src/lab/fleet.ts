@@ -2,7 +2,8 @@
  * The lab's enclaves and the approved releases that they run. Each boot has a new ephemeral key, and its boot proof is
  * kept. Enclaves reboot before their certificates expire.
  */
-import { toHex, toUtf8 } from "../bytes.js";
+import { fromHex, toHex, toUtf8 } from "../bytes.js";
+import { otherMembers } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type ManifestVersion, manifestEncodings } from "../decode/manifest/index.js";
 import { certificatePem } from "../verify/trust-anchor.js";
@@ -21,8 +22,15 @@ import {
   saveQosKeyPair,
   sha256,
 } from "./qos.js";
-import type { SavedEnclave, SavedFleet, SavedMember, SavedRelease } from "./records.js";
-import { type App, type ReleaseOptions, releaseId } from "./release.js";
+import type {
+  SavedApplication,
+  SavedDeployment,
+  SavedEnclave,
+  SavedFleet,
+  SavedMember,
+  SavedRelease,
+} from "./records.js";
+import { type App, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
 
 const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
@@ -30,9 +38,10 @@ const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
   signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
 
-export interface EnclaveInfo {
+/** An enclave of an application of the caller's. */
+export interface ReplicaInfo {
   readonly enclaveId: string;
-  readonly app: App;
+  /** For such an application, the id of its deployment. */
   readonly release: string;
   readonly manifestVersion: ManifestVersion;
   readonly generation: Generation;
@@ -41,23 +50,48 @@ export interface EnclaveInfo {
   readonly bootedAt: Date;
 }
 
+/** An enclave of the service. */
+export interface EnclaveInfo extends ReplicaInfo {
+  readonly app: App;
+}
+
 /** An enclave reboots this long before its certificate expires. */
 const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
+/** Enclaves of one deployment of an application of the caller's. */
+const REPLICAS = 2;
 
 export function newFleet(): SavedFleet {
-  const members = (...aliases: string[]): SavedMember[] =>
-    generateMembers(...aliases).map(({ alias, key }) => ({ alias, key: saveQosKeyPair(key) }));
   return {
     pki: new NitroPki().save(),
-    quorumKeys: { "policy-engine": saveQosKeyPair(generateQosKeyPair()), signer: saveQosKeyPair(generateQosKeyPair()) },
-    operators: members("alice", "bob", "carol"),
-    shareholders: members("dora", "emil"),
+    quorumKeys: { "policy-engine": newQuorumKey(), signer: newQuorumKey() },
+    ...newSets(),
   };
 }
 
+export function newQuorumKey(): SavedFleet["quorumKeys"][App] {
+  return saveQosKeyPair(generateQosKeyPair());
+}
+
+export function newSets(): Pick<SavedFleet, "operators" | "shareholders"> {
+  const members = (...aliases: string[]): SavedMember[] =>
+    generateMembers(...aliases).map(({ alias, key }) => ({ alias, key: saveQosKeyPair(key) }));
+  return { operators: members("alice", "bob", "carol"), shareholders: members("dora", "emil") };
+}
+
+function loadMember({ alias, key }: SavedMember): LabMember {
+  return { alias, key: loadQosKeyPair(key) };
+}
+
+/** Alterations of the attestation before the shares arrived: nobody has posted one. */
+export function setupOptions(liveKey: QosKeyPair): Partial<ForgeOptions> {
+  return { generation: "setup", otherKey: liveKey, alterManifest: { shareApprovals: () => [] } };
+}
+
+type ForgeParts = NonNullable<ConstructorParameters<typeof Forge>[0]>;
+
 interface Running {
-  readonly info: EnclaveInfo;
+  readonly info: ReplicaInfo & { readonly app: string };
   readonly release: SavedRelease;
   readonly enclave: SoftwareEnclave;
 }
@@ -68,6 +102,8 @@ export class Fleet {
   readonly #operators: readonly LabMember[];
   readonly #shareholders: readonly LabMember[];
   readonly #now: () => Date;
+  /** Of the caller's, by id. */
+  readonly #applications = new Map<string, SavedApplication>();
   readonly #forges = new Map<string, Forge>();
   /** By enclave id, in boot order. */
   readonly #running = new Map<string, Running>();
@@ -75,14 +111,13 @@ export class Fleet {
   #turn = 0;
 
   constructor(saved: SavedFleet, now: () => Date) {
-    const member = ({ alias, key }: SavedMember): LabMember => ({ alias, key: loadQosKeyPair(key) });
     this.#pki = new NitroPki(saved.pki);
     this.#quorumKeys = {
       "policy-engine": loadQosKeyPair(saved.quorumKeys["policy-engine"]),
       signer: loadQosKeyPair(saved.quorumKeys.signer),
     };
-    this.#operators = saved.operators.map(member);
-    this.#shareholders = saved.shareholders.map(member);
+    this.#operators = saved.operators.map(loadMember);
+    this.#shareholders = saved.shareholders.map(loadMember);
     this.#now = now;
   }
 
@@ -90,58 +125,103 @@ export class Fleet {
     return certificatePem(this.#pki.rootCertificate);
   }
 
+  /** Of the service. */
   get enclaves(): EnclaveInfo[] {
-    return [...this.#running.values()].map(({ info }) => info);
+    return [...this.#running.values()].flatMap(({ info: { app, ...info } }) => (isApp(app) ? [{ ...info, app }] : []));
   }
 
-  /** Pins every release with `pinned`. */
+  /** Pins every release of the service with `pinned`. */
   policyFile(reader: Reader): JsonObject {
     const deployments = reader
       .all("releases")
       .filter((release) => release.pinned)
-      .map((release): JsonObject => ({
-        ...labDeployment(this.forge(release), release.manifestVersion),
-        name: releaseId(release),
-        commitment: release.generation,
-        appProofs: { types: [APP_PROOF_TYPES[release.app]] },
-      }));
+      .flatMap((release): JsonObject[] => (isApp(release.app) ? [this.#pinsOf(release, release.app)] : []));
     return labPolicy(this.trustAnchorPem, deployments, {
       maxAge: "30d",
       appProofs: { types: Object.values(APP_PROOF_TYPES), coverage: true },
     });
   }
 
+  /** Pins one deployment of the caller's. A setup document has no labels. */
+  deploymentPolicy(release: SavedRelease, commitment: "live" | "setup"): JsonObject {
+    const { name } = this.#applications.get(release.app)!;
+    const { labels, ...pins } = labDeployment(this.forge(release), release.manifestVersion);
+    const deployment = {
+      ...pins,
+      ...(commitment === "live" && { labels: labels! }),
+      name,
+      pivotArgs: [...release.deployment!.args],
+      commitment,
+    };
+    return labPolicy(this.trustAnchorPem, [deployment], { name, maxAge: "30d" });
+  }
+
+  /** Needed before a release of it boots. */
+  addApplication(application: SavedApplication): void {
+    this.#applications.set(application.appId, application);
+  }
+
   /** The nonce is higher than those of the application's earlier releases. */
-  addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
-    const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling } = options;
+  addRelease<A extends string>(
+    options: Omit<ReleaseOptions, "app"> & { readonly app: A; readonly deployment?: SavedDeployment },
+    tx: Transaction,
+  ): SavedRelease & { readonly app: A } {
+    const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling, deployment } = options;
     const encoding = options.encoding ?? manifestEncodings(manifestVersion)[0];
     const nonces = tx
       .all("releases")
       .filter((release) => release.app === app)
       .map((release) => release.nonce);
     const nonce = Math.max(FIRST_NONCE - 1, ...nonces) + 1;
-    const release = { app, name, manifestVersion, generation, encoding, pinned, nonce, ...(spelling && { spelling }) };
+    const facts = { app, name, manifestVersion, generation, encoding, pinned, nonce };
+    const release = { ...facts, ...(spelling && { spelling }), ...(deployment && { deployment }) };
     tx.put("releases", releaseId(release), release);
     return release;
   }
 
   /** Replaces the enclave with the same id, whose boot proof stays. */
-  boot(release: SavedRelease, tx: Transaction): EnclaveInfo {
-    return this.#boot(release, tx).info;
+  boot(release: SavedRelease & { readonly app: App }, tx: Transaction): EnclaveInfo {
+    return { ...this.#boot(release, tx).info, app: release.app };
   }
 
-  #boot(release: SavedRelease, tx: Transaction): Running {
+  /** Replaces all enclaves of the application. Their boot proofs stay. */
+  bootReplicas(release: SavedRelease, tx: Transaction): void {
+    const { name } = this.#applications.get(release.app)!;
+    for (let number = 1; number <= REPLICAS; number++) this.#boot(release, tx, `${name} ${number}`);
+  }
+
+  /** Running enclaves of an application of the caller's. */
+  replicas(appId: string): ReplicaInfo[] {
+    return this.#replicas(appId).map(({ info }) => otherMembers(info, "app"));
+  }
+
+  /** Undefined if there are not that many. */
+  replica(appId: string, index: number, tx: Transaction): SavedEnclave | undefined {
+    const running = this.#replicas(appId)[index];
+    return running && tx.get("enclaves", this.#renewed(running, tx).info.ephemeralKey);
+  }
+
+  #replicas(app: string): Running[] {
+    return [...this.#running.values()].filter(({ info }) => info.app === app);
+  }
+
+  #boot(release: SavedRelease, tx: Transaction, enclaveId = releaseId(release)): Running {
     const at = this.#now();
     const key = generateQosKeyPair();
-    const enclaveId = releaseId(release);
-    const bootProof = this.forgeBootProof(release, at, key);
+    const setupKey = release.deployment && generateQosKeyPair();
     const saved = {
       enclaveId,
       app: release.app,
       release: release.name,
       bootedAt: at.getTime(),
       key: saveQosKeyPair(key),
-      bootProof,
+      bootProof: this.forgeBootProof(release, at, key, { ...(setupKey && { otherKey: setupKey }) }),
+      ...(setupKey && {
+        setup: {
+          key: saveQosKeyPair(setupKey),
+          bootProof: this.forgeBootProof(release, at, setupKey, setupOptions(key)),
+        },
+      }),
     };
     tx.put("enclaves", toHex(key.publicKey), saved);
     const running = { info: infoOf(saved, release, key), release, enclave: this.#softwareEnclave(release, key) };
@@ -153,24 +233,26 @@ export class Fleet {
   stop(enclaveId: string): void {
     const stopped = this.#running.get(enclaveId);
     if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
-    const left = [...this.#running.values()].filter(({ info }) => info.app === stopped.info.app);
+    const left = this.#replicas(stopped.info.app);
     if (left.length === 1) throw new RangeError(`${enclaveId} is the last enclave of ${stopped.info.app}`);
     this.#running.delete(enclaveId);
   }
 
   /** Rotates among the application's enclaves. */
   appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
-    const running = [...this.#running.values()].filter(({ info }) => info.app === app);
+    const running = this.#replicas(app);
     const chosen = running[this.#turn++ % running.length];
     if (chosen === undefined) throw new Error(`no enclave of ${app} is running`);
     return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
   }
 
-  /** The enclave that booted last. */
-  latest(app: string, tx: Transaction): EnclaveInfo | undefined {
-    const running = [...this.#running.values()].filter(({ info }) => info.app === app);
+  /** The enclave that booted last, or the first replica: it signs. */
+  latest(app: string, tx: Transaction): ReplicaInfo | undefined {
+    const running = this.#replicas(app);
     if (running.length === 0) return undefined;
-    const latest = running.reduce((last, one) => (one.info.bootedAt >= last.info.bootedAt ? one : last));
+    const latest = isApp(app)
+      ? running.reduce((last, one) => (one.info.bootedAt >= last.info.bootedAt ? one : last))
+      : running[0]!;
     return this.#renewed(latest, tx).info;
   }
 
@@ -219,23 +301,56 @@ export class Fleet {
     if (known !== undefined) return known;
     const made = new Forge({
       pki: this.#pki,
-      measurements: labMeasurements(id),
-      quorumKey: this.#quorumKeys[release.app],
-      // A placeholder: each boot has its own key.
-      ephemeralKey: this.#quorumKeys[release.app],
-      manifestMembers: this.#operators,
-      shareMembers: this.#shareholders,
-      namespace: { name: `lab/${release.app}`, nonce: release.nonce },
-      pivotHash: sha256(toUtf8(`lab application ${id}`)),
       labels: { deploymentLabel: release.name, enclaveApp: release.app, owner: "lab" },
+      ...(isApp(release.app) ? this.#partsOf(release, release.app) : this.#partsOfDeployment(release)),
     });
     this.#forges.set(id, made);
     return made;
   }
 
+  #partsOf(release: SavedRelease, app: App): ForgeParts {
+    const id = releaseId(release);
+    const quorumKey = this.#quorumKeys[app];
+    return {
+      measurements: labMeasurements(id),
+      quorumKey,
+      // A placeholder: each boot has its own key.
+      ephemeralKey: quorumKey,
+      manifestMembers: this.#operators,
+      shareMembers: this.#shareholders,
+      namespace: { name: `lab/${app}`, nonce: release.nonce },
+      pivotHash: sha256(toUtf8(`lab application ${id}`)),
+    };
+  }
+
+  /** All applications of callers run in one image, which loads their binaries. */
+  #partsOfDeployment({ app, nonce, deployment }: SavedRelease): ForgeParts {
+    const application = this.#applications.get(app)!;
+    const quorumKey = loadQosKeyPair(application.quorumKey);
+    return {
+      measurements: labMeasurements("applications"),
+      quorumKey,
+      ephemeralKey: quorumKey,
+      manifestMembers: application.operators.map(loadMember),
+      shareMembers: application.shareholders.map(loadMember),
+      namespace: { name: `lab/tvc/${app}`, nonce },
+      pivotHash: fromHex(deployment!.binaryDigest)!,
+      args: deployment!.args,
+    };
+  }
+
+  #pinsOf(release: SavedRelease, app: App): JsonObject {
+    return {
+      ...labDeployment(this.forge(release), release.manifestVersion),
+      name: releaseId(release),
+      commitment: release.generation,
+      appProofs: { types: [APP_PROOF_TYPES[app]] },
+    };
+  }
+
   #renewed(running: Running, tx: Transaction): Running {
     const due = running.info.bootedAt.getTime() + LEAF_LIFE_MS - RENEWAL_MS;
-    return this.#now().getTime() < due ? running : this.#boot(tx.get("releases", running.info.enclaveId)!, tx);
+    return this.#now().getTime() < due ? running : this.#boot(running.release, tx, running.info.enclaveId);
   }
 
   #softwareEnclave(release: SavedRelease, ephemeralKey: QosKeyPair): SoftwareEnclave {
@@ -251,7 +366,7 @@ export class Fleet {
   }
 }
 
-function infoOf(saved: SavedEnclave, release: SavedRelease, key: QosKeyPair): EnclaveInfo {
+function infoOf(saved: SavedEnclave, release: SavedRelease, key: QosKeyPair): Running["info"] {
   const { enclaveId, app, bootedAt } = saved;
   const { manifestVersion, generation } = release;
   return {

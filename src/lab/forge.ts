@@ -51,7 +51,7 @@ import {
   sha256,
 } from "./qos.js";
 
-/** Defaults: new keys and members; fixed measurements, namespace, pivot hash and labels. */
+/** Defaults: new keys and members; fixed measurements, namespace, pivot hash, arguments and labels. */
 interface ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -61,6 +61,7 @@ interface ForgeParts {
   readonly shareMembers: readonly LabMember[];
   readonly namespace: { readonly name: string; readonly nonce: number };
   readonly pivotHash: Uint8Array;
+  readonly args: readonly string[];
   readonly labels: BootProofLabels;
 }
 
@@ -73,6 +74,7 @@ const PARTS: Readonly<Record<keyof ForgeParts, true>> = {
   shareMembers: true,
   namespace: true,
   pivotHash: true,
+  args: true,
   labels: true,
 };
 
@@ -86,6 +88,7 @@ export class Forge implements ForgeParts {
   readonly shareMembers: readonly LabMember[];
   readonly namespace: ForgeParts["namespace"];
   readonly pivotHash: Uint8Array;
+  readonly args: readonly string[];
   readonly labels: BootProofLabels;
 
   constructor(given: Partial<ForgeParts> = {}) {
@@ -98,6 +101,7 @@ export class Forge implements ForgeParts {
     this.shareMembers = parts.shareMembers ?? generateMembers("dora", "emil");
     this.namespace = parts.namespace ?? { name: "lab/signer", nonce: 7 };
     this.pivotHash = parts.pivotHash ?? sha256(toUtf8("lab application"));
+    this.args = parts.args ?? ["--config", "/etc/signer.json"];
     this.labels = parts.labels ?? LAB_LABELS;
   }
 
@@ -106,6 +110,7 @@ export class Forge implements ForgeParts {
     return {
       namespace: { ...this.namespace, quorumKey: this.quorumKey.publicKey },
       pivotHash: this.pivotHash,
+      args: this.args,
       manifestSet: memberSet(2, this.manifestMembers),
       shareSet: memberSet(2, this.shareMembers),
       enclave: { pcr0, pcr1, pcr2, pcr3, awsRootCertificate: this.pki.rootCertificate, qosCommit: "0".repeat(40) },

@@ -1,7 +1,15 @@
 /** `bootproof/lab`: a local service with software enclaves, and the forge of its evidence. For tests and demos only. */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
 export { FAULTS, type FaultName, type GivenFaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
-export type { EnclaveInfo } from "./fleet.js";
+export type { ApplicationAnswer, ApplicationOptions, LabApplication } from "./applications.js";
+export {
+  APPLICATION_FAULTS,
+  type AppProofForm,
+  type ApplicationFault,
+  type ApplicationFaultName,
+  type SignOptions,
+} from "./application-proofs.js";
+export type { EnclaveInfo, ReplicaInfo } from "./fleet.js";
 export type { App, ReleaseOptions } from "./release.js";
 export type { Seed, SeedIds } from "./records.js";
 export { type ApiKeyPair, generateApiKey, stampWithApiKey } from "./api-key.js";

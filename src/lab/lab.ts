@@ -4,6 +4,14 @@ import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
+import {
+  type ApplicationOptions,
+  type LabApplication,
+  RunningApplication,
+  type WantedApplication,
+  deploy,
+  readApplications,
+} from "./applications.js";
 import { FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
 import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
 import { claimFolder } from "./folder.js";
@@ -12,9 +20,9 @@ import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import { putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
-import { type Seed, noncesId } from "./records.js";
+import { type SavedRelease, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
-import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release.js";
+import { APPS, RELEASE_OPTIONS, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
@@ -35,6 +43,8 @@ export interface LabOptions {
   readonly faults?: readonly GivenFaultName[];
   /** The version of both first releases in a new lab. Default: v1 and v2. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
+  /** Run in enclaves of their own, with manifests v2. Default: none. */
+  readonly applications?: readonly ApplicationOptions[];
   /** Waits between two attempts of a delivery. */
   readonly sleep?: Sleep;
   /** Called for every attempt. */
@@ -47,6 +57,7 @@ const LAB_OPTIONS: Readonly<Record<keyof LabOptions, true>> = {
   now: true,
   faults: true,
   manifestVersion: true,
+  applications: true,
   sleep: true,
   onDelivery: true,
 };
@@ -55,13 +66,16 @@ export interface Lab extends Seed {
   readonly baseUrl: string;
   /** The root of the software PKI. */
   readonly trustAnchorPem: string;
-  /** Pins every release with `pinned`. */
+  /** Pins every release of the service with `pinned`. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
   /** Verifies webhook deliveries. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
-  /** With a fault of the boot, the enclaves that booted for it. */
+  readonly applications: readonly LabApplication[];
+  /** Throws RangeError for an unknown name. */
+  application(name: string): LabApplication;
+  /** Of the service. With a fault of the boot, the enclaves that booted for it. */
   readonly enclaves: readonly EnclaveInfo[];
   /** GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
@@ -70,7 +84,7 @@ export interface Lab extends Seed {
   setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
   /** Boots an enclave of a new approved release. Rejects with RangeError if the release exists. */
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
-  /** Gives the enclave a new ephemeral key. Rejects with RangeError for an unknown id. */
+  /** Gives an enclave of the service a new ephemeral key. Rejects with RangeError for an unknown id. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
   /** Its boot proof stays. Throws RangeError for an unknown id or the last enclave of an application. */
   stopEnclave(enclaveId: string): void;
@@ -110,12 +124,17 @@ const FAULTS_PATH = "/lab/faults";
  */
 export async function startLab(given: LabOptions = {}): Promise<Lab> {
   const options = copyPlain(ownOptions("options", given, LAB_OPTIONS));
+  const wanted = readApplications(options.applications ?? []);
   const now = options.now ?? ((): Date => new Date());
   const state = await State.open(await openStore(options.dataFolder));
   try {
     const { fleet, seed, webhookKey } = await openInstallation(state, options, now);
     const misbehaviour = new Misbehaviour(fleet);
     misbehaviour.set(options.faults ?? []);
+    const releases = await deployAll(wanted, { state, fleet, seed, now });
+    const applications = wanted.map(
+      (one, index) => new RunningApplication(one, releases[index]!, { state, fleet, misbehaviour }),
+    );
     const webhooks = new Webhooks({
       key: loadKeyPair(webhookKey),
       now,
@@ -131,7 +150,7 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       ]),
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
-    return new RunningLab({ state, fleet, misbehaviour, webhooks, httpServer, baseUrl, seed, now });
+    return new RunningLab({ state, fleet, misbehaviour, webhooks, httpServer, baseUrl, seed, now, applications });
   } catch (error) {
     await state.close();
     throw error;
@@ -163,7 +182,7 @@ async function openInstallation(
   await state.transact((tx) => {
     tx.put("installation", "lab", installation);
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
-    else for (const release of tx.all("releases")) fleet.boot(release, tx);
+    else bootAgain(fleet, tx);
   });
   // Needs running enclaves, hence a second transaction. Also repairs a start that was killed in between.
   const seed =
@@ -182,6 +201,23 @@ function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Tr
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);
     fleet.boot(fleet.addRelease({ app, name: "lab.2", manifestVersion: manifestVersion ?? "v2" }, tx), tx);
   }
+}
+
+function bootAgain(fleet: Fleet, tx: Transaction): void {
+  // Boot proofs of applications that do not run this time may be altered, too.
+  for (const application of tx.all("applications")) fleet.addApplication(application);
+  for (const release of tx.all("releases")) {
+    const { app } = release;
+    if (isApp(app)) fleet.boot({ ...release, app }, tx);
+  }
+}
+
+function deployAll(
+  wanted: readonly WantedApplication[],
+  { state, fleet, seed, now }: Pick<Parts, "state" | "fleet" | "seed" | "now">,
+): Promise<SavedRelease[]> {
+  const { organizationId } = seed;
+  return state.transact((tx) => wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx)));
 }
 
 /** For clients that cannot call {@link Lab.setFault}. */
@@ -216,6 +252,7 @@ interface Parts {
   readonly baseUrl: string;
   readonly seed: Seed;
   readonly now: () => Date;
+  readonly applications: readonly LabApplication[];
 }
 
 class RunningLab implements Lab {
@@ -261,6 +298,16 @@ class RunningLab implements Lab {
     return this.#parts.webhooks.jwks;
   }
 
+  get applications(): readonly LabApplication[] {
+    return this.#parts.applications;
+  }
+
+  application(name: string): LabApplication {
+    const found = this.applications.find((one) => one.name === name);
+    if (found === undefined) throw new RangeError(`the lab was started without an application ${name}`);
+    return found;
+  }
+
   get enclaves(): readonly EnclaveInfo[] {
     const { misbehaviour, fleet, state } = this.#parts;
     return misbehaviour.enclaves(fleet.enclaves, state);
@@ -294,8 +341,8 @@ class RunningLab implements Lab {
     const { state, fleet } = this.#parts;
     return state.transact((tx) => {
       const release = tx.get("releases", enclaveId);
-      if (release === undefined) throw new RangeError(`there is no enclave ${enclaveId}`);
-      return fleet.boot(release, tx);
+      if (release === undefined || !isApp(release.app)) throw new RangeError(`there is no enclave ${enclaveId}`);
+      return fleet.boot({ ...release, app: release.app }, tx);
     });
   }
 

@@ -13,10 +13,11 @@ import {
   type TargetEnclave,
   payloadOf,
 } from "./faults.js";
-import type { EnclaveInfo, Fleet } from "./fleet.js";
+import { type EnclaveInfo, type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
+import { isApp, releaseId } from "./release.js";
 import type { Reader } from "./state.js";
 
 /** Replaces another enclave. */
@@ -58,7 +59,7 @@ export class Misbehaviour {
     return this.#on.some(({ behaviour }) => behaviour.refuses?.includes(operation));
   }
 
-  enclaves(honest: readonly EnclaveInfo[], reader: Reader): readonly EnclaveInfo[] {
+  enclaves<T extends ReplicaInfo>(honest: readonly T[], reader: Reader): readonly T[] {
     return honest.map((info) => ({ ...info, ephemeralKey: this.runningKey(info.ephemeralKey, reader) }));
   }
 
@@ -72,10 +73,28 @@ export class Misbehaviour {
     const booted = this.#booted.get(ephemeralKey);
     if (booted !== undefined) return booted.bootProof;
     const anyKey = this.#on.some(({ behaviour }) => behaviour.anyKey);
-    const saved = reader.get("enclaves", ephemeralKey) ?? (anyKey ? reader.all("enclaves").at(-1) : undefined);
+    const any = anyKey ? reader.all("enclaves").filter(({ app }) => isApp(app)) : [];
+    const saved = reader.get("enclaves", ephemeralKey) ?? any.at(-1);
     if (saved === undefined || !this.#altersBoot) return saved?.bootProof;
-    const made = this.#forged.get(ephemeralKey) ?? this.#forgeBootProof(this.#targetOf(saved, reader));
+    const made = this.#forged.get(ephemeralKey) ?? this.#forgeLive(saved, reader);
     this.#forged.set(ephemeralKey, made);
+    return made;
+  }
+
+  /** The enclave that runs in its place now. */
+  running(honest: SavedEnclave, reader: Reader): SavedEnclave {
+    return this.#enclaveNow(toHex(loadQosKeyPair(honest.key).publicKey), reader)?.saved ?? honest;
+  }
+
+  /** What the enclave attested before the shares arrived. */
+  setupProof(saved: SavedEnclave, reader: Reader): JsonObject {
+    const { key, bootProof } = saved.setup!;
+    if (!this.#altersBoot) return bootProof;
+    const setupKey = loadQosKeyPair(key);
+    const id = toHex(setupKey.publicKey);
+    const target = { ...this.#targetOf(saved, reader), key: setupKey };
+    const made = this.#forged.get(id) ?? this.#forgeBootProof(target, setupOptions(loadQosKeyPair(saved.key)));
+    this.#forged.set(id, made);
     return made;
   }
 
@@ -145,20 +164,25 @@ export class Misbehaviour {
   #boot(honest: SavedEnclave, reader: Reader): Booted {
     const ephemeralKey = generateQosKeyPair();
     const [key, unproven] = [toHex(ephemeralKey.publicKey), { ...honest, key: saveQosKeyPair(ephemeralKey) }];
-    const saved = { ...unproven, bootProof: this.#forgeBootProof(this.#targetOf(unproven, reader)) };
+    const saved = { ...unproven, bootProof: this.#forgeLive(unproven, reader) };
     this.#booted.set(key, saved);
     return { key, saved };
   }
 
-  #forgeBootProof(target: TargetEnclave): JsonObject {
+  #forgeLive(saved: SavedEnclave, reader: Reader): JsonObject {
+    const { setup } = saved;
+    return this.#forgeBootProof(this.#targetOf(saved, reader), setup && { otherKey: loadQosKeyPair(setup.key) });
+  }
+
+  #forgeBootProof(target: TargetEnclave, honest: Partial<ForgeOptions> = {}): JsonObject {
     const alterations = this.#on.flatMap(({ behaviour }) => behaviour.forge?.(target) ?? []);
     const { release, at, key, fleet } = target;
-    const forged = fleet.forgeBootProof(release, at, key, merged(alterations));
+    const forged = fleet.forgeBootProof(release, at, key, merged([honest, ...alterations]));
     return this.#on.reduce((proof, { behaviour }) => behaviour.bootProof?.(proof, target) ?? proof, forged);
   }
 
   #targetOf(saved: SavedEnclave, reader: Reader): TargetEnclave {
-    const release = reader.get("releases", saved.enclaveId)!;
+    const release = reader.get("releases", releaseId({ app: saved.app, name: saved.release }))!;
     const at = new Date(saved.bootedAt);
     return { release, at, key: loadQosKeyPair(saved.key), forge: this.#fleet.forge(release), fleet: this.#fleet };
   }

@@ -151,11 +151,11 @@ interface Question<Parameters> {
 }
 
 type QueryParametersOf<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
+type EnclaveQuery =
+  "getBootProof" | "getLatestBootProof" | "listAppProofs" | "getTvcDeployment" | "getTvcDeploymentProvisioningDetails";
 /** Queries that need no enclave. */
 type Answers = {
-  readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (
-    question: Question<QueryParametersOf<N>>,
-  ) => JsonObject;
+  readonly [N in Exclude<QueryName, EnclaveQuery>]: (question: Question<QueryParametersOf<N>>) => JsonObject;
 };
 
 export const ANSWERS: Answers = {

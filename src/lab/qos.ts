@@ -80,6 +80,8 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
   /** Hash of the pivot, or digest of the workload's image. */
   readonly pivotHash: Uint8Array;
+  /** Of the pivot. */
+  readonly args: readonly string[];
 }
 
 /** With all optional parts of the version. */
@@ -88,35 +90,38 @@ export function makeManifest<V extends ManifestVersion>(version: V, parts: Manif
 }
 
 const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => ManifestByVersion[V] } = {
-  v0: ({ pivotHash, ...parts }) => ({
+  v0: ({ pivotHash, args, ...parts }) => ({
     version: "v0",
     ...parts,
-    pivot: olderPivot(pivotHash),
+    pivot: olderPivot(pivotHash, args),
     patchSet: patchSetOf(parts),
   }),
-  "v0-tail": ({ pivotHash, ...parts }) => ({
+  "v0-tail": ({ pivotHash, args, ...parts }) => ({
     version: "v0-tail",
     ...parts,
-    pivot: olderPivot(pivotHash),
+    pivot: olderPivot(pivotHash, args),
     patchSet: patchSetOf(parts),
     clientTimeoutMs: 5000,
     poolSize: null,
   }),
-  v1: ({ pivotHash, ...parts }) => ({
+  v1: ({ pivotHash, args, ...parts }) => ({
     version: "v1",
     ...parts,
-    pivot: newerPivot(pivotHash),
+    pivot: newerPivot(pivotHash, args),
     patchSet: patchSetOf(parts),
   }),
-  v2: ({ pivotHash, ...parts }) => ({
+  v2: ({ pivotHash, args, ...parts }) => ({
     version: "v2",
     ...parts,
-    pivot: { ...newerPivot(pivotHash), env: new Map([["LOG_LEVEL", "info"]]) },
+    pivot: { ...newerPivot(pivotHash, args), env: new Map([["LOG_LEVEL", "info"]]) },
     dns: DNS,
   }),
-  v3: ({ pivotHash, ...parts }) => ({
+  v3: ({ pivotHash, namespace, manifestSet, shareSet, enclave }) => ({
     version: "v3",
-    ...parts,
+    namespace,
+    manifestSet,
+    shareSet,
+    enclave,
     workloads: [workload(pivotHash)],
     dns: DNS,
     volumes: new Map([["scratch", { type: "tmpfs", mountPath: "/volumes/scratch" }]]),
@@ -125,14 +130,14 @@ const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => Manif
 
 const DNS = { resolvers: ["169.254.169.253", "fd00:ec2::253"] };
 
-function olderPivot(hash: Uint8Array): PivotManifest["pivot"] {
-  return { hash, restart: "Always", args: ["--config", "/etc/signer.json"] };
+function olderPivot(hash: Uint8Array, args: readonly string[]): PivotManifest["pivot"] {
+  return { hash, restart: "Always", args: [...args] };
 }
 
-function newerPivot(hash: Uint8Array): PivotManifest["pivot"] {
+function newerPivot(hash: Uint8Array, args: readonly string[]): PivotManifest["pivot"] {
   const server: BridgeConfig = { type: "server", port: 3000, host: "0.0.0.0" };
   const client: BridgeConfig = { type: "client", port: 443, host: null };
-  return { ...olderPivot(hash), bridgeConfig: [server, client], debugMode: false };
+  return { ...olderPivot(hash, args), bridgeConfig: [server, client], debugMode: false };
 }
 
 function patchSetOf({ manifestSet }: Pick<ManifestParts, "manifestSet">): NonNullable<PivotManifest["patchSet"]> {

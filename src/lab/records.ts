@@ -143,8 +143,29 @@ export interface ActivityRecord {
   readonly approvalsWanted: number;
 }
 
-export interface SavedRelease extends Required<Omit<ReleaseOptions, "spelling">>, Pick<ReleaseOptions, "spelling"> {
+export interface SavedRelease
+  extends Required<Omit<ReleaseOptions, "app" | "spelling">>, Pick<ReleaseOptions, "spelling"> {
+  /** One of the service's applications, or the id of a {@link SavedApplication}. */
+  readonly app: string;
   readonly nonce: number;
+  /** Only of a {@link SavedApplication}. Its id is the name of the release. */
+  readonly deployment?: SavedDeployment;
+}
+
+export interface SavedDeployment extends Owned {
+  /** Hex. */
+  readonly binaryDigest: string;
+  readonly args: readonly string[];
+  readonly createdAt: Timestamp;
+}
+
+/** An application of the caller's. */
+export interface SavedApplication extends Owned {
+  readonly appId: string;
+  readonly name: string;
+  readonly quorumKey: SavedQosKeyPair;
+  readonly operators: readonly SavedMember[];
+  readonly shareholders: readonly SavedMember[];
 }
 
 /** Shared by all releases. */
@@ -161,13 +182,14 @@ export interface SavedMember {
 }
 
 export interface SavedEnclave {
-  /** The enclave of the release. */
   readonly enclaveId: string;
-  readonly app: App;
+  readonly app: string;
   readonly release: string;
   readonly bootedAt: number;
   readonly key: SavedQosKeyPair;
   readonly bootProof: JsonObject;
+  /** What was attested before the shares arrived. Only of a {@link SavedApplication}. */
+  readonly setup?: { readonly key: SavedQosKeyPair; readonly bootProof: JsonObject };
 }
 
 /** For clients of the lab. */
@@ -212,6 +234,8 @@ export interface Tables {
   /** Activity ids. */
   fingerprints: string;
   releases: SavedRelease;
+  /** By name. */
+  applications: SavedApplication;
   /** By ephemeral key, in hex. */
   enclaves: SavedEnclave;
   /** Under the id `lab`. */

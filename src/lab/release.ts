@@ -7,6 +7,10 @@ import type { JsonSpelling, ManifestEncoding } from "./qos.js";
 export const APPS = ["policy-engine", "signer"] as const;
 export type App = (typeof APPS)[number];
 
+export function isApp(name: string): name is App {
+  return APPS.some((app) => app === name);
+}
+
 export interface ReleaseOptions {
   readonly app: App;
   /** Such as `lab.3`. */
@@ -33,7 +37,7 @@ export const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
   pinned: true,
 };
 
-/** The id of a release and of its enclave, such as `signer lab.1`. Survives restarts. */
-export function releaseId({ app, name }: Pick<ReleaseOptions, "app" | "name">): string {
+/** The id of a release, and of its enclave in the service: `signer lab.1`. Survives restarts. */
+export function releaseId({ app, name }: { readonly app: string; readonly name: string }): string {
   return `${app} ${name}`;
 }

@@ -14,9 +14,11 @@ import {
   text,
 } from "../decode/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
+import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
 import { MalformedError, faultText } from "../errors.js";
+import { deploymentJson } from "./applications.js";
 import type { Outcome } from "./call.js";
 import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
@@ -24,7 +26,7 @@ import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
 import type { Misbehaviour } from "./misbehaviour.js";
 import { ANSWERS, type LabSubmitOperation, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
 import { sha256 } from "./qos.js";
-import type { ActivityRecord, Organization } from "./records.js";
+import type { ActivityRecord, Organization, SavedEnclave, SavedRelease } from "./records.js";
 import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
 import type { Reader, State, Transaction } from "./state.js";
@@ -150,6 +152,8 @@ export class Service {
     if (key === "getBootProof") return { bootProof: this.#bootProof(String(rest["ephemeralKey"])) };
     if (key === "getLatestBootProof") return { bootProof: await this.#latestBootProof(String(rest["appName"])) };
     if (key === "listAppProofs") return { appProofs: this.#activity(organization, rest, name)["appProofs"] ?? [] };
+    if (key === "getTvcDeployment") return { tvcDeployment: this.#deployment(organization, rest) };
+    if (key === "getTvcDeploymentProvisioningDetails") return this.#provisioningDetails(organization, rest);
     const answer = ANSWERS[key] as (question: {
       reader: Reader;
       organization: Organization;
@@ -252,6 +256,36 @@ export class Service {
     const latest = await this.#state.transact((tx) => this.#fleet.latest(appName, tx));
     if (latest === undefined) throw notFound(`no enclave runs ${appName}`);
     return this.#bootProof(this.#misbehaviour.runningKey(latest.ephemeralKey, this.#state));
+  }
+
+  #deployment(organization: Organization, parameters: JsonObject): JsonObject {
+    const release = this.#releaseOf(organization, parameters);
+    const application = this.#state.all("applications").find(({ appId }) => appId === release.app)!;
+    return deploymentJson(application, release, String(this.#enclaveOf(release).bootProof["qosManifestB64"]));
+  }
+
+  async #provisioningDetails(organization: Organization, parameters: JsonObject): Promise<JsonObject> {
+    const release = this.#releaseOf(organization, parameters);
+    // Renews the enclave where its certificate is about to expire.
+    await this.#state.transact((tx) => this.#fleet.latest(release.app, tx));
+    const proof = this.#misbehaviour.setupProof(this.#enclaveOf(release), this.#state);
+    return { attestationDocument: proof[DOCUMENT_MEMBER.name]!, manifestEnvelope: proof["qosManifestEnvelopeB64"]! };
+  }
+
+  #releaseOf(organization: Organization, { deploymentId }: JsonObject): SavedRelease {
+    const release = this.#state.all("releases").find(({ deployment, name }) => deployment && name === deploymentId);
+    owned(release?.deployment, organization, `deployment ${String(deploymentId)}`);
+    return release!;
+  }
+
+  /** The first replica, or of an earlier deployment the one that booted last. */
+  #enclaveOf(release: SavedRelease): SavedEnclave {
+    const running = this.#fleet.replicas(release.app).find((one) => one.release === release.name);
+    const [newest] = this.#state
+      .all("enclaves")
+      .filter(({ app, release: name }) => app === release.app && name === release.name)
+      .sort((one, other) => other.bootedAt - one.bootedAt);
+    return this.#state.get("enclaves", running?.ephemeralKey ?? "") ?? newest!;
   }
 
   #activity(organization: Organization, { activityId }: JsonObject, operation: string): JsonObject {

@@ -82,6 +82,7 @@ export function askService(
 const BY_CODE: Readonly<Record<ClientErrorCode, FailureKind>> = {
   request: "credentials",
   key: "credentials",
+  "ephemeral-key": "answer",
   stamp: "credentials",
   aborted: "unreachable",
   timeout: "unreachable",
@@ -89,6 +90,7 @@ const BY_CODE: Readonly<Record<ClientErrorCode, FailureKind>> = {
   service: "unreachable",
   answer: "answer",
   evidence: "answer",
+  schema: "answer",
   bundle: "answer",
   webhook: "answer",
 };

@@ -158,6 +158,24 @@ const APP_PROOF = {
   proofPayload: "{}",
   signature: "00",
 };
+const OPERATOR_SET = {
+  id: "s1",
+  name: "manifest set",
+  organizationId: ORGANIZATION,
+  operators: [{ id: "o1", name: "ada", publicKey: "04", createdAt: TIME }],
+  threshold: 2,
+};
+const DEPLOYMENT = {
+  id: "d1",
+  organizationId: ORGANIZATION,
+  appId: "1875aeaf-f5e1-4f3b-9cea-5bb5727b91e0",
+  manifestSet: OPERATOR_SET,
+  shareSet: OPERATOR_SET,
+  manifest: { id: "m1", manifest: "e30=", createdAt: TIME },
+  qosVersion: "kept",
+  createdAt: TIME,
+};
+const PROVISIONING_DETAILS = { attestationDocument: "hEQ=", manifestEnvelope: "e30=" };
 const USER = {
   userId: "u1",
   userName: "ada",
@@ -248,6 +266,18 @@ const QUERIES: Readonly<Record<QueryName, QueryCase>> = {
     path: "/public/v1/query/list_app_proofs",
     body: { activityId: "a1" },
     answer: { appProofs: [APP_PROOF] },
+  },
+  getTvcDeployment: {
+    call: (client) => client.getTvcDeployment({ deploymentId: "d1" }),
+    path: "/public/v1/query/get_tvc_deployment",
+    body: { deploymentId: "d1" },
+    answer: { tvcDeployment: DEPLOYMENT },
+  },
+  getTvcDeploymentProvisioningDetails: {
+    call: (client) => client.getTvcDeploymentProvisioningDetails({ deploymentId: "d1" }),
+    path: "/public/v1/query/get_tvc_deployment_provisioning_details",
+    body: { deploymentId: "d1" },
+    answer: PROVISIONING_DETAILS,
   },
 };
 
@@ -459,6 +489,59 @@ describe("responses", () => {
     expect(error.message).toContain("appears twice");
   });
 
+  it("of deployments may lack what is not needed, and have more", async () => {
+    const bare = {
+      id: "d1",
+      organizationId: "o",
+      appId: "a",
+      manifest: { manifest: "e30=", x: 1 },
+      shareSet: null,
+      y: 2,
+    };
+    const client = await answered({ tvcDeployment: bare, next: "page" });
+    expect(await client.getTvcDeployment({ deploymentId: "d1" })).toEqual({ tvcDeployment: bare, next: "page" });
+    const details = { ...PROVISIONING_DETAILS, more: [1] };
+    expect(await (await answered(details)).getTvcDeploymentProvisioningDetails({ deploymentId: "d1" })).toEqual(
+      details,
+    );
+  });
+
+  const wrongDeployments: [string, object, string[]][] = [
+    ["another wrapper", { deployment: DEPLOYMENT }, ["tvcDeployment"]],
+    ["no id", { tvcDeployment: { ...DEPLOYMENT, id: undefined } }, ["tvcDeployment.id"]],
+    [
+      "empty ids and a number as manifest",
+      { tvcDeployment: { ...DEPLOYMENT, organizationId: "", appId: "", manifest: { manifest: 7 } } },
+      ["tvcDeployment.organizationId", "tvcDeployment.appId", "tvcDeployment.manifest.manifest"],
+    ],
+    ["no manifest", { tvcDeployment: { ...DEPLOYMENT, manifest: null } }, ["tvcDeployment.manifest"]],
+    [
+      "a set that is text, and a threshold that is text",
+      { tvcDeployment: { ...DEPLOYMENT, manifestSet: "s1", shareSet: { threshold: "2" } } },
+      ["tvcDeployment.manifestSet", "tvcDeployment.shareSet.threshold"],
+    ],
+    ["an error under status 200", { code: 5, message: "not found" }, ["tvcDeployment"]],
+  ];
+  it.each(wrongDeployments)("of deployments are refused with %s", async (_, body, paths) => {
+    const error = await rejectionOf<ClientError>((await answered(body)).getTvcDeployment({ deploymentId: "d1" }));
+    expect(error).toMatchObject({ code: "answer", effect: "none", operation: "get_tvc_deployment" });
+    expect(error.faults.map(({ path }) => path)).toEqual(paths);
+  });
+
+  const wrongDetails: [string, object, string[]][] = [
+    ["no document", { manifestEnvelope: "e30=" }, ["attestationDocument"]],
+    ["an empty document", { ...PROVISIONING_DETAILS, attestationDocument: "" }, ["attestationDocument"]],
+    ["an envelope that is an object", { ...PROVISIONING_DETAILS, manifestEnvelope: {} }, ["manifestEnvelope"]],
+    ["an error under status 200", { code: 5, message: "not found" }, ["attestationDocument", "manifestEnvelope"]],
+  ];
+  it.each(wrongDetails)("of provisioning details are refused with %s", async (_, body, paths) => {
+    const error = await rejectionOf<ClientError>(
+      (await answered(body)).getTvcDeploymentProvisioningDetails({ deploymentId: "d1" }),
+    );
+    expect(error).toMatchObject({ code: "answer", effect: "none" });
+    expect(error.faults.map(({ path }) => path)).toEqual(paths);
+  });
+
   it("of queries are checked by their schema, with every fault", async () => {
     const error = await rejectionOf<ClientError>(
       (await answered({ user: { userName: 1, userTags: [2] } })).getUser({ userId: "u1" }),
@@ -486,6 +569,7 @@ describe("responses of excessive length", () => {
     for (const ask of [
       (client: Client) => client.getBootProof({ ephemeralKey: "04" }),
       (client: Client) => client.getLatestBootProof({ appName: "a" }),
+      (client: Client) => client.getTvcDeploymentProvisioningDetails({ deploymentId: "d" }),
     ])
       expect(await rejectionOf<ClientError>(ask(await answered(proof)))).toMatchObject({
         code: "answer",
@@ -503,6 +587,8 @@ describe("requests", () => {
     ["an unknown member", "updateWallet", { walletId: "w", walletNmae: "typo" }, "parameters.walletNmae"],
     ["a missing id", "updateWallet", {}, "parameters.walletId"],
     ["an empty id", "getUser", { userId: "" }, "parameters.userId"],
+    ["an empty deployment", "getTvcDeployment", { deploymentId: "" }, "parameters.deploymentId"],
+    ["no deployment", "getTvcDeploymentProvisioningDetails", {}, "parameters.deploymentId"],
     [
       "a provider that is no text",
       "updateFiatOnRampCredential",

@@ -1,0 +1,218 @@
+/** App proofs that an application gave to its caller (client/README.md, "App proofs of applications"). */
+import type { Policy } from "../appraise/policy.js";
+import { verifyEvidence } from "../bootproof.js";
+import { fromHex, toHex } from "../bytes.js";
+import { MAX_APP_PROOFS, type OtherPayloadType, readAppProof } from "../decode/app-proof.js";
+import { copyInput, copyPlain, ownOptions, readInput } from "../decode/input.js";
+import type { JsonObject } from "../decode/json.js";
+import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { anyObject, anything } from "../decode/shapes.js";
+import type { Report } from "../report/report.js";
+import { requireVerified } from "../verification.js";
+import type { VerifiedAppProof } from "../verify/app-proof.js";
+import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
+import { inTurns } from "../verify/in-turns.js";
+import type { SignatureCache } from "../verify/signature-cache.js";
+import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
+import { ClientError } from "./errors.js";
+import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS } from "./evidence.js";
+import { type PayloadSchemas, type SchemaOutput, readSchemas } from "./payload-schemas.js";
+import type { Signal } from "./platform.js";
+import { type Transport, untilAborted } from "./transport.js";
+
+/** An app proof as an application returned it. */
+export interface ReceivedAppProof {
+  /** JSON value, text or bytes, in the standard form: `appProofOf` makes it of other member names. */
+  readonly appProof: unknown;
+  /**
+   * The ephemeral key of the enclave: 130 bytes, or their hex. Wanted where the app proof names the signing half alone,
+   * unless this client has verified a boot proof of that key before. It only finds the boot proof: it may come from the
+   * application.
+   */
+  readonly ephemeralKey?: string | Uint8Array;
+}
+
+/** What the caller requested of an application. Never take it from its answer. */
+export type ExpectedOfAppProofs = Pick<Expected, "organizationId" | "requestedAt" | "addresses" | "payload">;
+
+export interface VerifyAppProofsOptions<Schemas extends PayloadSchemas = Record<never, never>> {
+  /** With `payload`, `organizationId` is optional. */
+  readonly expected: ExpectedOfAppProofs;
+  /** Validators of payloads, by their `type`. They get copies of verified payloads only. */
+  readonly schemas?: Schemas;
+  readonly signal?: Signal;
+}
+
+/** A verified payload that was compared with the request. */
+interface ComparedPayload<Type, Value> {
+  readonly type: Type;
+  /** As signed. */
+  readonly payload: JsonObject;
+  /** The output of the validator of this type; undefined without one. */
+  readonly value: Value;
+  /** Milliseconds since the epoch, from the enclave's clock; null where the policy lets the type have none. */
+  readonly timestampMs: number | null;
+  /** Index in `expected.payload`; null for a known type that was compared with `organizationId` alone. */
+  readonly expectation: number | null;
+  /** The challenge that the payload repeats, with its pointer; null without one. */
+  readonly answers: VerifiedAppProof["answers"];
+  readonly appProof: VerifiedAppProof;
+}
+
+/** Comparing `type` with a type of the schemas narrows `value`. */
+export type VerifiedPayload<Schemas extends PayloadSchemas = Record<never, never>> = [keyof Schemas] extends [never]
+  ? ComparedPayload<string, undefined>
+  : | { [Type in keyof Schemas]: ComparedPayload<Type, SchemaOutput<Schemas[Type]>> }[keyof Schemas]
+    | ComparedPayload<OtherPayloadType, undefined>;
+
+export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never, never>> {
+  /** Its verdict is `verified`. */
+  readonly report: Report;
+  /** In the order of the app proofs. Choose by `expectation`: whoever sent the app proofs chose their order. */
+  readonly payloads: readonly VerifiedPayload<Schemas>[];
+  /** Genuine app proofs of types that no expectation names: nothing compared them with the request. */
+  readonly others: readonly VerifiedAppProof[];
+}
+
+export interface AppProofVerifierParts {
+  readonly transport: Transport;
+  readonly policy: Policy;
+  readonly signatures: SignatureCache;
+  readonly bootProofs: BootProofCache;
+}
+
+const OPTIONS: OptionShapes<VerifyAppProofsOptions> = { expected: anyObject, schemas: anything, signal: anyObject };
+const EXPECTED: Readonly<Record<keyof ExpectedOfAppProofs, true>> = {
+  organizationId: true,
+  requestedAt: true,
+  addresses: true,
+  payload: true,
+};
+const RECEIVED: Readonly<Record<keyof ReceivedAppProof, true>> = { appProof: true, ephemeralKey: true };
+
+export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
+  parts: AppProofVerifierParts,
+  received: readonly ReceivedAppProof[],
+  given: VerifyAppProofsOptions<Schemas>,
+): Promise<VerifiedAppProofs<Schemas>> {
+  const { expected: asGiven, schemas, signal } = typedOptions("options", given as VerifyAppProofsOptions, OPTIONS);
+  const expected = readExpected(asGiven);
+  const validators = readSchemas(schemas);
+  const located = readReceived(received, parts.bootProofs);
+  const fetched = await fetchBootProofs(keysOf(located), parts.bootProofs, signal);
+  const appProofs = located.map(({ appProof }) => appProof);
+  const verification = await verifyEvidence(
+    { bootProofs: namedBootProofs(fetched), appProofs },
+    { policy: parts.policy, now: parts.transport.now(), cache: parts.signatures, expected },
+  );
+  const { report, appProofs: verified } = requireVerified(verification);
+  const isCompared = comparedWith(expected);
+  const compared = [...verified.entries()].filter(([, appProof]) => isCompared(appProof));
+  const values = await validators(
+    compared.map(([index, { payload }]) => ({ path: `appProofs[${index}].payload`, ...payload })),
+  );
+  const payloads = compared.map(([, appProof], index) => comparedPayload(appProof, values[index]));
+  return {
+    report,
+    payloads: payloads as unknown as readonly VerifiedPayload<Schemas>[],
+    others: verified.filter((appProof) => !isCompared(appProof)),
+  };
+}
+
+/** Throws TypeError, also for members that are about an activity. */
+function readExpected(given: ExpectedOfAppProofs | undefined): Expected {
+  if (given === undefined) throw new TypeError("options.expected: wanted: what you requested of the application");
+  // The checked copy is the one that is used.
+  const expected = copyExpected(ownOptions("expected", given, EXPECTED));
+  expectationOf(expected as Expected);
+  return expected as Expected;
+}
+
+/** The known types name an organization, others are compared by an expectation only. */
+function comparedWith({ organizationId }: Expected): (appProof: VerifiedAppProof) => boolean {
+  return ({ expectation, payload: { addressDerivationProof, policyOutcomeProof } }) =>
+    expectation !== null ||
+    (organizationId !== undefined && (addressDerivationProof ?? policyOutcomeProof) !== undefined);
+}
+
+function comparedPayload(appProof: VerifiedAppProof, value: unknown): ComparedPayload<string, unknown> {
+  const { payload, expectation, answers } = appProof;
+  const { type, json, timestampMs } = payload;
+  return { type, payload: json, value, timestampMs, expectation, answers, appProof };
+}
+
+interface LocatedAppProof {
+  /** Copied. */
+  readonly appProof: unknown;
+  /** The key of its boot proof, 130 bytes in lower-case hex; null if the app proof has no readable key. */
+  readonly key: string | null;
+}
+
+/** Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
+function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootProofCache): LocatedAppProof[] {
+  if (!Array.isArray(received)) throw new TypeError("appProofs: a list wanted, such as [{ appProof }]");
+  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is no answer");
+  if (received.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
+  return Array.from(received, (one: ReceivedAppProof, index) => locate(one, `appProofs[${index}]`, bootProofs));
+}
+
+function locate(received: ReceivedAppProof, path: string, bootProofs: BootProofCache): LocatedAppProof {
+  const { appProof: given, ephemeralKey } = ownOptions(path, received, RECEIVED);
+  if (given === undefined) throw new TypeError(`${path}.appProof: wanted`);
+  const beside = ephemeralKey === undefined ? null : besideKey(ephemeralKey, path);
+  const input = copyInput(given);
+  // What is no JSON stays as it is, so that the report says so.
+  const appProof = input.value ?? copyPlain(given);
+  const publicKey = readInput(input, readAppProof).value.publicKey;
+  return { appProof, key: publicKey === undefined ? null : wholeKey(toHex(publicKey), beside, path, bootProofs) };
+}
+
+function besideKey(given: unknown, path: string): string {
+  const bytes = typeof given === "string" ? fromHex(given) : given;
+  if (bytes instanceof Uint8Array && bytes.length === QOS_PUBLIC_KEY_LENGTH) return toHex(bytes);
+  throw keyError(path, `ephemeralKey is not the ${QOS_PUBLIC_KEY_LENGTH} bytes of a key, or their hex`);
+}
+
+function wholeKey(named: string, beside: string | null, path: string, bootProofs: BootProofCache): string {
+  if (beside !== null) {
+    if (beside.endsWith(named)) return beside;
+    throw keyError(path, "ephemeralKey is not the key of the app proof, nor has it as its signing half");
+  }
+  if (named.length === 2 * QOS_PUBLIC_KEY_LENGTH) return named;
+  const remembered = bootProofs.rememberedKey(named);
+  if (remembered !== null) return remembered;
+  throw keyError(
+    path,
+    `the app proof names only the signing half of its key (${P256_POINT_LENGTH} bytes), and no boot proof of it was ` +
+      `verified before. Give the ${QOS_PUBLIC_KEY_LENGTH} bytes of the key as ephemeralKey`,
+  );
+}
+
+function keyError(path: string, message: string): ClientError {
+  return new ClientError("ephemeral-key", `not sent: ${path}: ${message}`, { faults: [{ path, message }] });
+}
+
+function keysOf(located: readonly LocatedAppProof[]): readonly string[] {
+  const keys = [...new Set(located.flatMap(({ key }) => key ?? []))];
+  if (keys.length <= MAX_BOOT_PROOFS) return keys;
+  throw new RangeError(`app proofs of ${keys.length} keys: at most ${MAX_BOOT_PROOFS} in one call`);
+}
+
+/** A missing one is a failed check of its app proofs. Throws {@link ClientError} (`evidence`). */
+async function fetchBootProofs(
+  keys: readonly string[],
+  bootProofs: BootProofCache,
+  signal: Signal | undefined,
+): Promise<readonly FetchedBootProof[]> {
+  try {
+    const fetched = inTurns(keys, BOOT_PROOFS_AT_ONCE, (key) => bootProofs.get(key));
+    return (await untilAborted(fetched, signal)).filter((bootProof) => bootProof !== null);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    const code = error.code === "aborted" ? "aborted" : "evidence";
+    throw new ClientError(code, `the boot proofs of the app proofs could not be fetched (${error.message}).`, {
+      cause: error,
+    });
+  }
+}

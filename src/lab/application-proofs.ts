@@ -1,0 +1,302 @@
+/** App proofs of applications of the caller's: their forms, and their faults. */
+import { randomBytes } from "node:crypto";
+import { concatBytes, toHex, toUtf8 } from "../bytes.js";
+import type { CheckId } from "../checks.js";
+import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
+import { copyPlain } from "../decode/input.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
+import { keyOf, matching, nullable, text } from "../decode/shapes.js";
+import { derInteger, derSequence } from "./der.js";
+import { type QosKeyPair, qosSign } from "./qos.js";
+
+/** How an application writes its app proofs. */
+export interface AppProofForm {
+  /** Default: `whole`, all 130 bytes. `signing-half`: bytes 65 to 129. */
+  readonly key?: keyof typeof KEYS;
+  /** Default: `raw`, 64 bytes. `der`: an ECDSA-Sig-Value. Both in hex. */
+  readonly signature?: keyof typeof SIGNATURES;
+  /** Default: `standard`. `template`: `public_key`, `payload` and `signature`, without a scheme. */
+  readonly names?: keyof typeof NAMES;
+}
+
+export interface SignOptions extends AppProofForm {
+  /** Instead of the fault of the application. Null: none. */
+  readonly fault?: ApplicationFaultName | null;
+  /** Where the payload has the caller's challenge, as a JSON pointer. Default: `/challenge`. */
+  readonly challenge?: string;
+}
+
+/** What was signed, apart from its form. */
+export interface Signed {
+  readonly text: string;
+  /** 130 bytes. */
+  readonly publicKey: Uint8Array;
+  /** `r ‖ s`. */
+  readonly signature: Uint8Array;
+}
+
+interface ApplicationFaultFacts {
+  readonly what: string;
+  /**
+   * The checks that fail beside the boot proof of the application's `ephemeralKey`, under its policy, if the caller
+   * expects the values of the request and a challenge that it has never sent before.
+   */
+  readonly fails: readonly CheckId[];
+}
+
+export interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
+  /** Index of the replica that signs. Default: 0. */
+  readonly replica?: number;
+  readonly replays?: true;
+  readonly payload?: (payload: JsonObject, challenge: string) => JsonObject;
+  /** Signatures are random: signs until one can show the fault. */
+  readonly canShow?: (raw: Uint8Array) => boolean;
+  readonly publicKey?: (whole: Uint8Array) => Uint8Array;
+  /** Replaces the form of the signature. */
+  readonly signature?: (raw: Uint8Array) => Uint8Array;
+}
+
+const KEYS = { whole: (key: Uint8Array) => key, "signing-half": (key: Uint8Array) => key.slice(P256_POINT_LENGTH) };
+const SIGNATURES = { raw: (raw: Uint8Array) => raw, der: derSignature };
+const NAMES = {
+  standard: (publicKey: string, proofPayload: string, signature: string): JsonObject => ({
+    scheme: APP_PROOF_SCHEME,
+    publicKey,
+    proofPayload,
+    signature,
+  }),
+  template: (publicKey: string, payload: string, signature: string): JsonObject => ({
+    public_key: publicKey,
+    payload,
+    signature,
+  }),
+};
+
+export const FORM_SHAPES: OptionShapes<AppProofForm> = {
+  key: keyOf(KEYS),
+  signature: keyOf(SIGNATURES),
+  names: keyOf(NAMES),
+};
+
+const SIGN_SHAPES: OptionShapes<SignOptions> = {
+  ...FORM_SHAPES,
+  fault: nullable(text),
+  challenge: matching(/^(?:\/(?:[^~/]|~[01])*)+$/, "a JSON pointer such as /challenge"),
+};
+
+const DER_LIMIT = 72;
+
+const BEHAVIOURS = {
+  "another-replica": {
+    what: "another replica signed: a genuine proof, but not of the key that the application names",
+    fails: ["app.key"],
+    replica: 1,
+  },
+  "another-request": {
+    what: "a genuine proof of another request: all values differ but type, timestampMs and the challenge",
+    fails: ["app.request"],
+    payload: ofAnotherRequest,
+  },
+  replayed: {
+    what: "the last proof that it gave without a fault, once more",
+    fails: ["app.request"],
+    replays: true,
+  },
+  "another-challenge": {
+    what: "a genuine proof with the challenge of somebody else, otherwise of this request",
+    fails: ["app.request"],
+    payload: (payload, pointer) => changedAt(payload, stepsOf(pointer), pointer, otherChallenge) as JsonObject,
+  },
+  "encryption-half": {
+    what: "the key is the encryption half of the attested one",
+    fails: ["app.key"],
+    publicKey: (whole) => whole.slice(0, P256_POINT_LENGTH),
+  },
+  "der-leading-zero": {
+    what: "the signature is DER whose first integer has a zero byte too many",
+    fails: ["app.decode"],
+    canShow: (raw) => !isHigh(halves(raw)[0]) && halves(raw)[0][0] !== 0,
+    signature: (raw) => {
+      const [r, s] = halves(raw);
+      return derSequence(derInteger(concatBytes(Uint8Array.of(0), r)), derInteger(minimal(s)));
+    },
+  },
+  "der-trailing-bytes": {
+    what: "the signature is DER with a byte behind it",
+    fails: ["app.decode"],
+    canShow: (raw) => derSignature(raw).length < DER_LIMIT,
+    signature: (raw) => concatBytes(derSignature(raw), Uint8Array.of(0)),
+  },
+  "der-negative-integers": {
+    what: "the signature is DER whose integers are negative: they lack their leading zero bytes",
+    fails: ["app.decode"],
+    canShow: (raw) => halves(raw).every(isHigh),
+    signature: (raw) => {
+      const [r, s] = halves(raw);
+      const header = Uint8Array.of(0x02, P256_SCALAR_LENGTH);
+      const content = concatBytes(header, r, header, s);
+      return concatBytes(Uint8Array.of(0x30, content.length), content);
+    },
+  },
+} as const satisfies Readonly<Record<string, ApplicationBehaviour & ApplicationFaultFacts>>;
+
+export type ApplicationFaultName = keyof typeof BEHAVIOURS;
+
+export interface ApplicationFault extends ApplicationFaultFacts {
+  readonly name: ApplicationFaultName;
+}
+
+/** The faults of {@link LabApplication.sign}. */
+export const APPLICATION_FAULTS: readonly ApplicationFault[] = Object.entries(BEHAVIOURS).map(
+  ([name, { what, fails }]) => ({ name: name as ApplicationFaultName, what, fails }),
+);
+
+const HONEST: ApplicationBehaviour = {};
+
+/** Throws RangeError for an unknown name. */
+export function behaviourOf(name: string | null): ApplicationBehaviour {
+  if (name === null) return HONEST;
+  if (isApplicationFault(name)) return BEHAVIOURS[name];
+  throw new RangeError(`there is no fault ${name}: one of ${Object.keys(BEHAVIOURS).join(", ")} wanted`);
+}
+
+function isApplicationFault(name: string): name is ApplicationFaultName {
+  return Object.hasOwn(BEHAVIOURS, name);
+}
+
+/** Throws TypeError for invalid options. */
+export function readSignOptions(options: SignOptions): SignOptions {
+  return typedOptions("options", options, SIGN_SHAPES);
+}
+
+/** Throws TypeError unless the payload is a text or an object. */
+export function payloadText(payload: string | JsonObject): string {
+  if (typeof payload === "string") return payload;
+  if (!isJsonObject(payload)) throw new TypeError("payload: a JSON object or its text wanted");
+  return JSON.stringify(copyPlain(payload));
+}
+
+/** Throws TypeError if the payload has nothing that the fault could alter. */
+export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBehaviour, challenge?: string): Signed {
+  const text = alteredText(payload, behaviour, challenge ?? "/challenge");
+  let signature = qosSign(key, toUtf8(text));
+  while (behaviour.canShow?.(signature) === false) signature = qosSign(key, toUtf8(text));
+  return { text, publicKey: key.publicKey, signature };
+}
+
+export function proofOf(
+  { text, publicKey, signature }: Signed,
+  form: AppProofForm,
+  fault: ApplicationBehaviour,
+): JsonObject {
+  const { key = "whole", signature: encoding = "raw", names = "standard" } = form;
+  const shownKey = (fault.publicKey ?? KEYS[key])(publicKey);
+  const shownSignature = (fault.signature ?? SIGNATURES[encoding])(signature);
+  return NAMES[names](toHex(shownKey), text, toHex(shownSignature));
+}
+
+function alteredText(payload: string, { payload: alter }: ApplicationBehaviour, challenge: string): string {
+  if (alter === undefined) return payload;
+  const json = jsonOf(payload);
+  if (!isJsonObject(json)) throw new TypeError("payload: the fault needs the text of a JSON object");
+  return JSON.stringify(alter(json, challenge));
+}
+
+function jsonOf(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function ofAnotherRequest(payload: JsonObject, challenge: string): JsonObject {
+  const kept = new Set(["/type", "/timestampMs", challenge]);
+  const changed = otherValues(payload, "", kept) as JsonObject;
+  if (JSON.stringify(changed) !== JSON.stringify(payload)) return changed;
+  throw new TypeError(`payload: the fault needs a value beside type, timestampMs and ${challenge}`);
+}
+
+function otherValues(value: JsonValue, pointer: string, kept: ReadonlySet<string>): JsonValue {
+  if (kept.has(pointer)) return value;
+  if (Array.isArray(value)) return value.map((item, index) => otherValues(item, `${pointer}/${index}`, kept));
+  if (!isJsonObject(value)) return otherValue(value);
+  const changed = Object.entries(value).map(([name, member]) => {
+    const step = name.replaceAll("~", "~0").replaceAll("/", "~1");
+    return [name, otherValues(member, `${pointer}/${step}`, kept)] as const;
+  });
+  return Object.fromEntries(changed);
+}
+
+function otherValue(value: JsonValue): JsonValue {
+  if (typeof value === "string") return otherText(value);
+  if (typeof value === "number") return value === 1 ? 2 : 1;
+  return typeof value === "boolean" ? !value : value;
+}
+
+/** Digits stay digits, and hex stays hex. */
+function otherText(text: string): string {
+  const characters = [...text];
+  const last = characters.pop() ?? "";
+  return characters.join("") + otherCharacter(last);
+}
+
+function otherCharacter(character: string): string {
+  if (/[0-9]/.test(character)) return String(9 - Number(character));
+  if (/[A-Z]/.test(character)) return character === "A" ? "B" : "A";
+  return character === "a" ? "b" : "a";
+}
+
+/** As long as this one, and of the same alphabet. */
+function otherChallenge(value: JsonValue, pointer: string): JsonValue {
+  if (typeof value !== "string" || value === "")
+    throw new TypeError(`payload${pointer}: the fault needs a string there`);
+  const encoding = /^[0-9a-f]+$/i.test(value) ? "hex" : "base64url";
+  return (
+    randomBytes(value.length)
+      .toString(encoding)
+      .slice(0, value.length - 1) + otherCharacter(value.slice(-1))
+  );
+}
+
+/** RFC 6901. */
+function stepsOf(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function changedAt(
+  value: JsonValue | undefined,
+  [step, ...rest]: readonly string[],
+  pointer: string,
+  change: (value: JsonValue, pointer: string) => JsonValue,
+): JsonValue {
+  if (step === undefined && value !== undefined) return change(value, pointer);
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, step!))
+    throw new TypeError(`payload${pointer}: missing, and the fault alters it`);
+  const changed = changedAt((value as JsonObject)[step!], rest, pointer, change);
+  return Array.isArray(value) ? value.with(Number(step), changed) : { ...value, [step!]: changed };
+}
+
+function halves(raw: Uint8Array): [r: Uint8Array, s: Uint8Array] {
+  return [raw.slice(0, P256_SCALAR_LENGTH), raw.slice(P256_SCALAR_LENGTH)];
+}
+
+/** As a two's complement it would be negative. */
+function isHigh(integer: Uint8Array): boolean {
+  return integer[0]! > 0x7f;
+}
+
+function minimal(integer: Uint8Array): Uint8Array {
+  const start = integer.findIndex((byte) => byte !== 0);
+  return integer.slice(start);
+}
+
+/** ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
+function derSignature(raw: Uint8Array): Uint8Array {
+  return derSequence(...halves(raw).map((integer) => derInteger(minimal(integer))));
+}

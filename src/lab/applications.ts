@@ -1,0 +1,282 @@
+/** Applications of the caller's, which run in enclaves of the service (client/README.md, "Applications of your own"). */
+import { randomUUID } from "node:crypto";
+import { fromHex, toHex, toUtf8 } from "../bytes.js";
+import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import type { JsonObject } from "../decode/json.js";
+import { SHA256_LENGTH } from "../decode/lengths.js";
+import { typedOptions } from "../decode/options.js";
+import { type Shape, anything, list, matching, text } from "../decode/shapes.js";
+import {
+  type AppProofForm,
+  type ApplicationFaultName,
+  FORM_SHAPES,
+  type SignOptions,
+  type Signed,
+  behaviourOf,
+  payloadText,
+  proofOf,
+  readSignOptions,
+  sign,
+} from "./application-proofs.js";
+import { type Fleet, type ReplicaInfo, newQuorumKey, newSets } from "./fleet.js";
+import type { Misbehaviour } from "./misbehaviour.js";
+import { loadQosKeyPair, sha256 } from "./qos.js";
+import type { SavedApplication, SavedEnclave, SavedMember, SavedRelease } from "./records.js";
+import type { State, Transaction } from "./state.js";
+import { timestamp } from "./timestamp.js";
+
+/** The application's own code. Gets the signed text and its app proof, and returns what the application sends. */
+export type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObject | Promise<JsonObject>;
+
+/** An application of the caller's. */
+export interface ApplicationOptions {
+  /** 1 to 64 letters, digits, `.`, `_` and `-`. A data folder keeps the application under it. */
+  readonly name: string;
+  /** The manifest's pivot hash: 32 bytes, or their hex. */
+  readonly binaryDigest: string | Uint8Array;
+  /** The pivot's arguments. Default: none. */
+  readonly args?: readonly string[];
+  /** The form of its app proofs, or a function that makes its answers of them. Default: the service's own form. */
+  readonly sign?: AppProofForm | ApplicationAnswer;
+}
+
+export interface LabApplication {
+  readonly name: string;
+  /** A UUID: the `appName` of `get_latest_boot_proof`. */
+  readonly appId: string;
+  readonly deploymentId: string;
+  /** Its owner: the lab's organization. */
+  readonly organizationId: string;
+  /** The replica that signs comes first. */
+  readonly enclaves: readonly ReplicaInfo[];
+  /** Of the replica that signs: 130 bytes, hex. */
+  readonly ephemeralKey: string;
+  /** Pins this deployment with its live keys, for those who call the application. */
+  readonly policyFile: PolicyFile;
+  readonly policy: Policy;
+  /** Pins this deployment with its setup keys, for holders of shares. */
+  readonly setupPolicyFile: PolicyFile;
+  readonly setupPolicy: Policy;
+  readonly fault: ApplicationFaultName | null;
+  /** For each proof from now on; null: none. Throws RangeError for an unknown name. */
+  setFault(name: ApplicationFaultName | null): void;
+  /**
+   * Signs a text as it is, or an object as its JSON, and resolves to the app proof, or to what the application's own
+   * function returns for it. Rejects with TypeError for an invalid payload or option, and with RangeError for an
+   * unknown fault.
+   */
+  sign(payload: string | JsonObject, options?: SignOptions): Promise<JsonObject>;
+  /** Boots all replicas again, with new keys. Their boot proofs stay. */
+  restart(): Promise<void>;
+}
+
+/** Checked. */
+export interface WantedApplication {
+  readonly name: string;
+  /** Hex. */
+  readonly binaryDigest: string;
+  readonly args: readonly string[];
+  readonly form: AppProofForm;
+  readonly answer: ApplicationAnswer | null;
+}
+
+const applicationName = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 letters, digits, ., _ and -");
+const OPTION_SHAPES: Readonly<Record<keyof ApplicationOptions, Shape<unknown>>> = {
+  name: applicationName,
+  binaryDigest: anything,
+  args: list(text),
+  sign: anything,
+};
+
+/** Throws TypeError for invalid options. */
+export function readApplications(given: readonly ApplicationOptions[]): WantedApplication[] {
+  if (!Array.isArray(given)) throw new TypeError("options.applications: a list wanted");
+  const wanted = given.map((one: ApplicationOptions, index) => readApplication(`options.applications[${index}]`, one));
+  const twice = wanted.findIndex(({ name }, index) => wanted.findIndex((one) => one.name === name) < index);
+  if (twice >= 0) throw new TypeError(`options.applications[${twice}].name: another application has it`);
+  return wanted;
+}
+
+function readApplication(what: string, given: ApplicationOptions): WantedApplication {
+  const { name, binaryDigest, args = [], sign: how } = typedOptions(what, given, OPTION_SHAPES);
+  if (name === undefined) throw new TypeError(`${what}.name: wanted`);
+  const isFunction = typeof how === "function";
+  return {
+    name,
+    binaryDigest: digestOf(`${what}.binaryDigest`, binaryDigest),
+    args,
+    form: isFunction || how === undefined ? {} : typedOptions(`${what}.sign`, how, FORM_SHAPES),
+    answer: isFunction ? how : null,
+  };
+}
+
+function digestOf(what: string, given: unknown): string {
+  const bytes = typeof given === "string" ? fromHex(given) : given;
+  if (bytes instanceof Uint8Array && bytes.length === SHA256_LENGTH) return toHex(bytes);
+  throw new TypeError(`${what}: ${SHA256_LENGTH} bytes wanted, or their hex`);
+}
+
+/** Boots the application. A known one with the same binary and arguments keeps its deployment. */
+export function deploy(
+  wanted: WantedApplication,
+  { fleet, organizationId, now }: { readonly fleet: Fleet; readonly organizationId: string; readonly now: Date },
+  tx: Transaction,
+): SavedRelease {
+  const application = tx.get("applications", wanted.name) ?? newApplication(wanted.name, organizationId);
+  tx.put("applications", wanted.name, application);
+  fleet.addApplication(application);
+  const { appId } = application;
+  const [newest] = tx
+    .all("releases")
+    .filter(({ app }) => app === appId)
+    .sort((one, other) => other.nonce - one.nonce);
+  const { binaryDigest, args } = wanted;
+  const deployment = { organizationId, binaryDigest, args, createdAt: timestamp(now) };
+  const release =
+    newest !== undefined && isSame(newest, wanted)
+      ? newest
+      : fleet.addRelease({ app: appId, name: randomUUID(), deployment }, tx);
+  fleet.bootReplicas(release, tx);
+  return release;
+}
+
+function newApplication(name: string, organizationId: string): SavedApplication {
+  return { organizationId, appId: randomUUID(), name, quorumKey: newQuorumKey(), ...newSets() };
+}
+
+function isSame({ deployment }: SavedRelease, { binaryDigest, args }: WantedApplication): boolean {
+  const known = JSON.stringify([deployment!.binaryDigest, deployment!.args]);
+  return known === JSON.stringify([binaryDigest, args]);
+}
+
+interface Parts {
+  readonly state: State;
+  readonly fleet: Fleet;
+  readonly misbehaviour: Misbehaviour;
+}
+
+export class RunningApplication implements LabApplication {
+  readonly name: string;
+  readonly appId: string;
+  readonly deploymentId: string;
+  readonly organizationId: string;
+  readonly #release: SavedRelease;
+  readonly #wanted: WantedApplication;
+  readonly #parts: Parts;
+  #fault: ApplicationFaultName | null = null;
+  /** The last honest one. */
+  #last: Signed | null = null;
+
+  constructor(wanted: WantedApplication, release: SavedRelease, parts: Parts) {
+    this.name = wanted.name;
+    this.appId = release.app;
+    this.deploymentId = release.name;
+    this.organizationId = release.deployment!.organizationId;
+    this.#release = release;
+    this.#wanted = wanted;
+    this.#parts = parts;
+  }
+
+  get enclaves(): readonly ReplicaInfo[] {
+    const { misbehaviour, fleet, state } = this.#parts;
+    return misbehaviour.enclaves(fleet.replicas(this.appId), state);
+  }
+
+  get ephemeralKey(): string {
+    return this.enclaves[0]!.ephemeralKey;
+  }
+
+  get policyFile(): PolicyFile {
+    return this.#parts.fleet.deploymentPolicy(this.#release, "live") as unknown as PolicyFile;
+  }
+
+  get policy(): Policy {
+    return parsePolicy(this.policyFile);
+  }
+
+  get setupPolicyFile(): PolicyFile {
+    return this.#parts.fleet.deploymentPolicy(this.#release, "setup") as unknown as PolicyFile;
+  }
+
+  get setupPolicy(): Policy {
+    return parsePolicy(this.setupPolicyFile);
+  }
+
+  get fault(): ApplicationFaultName | null {
+    return this.#fault;
+  }
+
+  setFault(name: ApplicationFaultName | null): void {
+    behaviourOf(name);
+    this.#fault = name;
+  }
+
+  async sign(payload: string | JsonObject, options: SignOptions = {}): Promise<JsonObject> {
+    const { key, signature, names, challenge, fault = this.#fault } = readSignOptions(options);
+    const payloadAsText = payloadText(payload);
+    const behaviour = behaviourOf(fault);
+    const earlier = behaviour.replays ? this.#last : null;
+    const enclave = await this.#replica(behaviour.replica ?? 0);
+    const signed = earlier ?? sign(loadQosKeyPair(enclave.key), payloadAsText, behaviour, challenge);
+    if (fault === null || behaviour.replays) this.#last = signed;
+    const { form, answer } = this.#wanted;
+    const proof = proofOf(
+      signed,
+      {
+        key: key ?? form.key ?? "whole",
+        signature: signature ?? form.signature ?? "raw",
+        names: names ?? form.names ?? "standard",
+      },
+      behaviour,
+    );
+    return answer === null ? proof : answer(signed.text, proof);
+  }
+
+  async restart(): Promise<void> {
+    const { state, fleet } = this.#parts;
+    await state.transact((tx) => fleet.bootReplicas(this.#release, tx));
+  }
+
+  async #replica(index: number): Promise<SavedEnclave> {
+    const { state, fleet, misbehaviour } = this.#parts;
+    const honest = await state.transact((tx) => fleet.replica(this.appId, index, tx));
+    if (honest === undefined) throw new RangeError(`${this.name} runs in ${index} enclave only: another was stopped`);
+    return misbehaviour.running(honest, state);
+  }
+}
+
+/** client/README.md, "Applications of your own". `manifest` is base64. */
+export function deploymentJson(application: SavedApplication, release: SavedRelease, manifest: string): JsonObject {
+  const { organizationId, createdAt } = release.deployment!;
+  const times = { createdAt, updatedAt: createdAt };
+  const set = (name: string, members: readonly SavedMember[]): JsonObject => ({
+    id: idOf(`${application.appId} ${name}`),
+    name: `${application.name} ${name}`,
+    organizationId,
+    operators: members.map(({ alias, key }) => {
+      const publicKey = toHex(loadQosKeyPair(key).publicKey);
+      return { id: idOf(publicKey), name: alias, publicKey, ...times };
+    }),
+    threshold: 2,
+    ...times,
+  });
+  return {
+    id: release.name,
+    organizationId,
+    appId: release.app,
+    manifestSet: set("manifest set", application.operators),
+    shareSet: set("share set", application.shareholders),
+    manifest: { id: idOf(`manifest ${release.name}`), manifest, ...times },
+    ...times,
+    delete: false,
+    debugMode: false,
+  };
+}
+
+/** A stable UUID of version 8 (RFC 9562). */
+function idOf(text: string): string {
+  const hex = toHex(sha256(toUtf8(text)));
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    "-",
+  );
+}

@@ -1,0 +1,768 @@
+/**
+ * App proofs of applications, made by node:crypto in every published form: the library, verified calls and webhooks
+ * accept each, and refuse each damaged one.
+ */
+import { createPrivateKey, createPublicKey, randomBytes, sign } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import {
+  type Client,
+  ClientError,
+  type ReceivedAppProof,
+  type SchemaResult,
+  type StandardSchema,
+  type VerifyAppProofsOptions,
+  webhookHandler,
+} from "../../src/client/index.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { RejectedError, VerifiedAppProof, appProofOf, verifyEvidence } from "../../src/index.js";
+import type { SoftwareEnclave } from "../../src/lab/enclave.js";
+import { saveKeyPair } from "../../src/lab/keys.js";
+import { labDeployment } from "../../src/lab/forge.js";
+import { AttestedService, lab, policyOf } from "./attested.js";
+import { JWKS, delivered } from "./deliveries.js";
+import { ORGANIZATION, isStamped, rejectionOf } from "./support.js";
+
+const TYPE = "APP_PROOF_TYPE_QUOTE";
+const UNTIMED_TYPE = "APP_PROOF_TYPE_TIMELESS_QUOTE";
+const POLICY = policyOf({ appProofs: { untimed: [UNTIMED_TYPE] } });
+
+interface Form {
+  readonly key: "whole" | "half";
+  readonly signature: "ieee-p1363" | "der";
+  readonly names: "standard" | "template";
+  readonly time: "timed" | "untimed";
+}
+
+const FORMS: readonly Form[] = (["whole", "half"] as const).flatMap((key) =>
+  (["ieee-p1363", "der"] as const).flatMap((signature) =>
+    (["standard", "template"] as const).flatMap((names) =>
+      (["timed", "untimed"] as const).map((time) => ({ key, signature, names, time })),
+    ),
+  ),
+);
+const nameOf = ({ key, signature, names, time }: Form): string => [key, signature, names, time].join(", ");
+const named = FORMS.map((form) => [nameOf(form), form] as const);
+
+/** What an application signs, before it is put into a form. */
+interface Parts {
+  /** Lower-case hex. */
+  publicKey: string;
+  payload: string;
+  signature: string;
+}
+
+/** The members of a proof: an application of the template has other names, and its caller maps them. */
+function proofOf({ publicKey, payload, signature }: Parts, names: Form["names"]): JsonObject {
+  const standard = { scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", publicKey, proofPayload: payload, signature };
+  if (names === "standard") return standard;
+  const answer = { public_key: publicKey, payload, signature };
+  return { ...appProofOf({ publicKey: answer.public_key, payload: answer.payload, signature: answer.signature }) };
+}
+
+function keyObjects({ ephemeralKey }: SoftwareEnclave): Record<"encryption" | "signing", string> {
+  return { encryption: saveKeyPair(ephemeralKey.encryption), signing: saveKeyPair(ephemeralKey.signing) };
+}
+
+function pointOf(pkcs8: string): string {
+  const key = createPrivateKey({ key: Buffer.from(pkcs8, "base64"), format: "der", type: "pkcs8" });
+  const { x, y } = createPublicKey(key).export({ format: "jwk" });
+  return `04${[x, y].map((half) => Buffer.from(half!, "base64url").toString("hex")).join("")}`;
+}
+
+function signed(enclave: SoftwareEnclave, payload: string, form: Pick<Form, "key" | "signature">): Parts {
+  const { encryption, signing } = keyObjects(enclave);
+  const key = createPrivateKey({ key: Buffer.from(signing, "base64"), format: "der", type: "pkcs8" });
+  const signature = sign("sha256", Buffer.from(payload), { key, dsaEncoding: form.signature }).toString("hex");
+  return { publicKey: `${form.key === "whole" ? pointOf(encryption) : ""}${pointOf(signing)}`, payload, signature };
+}
+
+interface Scene {
+  readonly service: AttestedService;
+  readonly client: Client;
+  readonly challenge: string;
+  readonly payload: JsonObject;
+  readonly expected: VerifyAppProofsOptions["expected"];
+  readonly ephemeralKey: string;
+}
+
+async function scene(form: Pick<Form, "time"> = { time: "timed" }): Promise<Scene> {
+  const service = new AttestedService();
+  const challenge = randomBytes(16).toString("base64url");
+  const type = form.time === "timed" ? TYPE : UNTIMED_TYPE;
+  const time = form.time === "timed" ? { timestampMs: String(service.now.getTime()) } : {};
+  const payload = { type, ...time, challenge, quote: { pair: "A/B", price: 1.5 } };
+  const values = { "/challenge": challenge, "/quote/pair": "A/B" };
+  const expected = { payload: [{ type, values, challenge: "/challenge" }] };
+  const ephemeralKey = toHex(service.enclave.ephemeralKey.publicKey);
+  return { service, client: await service.client(), challenge, payload, expected, ephemeralKey };
+}
+
+/** The ids of the failed checks; "verified" without one; the code of a ClientError. */
+type Outcome = string;
+
+async function byLibrary({ service, expected }: Scene, appProof: JsonObject): Promise<Outcome> {
+  const bootProofs = [...service.bootProofs.values()];
+  const { report } = await verifyEvidence(
+    { bootProofs, appProofs: [appProof] },
+    { policy: POLICY, now: service.now, expected },
+  );
+  const failed = report.checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+  return failed.length === 0 ? report.verdict : failed.join();
+}
+
+function failedOf(error: unknown): Outcome {
+  if (error instanceof RejectedError) return error.failures.map(({ id }) => id).join();
+  return error instanceof ClientError ? error.code : String(error);
+}
+
+async function byClient({ client, expected, ephemeralKey }: Scene, appProof: JsonObject): Promise<Outcome> {
+  const isHalf = String(appProof["publicKey"]).length === 130;
+  const received = isHalf ? { appProof, ephemeralKey } : { appProof };
+  const call = client.withVerification(POLICY).verifyAppProofs([received], { expected });
+  return call.then(({ report }) => report.verdict, failedOf);
+}
+
+/** The app proof beside the service's own, whose whole key is the same. */
+async function byWebhook({ service, client }: Scene, appProof: JsonObject): Promise<Outcome> {
+  await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true });
+  const activity = service.activities.at(-1)!;
+  const proofs = activity["appProofs"] as JsonValue[];
+  let seen: Outcome = "";
+  const handle = webhookHandler({
+    verified: client.withVerification(POLICY),
+    organizationIds: [ORGANIZATION],
+    jwks: JWKS,
+    now: () => service.now,
+    onVerified: (_, { report }) => void (seen = report.verdict),
+    onRejected: (_, error) => void (seen = failedOf(error)),
+  });
+  const body = JSON.stringify({ ...activity, appProofs: [...proofs, appProof] });
+  const { headers, rawBody } = delivered({ body, timestamp: String(service.now.getTime()) });
+  await handle(new Request("https://hooks.test/", { method: "POST", headers, body: rawBody as BodyInit }));
+  return seen;
+}
+
+/** `r` and `s` of a signature in either form. */
+function integersOf(signature: string): [r: string, s: string] {
+  if (signature.length === 128) return [signature.slice(0, 64), signature.slice(64)];
+  const bytes = Buffer.from(signature, "hex");
+  const end = 4 + bytes[3]!;
+  const s = bytes.subarray(end + 2).toString("hex");
+  return [bytes.subarray(4, end).toString("hex"), s];
+}
+
+function der(...integers: string[]): string {
+  const item = (tag: string, content: string): string =>
+    `${tag}${(content.length / 2).toString(16).padStart(2, "0")}${content}`;
+  return item("30", integers.map((integer) => item("02", integer)).join(""));
+}
+
+/** The last digit of a hex text changed. */
+const flipped = (hex: string): string => hex.slice(0, -1) + (Number.parseInt(hex.slice(-1), 16) ^ 1).toString(16);
+
+interface Damage {
+  readonly change: (parts: Parts, scene: Scene) => Partial<Parts>;
+  /** Signed again by the enclave. */
+  readonly payload?: (payload: JsonObject, scene: Scene) => JsonObject;
+  readonly fails: Outcome;
+  /** Where the client does not even fetch. */
+  readonly client?: { readonly [Key in Form["key"]]?: Outcome };
+  /** A webhook carries no request of the caller's. */
+  readonly webhook?: Outcome;
+  readonly only?: (form: Form) => boolean;
+}
+
+const without = (payload: JsonObject, member: string): JsonObject =>
+  Object.fromEntries(Object.entries(payload).filter(([name]) => name !== member));
+const whole = ({ key }: Form): boolean => key === "whole";
+const keep = (): Partial<Parts> => ({});
+const DAMAGES: Record<string, Damage> = {
+  "another signature": { change: ({ signature }) => ({ signature: flipped(signature) }), fails: "app.signature" },
+  "half a signature": {
+    change: ({ signature }) => ({ signature: integersOf(signature)[0]!.slice(-64) }),
+    fails: "app.decode",
+  },
+  "a byte behind the signature": { change: ({ signature }) => ({ signature: `${signature}00` }), fails: "app.decode" },
+  "DER with a leading zero": {
+    change: ({ signature }) => {
+      const [r, s] = integersOf(signature);
+      return { signature: der(`0000${r}`, s) };
+    },
+    fails: "app.decode",
+  },
+  "DER with a negative integer": {
+    change: ({ signature }) => {
+      const [, s] = integersOf(signature);
+      return { signature: der("ff".repeat(32), s) };
+    },
+    fails: "app.decode",
+  },
+  "DER with a length in two bytes": {
+    change: ({ signature }) => {
+      const [r, s] = integersOf(signature);
+      return { signature: der(r, s).replace(/^30/, "3081") };
+    },
+    fails: "app.decode",
+  },
+  "an odd digit in the signature": { change: ({ signature }) => ({ signature: `${signature}0` }), fails: "app.decode" },
+  "a key of one byte less": { change: ({ publicKey }) => ({ publicKey: publicKey.slice(2) }), fails: "app.decode" },
+  "the encryption half as key": {
+    change: (_, { ephemeralKey }) => ({ publicKey: ephemeralKey.slice(0, 130) }),
+    fails: "app.signature,app.key",
+    client: { whole: "ephemeral-key", half: "ephemeral-key" },
+  },
+  "another encryption half": {
+    change: ({ publicKey }) => ({ publicKey: publicKey.slice(130) + publicKey.slice(130) }),
+    fails: "app.key",
+    only: whole,
+  },
+  "the halves the other way": {
+    change: ({ publicKey }) => ({ publicKey: publicKey.slice(130) + publicKey.slice(0, 130) }),
+    fails: "app.signature,app.key",
+    only: whole,
+  },
+  "the key of another enclave": {
+    change: ({ payload }) => signed(new AttestedService().enclave, payload, { key: "whole", signature: "der" }),
+    fails: "app.key",
+  },
+  "a payload changed after it was signed": {
+    change: ({ payload }) => ({ payload: payload.replace("1.5", "1.6") }),
+    fails: "app.signature",
+  },
+  "a payload without a type": {
+    change: keep,
+    payload: (payload) => without(payload, "type"),
+    fails: "app.payload,app.request",
+    webhook: "app.payload",
+  },
+  "a payload whose type is no string": {
+    change: keep,
+    payload: (payload) => ({ ...payload, type: 1 }),
+    fails: "app.payload,app.request",
+    webhook: "app.payload",
+  },
+  "a payload that is no object": {
+    change: keep,
+    payload: (payload) => [payload] as unknown as JsonObject,
+    fails: "app.payload,app.request",
+    webhook: "app.payload",
+  },
+  "a time that is no number": {
+    change: keep,
+    payload: (payload) => ({ ...payload, timestampMs: "now" }),
+    fails: "app.payload",
+  },
+  "no time, in a type that needs one": {
+    change: keep,
+    payload: (payload) => without(payload, "timestampMs"),
+    fails: "app.payload",
+    only: ({ time }) => time === "timed",
+  },
+  "the challenge of somebody else": {
+    change: keep,
+    payload: (payload) => ({ ...payload, challenge: randomBytes(16).toString("base64url") }),
+    fails: "app.request",
+    webhook: "verified",
+  },
+  "the answer to another request": {
+    change: keep,
+    payload: (payload) => ({ ...payload, quote: { pair: "A/C", price: 1.5 } }),
+    fails: "app.request",
+    webhook: "verified",
+  },
+  "another type": {
+    change: keep,
+    payload: (payload) => ({ ...payload, type: "APP_PROOF_TYPE_OTHER", timestampMs: "1772600900000" }),
+    fails: "app.request",
+    webhook: "verified",
+  },
+};
+
+describe("an app proof made by node:crypto", () => {
+  it.each(named)("is verified by the library, a client and a webhook: %s", async (_, form) => {
+    const here = await scene(form);
+    const proof = proofOf(signed(here.service.enclave, JSON.stringify(here.payload), form), form.names);
+    expect(await byLibrary(here, proof)).toBe("verified");
+    expect(await byClient(here, proof)).toBe("verified");
+    expect(await byWebhook(here, proof)).toBe("verified");
+  });
+
+  const damaged = FORMS.filter(({ names }) => names === "standard").flatMap((form) =>
+    Object.entries(DAMAGES)
+      .filter(([, { only }]) => only?.(form) ?? true)
+      .map(([name, damage]) => [`${name} (${nameOf(form)})`, form, damage] as const),
+  );
+  it.each(damaged)("is refused with %s", async (_, form, damage) => {
+    const here = await scene(form);
+    const payload = damage.payload?.(here.payload, here) ?? here.payload;
+    const parts = signed(here.service.enclave, JSON.stringify(payload), form);
+    const proof = proofOf({ ...parts, ...damage.change(parts, here) }, form.names);
+    expect(await byLibrary(here, proof)).toBe(damage.fails);
+    expect(await byClient(here, proof)).toBe(damage.client?.[form.key] ?? damage.fails);
+    expect(await byWebhook(here, proof)).toBe(damage.webhook ?? damage.fails);
+  });
+});
+
+const HALF = { key: "half", signature: "der" } as const;
+const WHOLE = { key: "whole", signature: "ieee-p1363" } as const;
+
+interface Received extends Scene {
+  readonly received: readonly [ReceivedAppProof];
+}
+
+/** With a proof of this form, as an application would return it. */
+async function answered(form: Pick<Form, "key" | "signature"> = WHOLE, change: JsonObject = {}): Promise<Received> {
+  const here = await scene();
+  const appProof = proofOf(
+    signed(here.service.enclave, JSON.stringify({ ...here.payload, ...change }), form),
+    "standard",
+  );
+  return { ...here, received: [{ appProof }] };
+}
+
+describe("verified app proofs", () => {
+  it("are returned as signed, with the expectation that they met and the challenge", async () => {
+    const { client, received, expected, payload, challenge, service, ephemeralKey } = await answered();
+    const verified = client.withVerification(POLICY);
+    const { report, payloads, others } = await verified.verifyAppProofs(received, { expected });
+    expect(report).toMatchObject({ verdict: "verified", policy: "lab" });
+    expect(others).toEqual([]);
+    expect(payloads).toHaveLength(1);
+    const [quote] = payloads;
+    expect(quote).toMatchObject({
+      type: TYPE,
+      payload,
+      timestampMs: service.now.getTime(),
+      expectation: 0,
+      answers: { pointer: "/challenge", value: challenge },
+    });
+    expect(quote).toHaveProperty("value", undefined);
+    expect(VerifiedAppProof.isVerified(quote!.appProof)).toBe(true);
+    expect(service.asked).toEqual([ephemeralKey]);
+    expect(service.requests.every(({ headers, raw }) => isStamped(headers["x-stamp"] as string, raw))).toBe(true);
+  });
+
+  it.each<[string, (proof: JsonObject) => unknown]>([
+    ["text", (proof) => JSON.stringify(proof)],
+    ["bytes", (proof) => Buffer.from(JSON.stringify(proof))],
+  ])("may be %s", async (_, formOf) => {
+    const { client, received, expected } = await answered();
+    const appProof = formOf(received[0].appProof as JsonObject);
+    const { payloads } = await client.withVerification(POLICY).verifyAppProofs([{ appProof }], { expected });
+    expect(payloads).toHaveLength(1);
+  });
+
+  it("have a null time where the policy lets their type have none", async () => {
+    const here = await scene({ time: "untimed" });
+    const appProof = proofOf(signed(here.service.enclave, JSON.stringify(here.payload), WHOLE), "standard");
+    const call = here.client.withVerification(POLICY).verifyAppProofs([{ appProof }], { expected: here.expected });
+    expect((await call).payloads[0]!.timestampMs).toBeNull();
+  });
+
+  it("of one key need one fetch, and none while their boot proof is remembered", async () => {
+    const { client, service, received, expected, payload } = await answered();
+    const again = proofOf(signed(service.enclave, JSON.stringify({ ...payload, more: 1 }), HALF), "standard");
+    const ephemeralKey = service.enclave.ephemeralKey.publicKey;
+    const verified = client.withVerification(POLICY);
+    const both = [...received, { appProof: again, ephemeralKey }];
+    const { payloads } = await verified.verifyAppProofs(both, { expected });
+    expect(payloads.map(({ payload: { more } }) => more)).toEqual([undefined, 1]);
+    await verified.verifyAppProofs([{ appProof: again }], { expected });
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("may come from several enclaves", async () => {
+    const { client, service, received, expected, payload } = await answered();
+    const other = proofOf(signed(service.boot(), JSON.stringify(payload), WHOLE), "standard");
+    const call = client.withVerification(POLICY).verifyAppProofs([...received, { appProof: other }], { expected });
+    expect((await call).payloads).toHaveLength(2);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("of a type that no expectation names are listed apart, wherever they are", async () => {
+    const { client, service, received, expected } = await answered();
+    const other = { type: "APP_PROOF_TYPE_OTHER", timestampMs: String(service.now.getTime()), challenge: "mine" };
+    const proofs = [other, service.allow()].map((payload) => ({ appProof: service.enclave.appProof(payload) }));
+    const verified = client.withVerification(POLICY);
+    const { payloads, others } = await verified.verifyAppProofs([...proofs, ...received], { expected });
+    expect(payloads.map(({ type, expectation }) => [type, expectation])).toEqual([[TYPE, 0]]);
+    expect(others.map(({ payload }) => payload.type)).toEqual([other.type, "APP_PROOF_TYPE_POLICY_OUTCOME"]);
+    // Of the known types, the organization is compared.
+    const organizationId = ORGANIZATION;
+    const owned = await verified.verifyAppProofs(proofs, { expected: { organizationId } });
+    expect(owned.payloads.map(({ type, expectation }) => [type, expectation])).toEqual([
+      ["APP_PROOF_TYPE_POLICY_OUTCOME", null],
+    ]);
+    expect(owned.others).toHaveLength(1);
+  });
+
+  it("are refused as a whole if one beside a good one is about something else", async () => {
+    const { client, service, received, expected, payload } = await answered();
+    const wrong = { ...payload, quote: { pair: "C/D" } };
+    const appProof = proofOf(signed(service.enclave, JSON.stringify(wrong), WHOLE), "standard");
+    const call = client.withVerification(POLICY).verifyAppProofs([...received, { appProof }], { expected });
+    const error = await rejectionOf<RejectedError>(call);
+    expect(error).toBeInstanceOf(RejectedError);
+    expect(error.failures.map(({ id, subject }) => [id, subject])).toEqual([["app.request", "app[1]"]]);
+    expect(error.report.verdict).toBe("rejected");
+  });
+
+  it("are refused under a policy that does not pin the enclave, and without a boot proof", async () => {
+    const { client, received, expected, service } = await answered();
+    const stranger = policyOf({}, [{ ...labDeployment(lab), pivotHash: "07".repeat(32) }]);
+    expect(await client.withVerification(stranger).verifyAppProofs(received, { expected }).catch(failedOf)).toContain(
+      "policy.deployment",
+    );
+    service.bootProofs.clear();
+    expect(await client.withVerification(POLICY).verifyAppProofs(received, { expected }).catch(failedOf)).toBe(
+      "app.key",
+    );
+  });
+
+  it("are refused if the service returns the boot proof of another key", async () => {
+    const { client, received, expected, service, ephemeralKey } = await answered();
+    service.boot();
+    service.bootProofs.set(ephemeralKey, [...service.bootProofs.values()].at(-1)!);
+    const failed = await client.withVerification(POLICY).verifyAppProofs(received, { expected }).catch(failedOf);
+    expect(failed).toContain("bind.key");
+  });
+
+  it("are refused if they are no app proofs at all", async () => {
+    const { client, expected, service, ephemeralKey } = await answered();
+    for (const appProof of ["<html>", null, {}, 7, Buffer.from([0xff]), { public_key: "00", payload: "{}" }]) {
+      const call = client.withVerification(POLICY).verifyAppProofs([{ appProof, ephemeralKey }], { expected });
+      expect(await call.catch(failedOf)).toContain("app.decode");
+    }
+    expect(service.requests).toEqual([]);
+  });
+});
+
+describe("a signing half", () => {
+  const hexOf = (key: Uint8Array): string => toHex(key);
+  it.each<[string, (key: Uint8Array) => string | Uint8Array]>([
+    ["hex", hexOf],
+    ["upper-case hex", (key) => hexOf(key).toUpperCase()],
+    ["bytes", (key) => new Uint8Array(key)],
+  ])("is looked up by the key beside it, as %s", async (_, formOf) => {
+    const { client, service, received, expected, ephemeralKey: asked } = await answered(HALF);
+    const [{ appProof }] = received;
+    const ephemeralKey = formOf(service.enclave.ephemeralKey.publicKey);
+    await client.withVerification(POLICY).verifyAppProofs([{ appProof, ephemeralKey }], { expected });
+    expect(service.asked).toEqual([asked]);
+  });
+
+  it("alone is refused before anything is sent, with a code", async () => {
+    const { client, service, received, expected } = await answered(HALF);
+    const error = await rejectionOf<ClientError>(
+      client.withVerification(POLICY).verifyAppProofs(received, { expected }),
+    );
+    expect(error).toBeInstanceOf(ClientError);
+    expect(error).toMatchObject({ code: "ephemeral-key", effect: "none" });
+    expect(error.message).toMatch(/^not sent: appProofs\[0\]: .* Give the 130 bytes of the key as ephemeralKey$/);
+    expect(service.requests).toEqual([]);
+  });
+
+  it("is matched with a verified boot proof of an earlier call, an activity's too", async () => {
+    const { client, service, received, expected } = await answered(HALF);
+    const verified = client.withVerification(POLICY);
+    await verified.updateWallet({ walletId: "w1" });
+    const { payloads } = await verified.verifyAppProofs(received, { expected });
+    expect(payloads).toHaveLength(1);
+    expect(service.asked).toHaveLength(1);
+    // Fetched again by its whole key when it is too old.
+    const hasty = client.withVerification(POLICY, { bootProofMaxAgeMs: 0 });
+    await hasty.updateWallet({ walletId: "w1" });
+    service.clock += 1;
+    await hasty.verifyAppProofs(received, { expected });
+    expect(service.asked).toHaveLength(3);
+  });
+
+  it("is not matched with a key that no boot proof attests, whoever asked for it", async () => {
+    const { client, service, received, expected, ephemeralKey } = await answered(HALF);
+    const [{ appProof }] = received;
+    const verified = client.withVerification(POLICY);
+    const forgedKey = ephemeralKey.slice(130) + ephemeralKey.slice(130);
+    // The service returns the genuine boot proof for the forged key, which it does not attest.
+    service.bootProofs.set(forgedKey, service.bootProofs.get(ephemeralKey)!);
+    const refused = verified.verifyAppProofs([{ appProof, ephemeralKey: forgedKey }], { expected });
+    const waiting = verified.verifyAppProofs(received, { expected });
+    expect(await waiting.catch(failedOf)).toBe("ephemeral-key");
+    expect(await refused.catch(failedOf)).toContain("bind.key");
+    expect(await verified.verifyAppProofs(received, { expected }).catch(failedOf)).toBe("ephemeral-key");
+    expect(service.asked).toEqual([forgedKey]);
+  });
+
+  it.each<[string, (key: string) => unknown]>([
+    ["the key of another enclave", () => toHex(new AttestedService().enclave.ephemeralKey.publicKey)],
+    ["the halves the other way", (key) => key.slice(130) + key.slice(0, 130)],
+    ["the signing half", (key) => key.slice(130)],
+    ["the signing half as bytes", (key) => Buffer.from(key.slice(130), "hex")],
+    ["a byte more", (key) => `00${key}`],
+    ["no hex", (key) => `${key.slice(0, -1)}g`],
+    ["nothing", () => ""],
+    ["null", () => null],
+    ["a number", () => 7],
+  ])("is refused with %s beside it, before anything is sent", async (_, keyOf) => {
+    for (const form of [HALF, WHOLE]) {
+      const { client, service, received, expected, ephemeralKey } = await answered(form);
+      const [{ appProof }] = received;
+      const beside = keyOf(ephemeralKey) as string;
+      const call = client.withVerification(POLICY).verifyAppProofs([{ appProof, ephemeralKey: beside }], { expected });
+      // The last bytes of a whole key have to be all of it.
+      expect(await call.catch(failedOf)).toBe("ephemeral-key");
+      expect(service.requests).toEqual([]);
+    }
+  });
+
+  it("in an activity needs the whole key in another app proof, or a remembered boot proof", async () => {
+    const here = await scene();
+    const { client, service, payload } = here;
+    const half = proofOf(signed(service.enclave, JSON.stringify(payload), HALF), "standard");
+    await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true });
+    const activity = service.activities[0]!;
+    const allowed = (activity["appProofs"] as JsonObject[])[0]!;
+    const halved = { ...allowed, publicKey: String(allowed["publicKey"]).slice(130) };
+    const verified = client.withVerification(POLICY);
+    const alone = { ...activity, appProofs: [halved, half] };
+    expect(await verified.verifyActivity(alone).catch(failedOf)).toBe("app.key,app.key");
+    expect(service.asked).toEqual([]);
+    await verified.verifyActivity({ ...activity, appProofs: [half, allowed] });
+    await verified.verifyActivity(alone);
+    expect(service.asked).toHaveLength(1);
+  });
+});
+
+describe("a call for app proofs", () => {
+  type Call = (here: Received) => readonly [unknown, unknown?];
+  it.each<[string, Call, RegExp]>([
+    ["an empty list", ({ expected }) => [[], { expected }], /^appProofs: empty/],
+    ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: a list wanted/],
+    ["no options", ({ received }) => [received], /^options: an object wanted/],
+    ["no expectation", ({ received }) => [received, {}], /^options.expected: wanted/],
+    ["an undefined one", ({ received }) => [received, { expected: undefined }], /^options.expected: wanted/],
+    ["an empty one", ({ received }) => [received, { expected: {} }], /^expected.organizationId: /],
+    ["no payloads", ({ received }) => [received, { expected: { payload: [] } }], /^expected.payload: /],
+    [
+      "an inherited one",
+      ({ received, expected }) => [received, Object.create({ expected })],
+      /^options.expected: inherited/,
+    ],
+    [
+      "one about an activity",
+      ({ received, expected }) => [received, { expected: { ...expected, id: "a1" } }],
+      /^expected.id: unknown/,
+    ],
+    [
+      "an unknown option",
+      ({ received, expected }) => [received, { expected, organizationId: ORGANIZATION }],
+      /^options.organizationId: unknown/,
+    ],
+    [
+      "a bare app proof",
+      ({ received, expected }) => [[received[0].appProof], { expected }],
+      /^appProofs\[0\].\w+: unknown/,
+    ],
+    ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: wanted/],
+    ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: an object wanted/],
+    ["schemas in a list", ({ received, expected }) => [received, { expected, schemas: [] }], /^schemas: an object/],
+    [
+      "no schema",
+      ({ received, expected }) => [received, { expected, schemas: { [TYPE]: {} } }],
+      /^schemas.APP_PROOF_TYPE_QUOTE: a Standard Schema of version 1 wanted/,
+    ],
+    [
+      "a schema of another version",
+      ({ received, expected }) => [
+        received,
+        { expected, schemas: { [TYPE]: { "~standard": { ...ANY["~standard"], version: 2 } } } },
+      ],
+      /a Standard Schema of version 1 wanted/,
+    ],
+  ])("throws TypeError for %s, and sends nothing", async (_, argumentsOf, message) => {
+    const here = await answered();
+    const error = await rejectionOf<TypeError>(
+      here.client.withVerification(POLICY).verifyAppProofs(...(argumentsOf(here) as [[], never])),
+    );
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toMatch(message);
+    expect(here.service.requests).toEqual([]);
+  });
+
+  it("throws RangeError for app proofs of more than 16 keys, or more than 2,048", async () => {
+    const { client, service, received, expected } = await answered();
+    const key = (index: number): string => index.toString(16).padStart(2, "0").repeat(130);
+    const many = Array.from({ length: 17 }, (_, index) => ({
+      appProof: { ...(received[0].appProof as JsonObject), publicKey: key(index) },
+    }));
+    const verified = client.withVerification(POLICY);
+    await expect(verified.verifyAppProofs(many, { expected })).rejects.toThrow(/^app proofs of 17 keys: at most 16/);
+    const all = Array.from({ length: 2049 }, () => received[0]);
+    await expect(verified.verifyAppProofs(all, { expected })).rejects.toThrow(RangeError);
+    expect(service.requests).toEqual([]);
+    expect(await verified.verifyAppProofs(many.slice(1), { expected }).catch(failedOf)).toContain("app.key");
+  });
+
+  it("names the evidence and the cause if a boot proof cannot be fetched, and may be made again", async () => {
+    const { received, expected, service } = await answered();
+    let isDown = true;
+    const fetch = (async (...request: Parameters<typeof globalThis.fetch>) => {
+      if (isDown) throw new TypeError("down");
+      return service.fetch(...request);
+    }) as typeof globalThis.fetch;
+    const verified = (await service.client({ fetch })).withVerification(POLICY);
+    const error = await rejectionOf<ClientError>(verified.verifyAppProofs(received, { expected }));
+    expect(error).toMatchObject({ code: "evidence", effect: "none", cause: { code: "unreachable" } });
+    expect(error.message).toMatch(/^the boot proofs of the app proofs could not be fetched \(get_boot_proof: /);
+    isDown = false;
+    expect((await verified.verifyAppProofs(received, { expected })).payloads).toHaveLength(1);
+  });
+
+  it("ends when its signal is aborted, without the fetch of others", async () => {
+    const { client, received, expected, service } = await answered();
+    const verified = client.withVerification(POLICY);
+    const aborted = verified.verifyAppProofs(received, { expected, signal: AbortSignal.abort() });
+    const other = verified.verifyAppProofs(received, { expected });
+    expect(await rejectionOf<ClientError>(aborted)).toMatchObject({ code: "aborted" });
+    expect((await other).payloads).toHaveLength(1);
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("is verified at its own time, with boot proofs of before", async () => {
+    const { client, received, expected, service } = await answered();
+    const verified = client.withVerification(policyOf({ appProofs: { maxAge: "1h" } }));
+    await verified.verifyAppProofs(received, { expected });
+    service.clock += 2 * 3_600_000;
+    expect(await verified.verifyAppProofs(received, { expected }).catch(failedOf)).toBe("policy.app-proof");
+  });
+});
+
+interface Quote {
+  readonly pair: string;
+  readonly cents: number;
+}
+
+function schemaOf<Output>(
+  validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>,
+): StandardSchema<Output> {
+  return { "~standard": { version: 1, vendor: "test", validate } };
+}
+
+const ANY = schemaOf((value) => ({ value }));
+const QUOTE = schemaOf<Quote>((value) => {
+  const { quote } = value as { readonly quote?: { readonly pair?: string; readonly price?: unknown } };
+  if (typeof quote?.price === "number") return { value: { pair: quote.pair!, cents: quote.price * 100 } };
+  return { issues: [{ message: "a number wanted", path: ["quote", { key: "price" }] }] };
+});
+
+describe("a schema of the caller's", () => {
+  it("gives a typed value beside the signed payload", async () => {
+    const { client, received, expected, payload } = await answered();
+    const verified = client.withVerification(POLICY);
+    const { payloads } = await verified.verifyAppProofs(received, { expected, schemas: { [TYPE]: QUOTE } });
+    const [quote] = payloads;
+    if (quote?.type !== TYPE) throw new Error("no quote");
+    const value: Quote = quote.value;
+    expect(value).toEqual({ pair: "A/B", cents: 150 });
+    expect(quote.payload).toEqual(payload);
+    // @ts-expect-error: only payloads of types with a schema have a value.
+    const other: Quote = payloads[0]!.value;
+    expect(other).toBe(value);
+  });
+
+  it("may be a function, inherit its members, and be asynchronous", async () => {
+    const { client, received, expected } = await answered();
+    class Schema {
+      readonly factor = 2;
+      get "~standard"(): StandardSchema<number>["~standard"] {
+        return { version: 1, vendor: "test", validate: async () => Promise.resolve({ value: this.factor }) };
+      }
+    }
+    const asFunction = Object.assign(() => {}, QUOTE);
+    for (const [schema, value] of [
+      [new Schema(), 2],
+      [asFunction, { pair: "A/B", cents: 150 }],
+    ] as const) {
+      const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: schema } });
+      expect((await call).payloads[0]!.value).toEqual(value);
+    }
+  });
+
+  it.each(["at once", "later"])("that changes its input %s does not change the payload", async (when) => {
+    const { client, received, expected, payload } = await answered();
+    const greedy = schemaOf(async (value) => {
+      if (when === "later") await new Promise((resolve) => setImmediate(resolve));
+      const { quote } = value as { quote: { price: number } };
+      quote.price = 0;
+      return { value };
+    });
+    const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: greedy } });
+    const [quote] = (await call).payloads;
+    expect(quote!.payload).toEqual(payload);
+    expect(quote!.appProof.payload.json).toEqual(payload);
+    expect(quote!.value).toMatchObject({ quote: { price: 0 } });
+  });
+
+  it("gets each payload of its type, and no other", async () => {
+    const { client, service, received, expected } = await answered();
+    const seen: unknown[] = [];
+    const schema = schemaOf((value) => ({ value: seen.push(value) }));
+    const appProof = service.enclave.appProof(service.allow());
+    const proofs = [{ appProof }, ...received, ...received];
+    const schemas = { [TYPE]: schema, APP_PROOF_TYPE_POLICY_OUTCOME: schema };
+    const { payloads } = await client.withVerification(POLICY).verifyAppProofs(proofs, { expected, schemas });
+    expect(payloads.map(({ value }) => value)).toEqual([1, 2]);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("throws its issues with their paths, and says that the evidence is verified", async () => {
+    const { client, received, expected } = await answered(WHOLE, { quote: { pair: "A/B", price: "1.5" } });
+    const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: QUOTE } });
+    const error = await rejectionOf<ClientError>(call);
+    expect(error).toMatchObject({
+      code: "schema",
+      effect: "none",
+      faults: [{ path: "appProofs[0].payload.quote.price", message: "a number wanted" }],
+    });
+    expect(error.message).toBe(
+      "the app proofs are verified, but payloads do not fit your schemas: " +
+        "appProofs[0].payload.quote.price: a number wanted",
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no result", undefined, "appProofs[0].payload: the schema returned neither a value nor an issue"],
+    ["a bare value", 7, "appProofs[0].payload: the schema returned neither a value nor an issue"],
+    ["an empty result", {}, "appProofs[0].payload: the schema returned neither a value nor an issue"],
+    ["no issues", { issues: [], value: 1 }, "appProofs[0].payload: the schema returned neither a value nor an issue"],
+    ["null for issues", { issues: null, value: 1 }, "appProofs[0].payload: the schema returned neither"],
+    ["an index", { issues: [{ message: "no", path: ["items", 2, Symbol("s")] }] }, "appProofs[0].payload.items[2]."],
+    ["no path", { issues: [{ message: "no" }, { message: "nor this" }] }, "appProofs[0].payload: no; appProofs[0]"],
+  ])("is refused with %s", async (_, result, message) => {
+    const { client, received, expected } = await answered();
+    const schema = schemaOf(() => result as SchemaResult<unknown>);
+    const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: schema } });
+    const error = await rejectionOf<ClientError>(call);
+    expect(error.code).toBe("schema");
+    expect(error.message).toContain(message);
+  });
+
+  it("throws what it throws", async () => {
+    const { client, received, expected } = await answered();
+    const own = new Error("of the schema");
+    const schema = schemaOf(() => {
+      throw own;
+    });
+    const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: schema } });
+    expect(await rejectionOf(call)).toBe(own);
+  });
+
+  it("sees nothing of app proofs that are not verified", async () => {
+    const { client, received, expected } = await answered(WHOLE, { challenge: "another" });
+    let calls = 0;
+    const schema = schemaOf((value) => ({ value, calls: ++calls }));
+    const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: schema } });
+    expect(await call.catch(failedOf)).toBe("app.request");
+    expect(calls).toBe(0);
+  });
+});
