@@ -94,13 +94,25 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
  * writes -0 as 0, and null for what it cannot write. Throws TypeError for any other value.
  */
 export function jsonKey(value: JsonValue): string {
-  if (value instanceof JsonNumber) return `#${value.text}`;
+  return written(value, ({ text }) => `#${text}`);
+}
+
+/**
+ * JSON text of a value, with sorted members. Numbers are written as doubles, so that `1.0` and `1` are one value however
+ * they were parsed.
+ */
+export function jsonText(value: JsonValue): string {
+  return written(value, ({ text }) => numberKey(Number(text)));
+}
+
+function written(value: JsonValue, literal: (number: JsonNumber) => string): string {
+  if (value instanceof JsonNumber) return literal(value);
   if (typeof value === "number") return numberKey(value);
   if (typeof value === "string" || typeof value === "boolean" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(jsonKey).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => written(item, literal)).join()}]`;
   if (!isJsonObject(value)) throw new TypeError(`${jsonKind(value)}, which no JSON value is`);
   const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${jsonKey(value[name]!)}`).join()}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${written(value[name]!, literal)}`).join()}}`;
 }
 
 function numberKey(value: number): string {
