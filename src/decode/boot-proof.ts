@@ -26,7 +26,7 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
  * ```
  */
 export interface BootProof {
-  /** `provisioning`: what a share holder is shown before a share is released. Null and absent labels are then usual. */
+  /** `provisioning`: what a share holder is shown before a share is released. It has no labels and no `createdAt`. */
   readonly form: BootProofForm;
   /** Null where provisioning details name no key: the document attests it. */
   readonly ephemeralPublicKey: Uint8Array | null;

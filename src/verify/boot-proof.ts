@@ -368,9 +368,12 @@ async function checkEnvelopeAlone(
   );
   const hash = value && (await sha256(value.hashInput));
   const { manifest } = value?.envelope ?? {};
-  if (manifest === undefined) checklist.skip("manifest.decode", "the envelope, which holds it, could not be read");
-  else concludeVersion("manifest.decode", manifest, [], checklist);
-  checklist.skip("envelope.manifest", ENVELOPE_ALONE);
+  if (manifest === undefined)
+    checklist.skipRest(["manifest.decode", "envelope.manifest"], "the envelope, which holds it, could not be read");
+  else {
+    concludeVersion("manifest.decode", manifest, [], checklist);
+    checklist.skip("envelope.manifest", ENVELOPE_ALONE);
+  }
   const approvers = await checkEnvelopeApprovals(value && hash && { envelope: value.envelope, hash }, cache, checklist);
   const isGood = manifest !== undefined && hash !== undefined && approvers !== null;
   return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };

@@ -72,8 +72,8 @@ export interface Commitment {
 type Pcrs = AttestationDocument["pcrs"];
 
 /**
- * `bind.commitment`. Returns null if there is no valid commitment, or none could be read. `isProvisioning`: of
- * provisioning details, which no live document belongs to.
+ * `bind.commitment`. Returns null if there is no valid commitment, or none could be read. `isProvisioning`: the
+ * evidence is provisioning details, where a live commitment fails.
  */
 export async function checkCommitment(
   document: AttestationDocumentReading["value"],
@@ -104,9 +104,7 @@ export async function checkCommitment(
   return matchCommitment(pcrs, publicKey, manifestHash, checklist, isProvisioning);
 }
 
-const LIVE_DETAILS =
-  "live commitment: provisioning details show the key of an enclave's setup, and the document attests its live key, " +
-  "to which no share belongs";
+const SHARE_HOLDER = "Release no share for this document, and report it.";
 
 /** The other register commits to the enclave's other key. */
 async function matchCommitment(
@@ -137,8 +135,9 @@ async function matchCommitment(
     checklist.conclude("bind.commitment", reasons, undefined, kind === null ? compared : undefined);
     return null;
   }
-  if (isProvisioning && COMMITMENTS[kind].signsAppProofs) {
-    checklist.fail("bind.commitment", LIVE_DETAILS, { advice: "Release no share for this document, and report it." });
+  if (isProvisioning && kind !== "setup") {
+    const why = `${kind} commitment: shares go to the key of an enclave's setup, and this document attests another key`;
+    checklist.fail("bind.commitment", why, { advice: SHARE_HOLDER });
     return null;
   }
   return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, checklist) };
