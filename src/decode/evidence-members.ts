@@ -101,9 +101,7 @@ function folded(name: string): string {
 }
 
 const NAMES: ReadonlySet<string> = new Set(
-  [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...ENVELOPES, ...OTHERS].map(
-    folded,
-  ),
+  [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...ENVELOPES, ...OTHERS].map(folded),
 );
 /** A value with one of these members is evidence under any name. */
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];

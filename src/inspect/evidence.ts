@@ -87,11 +87,7 @@ async function inspectProvisioningDetails(json: unknown, form: ProvisioningForm)
   };
   return {
     ...inspectedAs("boot proof", "JSON", faults, says),
-    faults: [
-      ...faultList(faults),
-      ...within("attestationDocument", document),
-      ...within("manifestEnvelope", envelope),
-    ],
+    faults: [...faultList(faults), ...within("attestationDocument", document), ...within("manifestEnvelope", envelope)],
   };
 }
 

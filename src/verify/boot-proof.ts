@@ -424,12 +424,7 @@ function decodeAs<T>(
   return { value: decoded.value, isDeclared: concludeVersion(id, manifest, agrees ? [] : [other], checklist) };
 }
 
-function concludeVersion(
-  id: CheckId,
-  { version }: Manifest,
-  faults: readonly string[],
-  checklist: Checklist,
-): boolean {
+function concludeVersion(id: CheckId, { version }: Manifest, faults: readonly string[], checklist: Checklist): boolean {
   const draft = manifestDraft(version);
   if (faults.length === 0 && draft !== null) return checklist.warn(id, `version ${version}: ${draft}`);
   return checklist.conclude(id, faults, `version ${version}`);

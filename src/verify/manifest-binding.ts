@@ -122,10 +122,7 @@ export function checkKey(
     return null;
   }
   const form = isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"];
-  const { reasons, facts } = otherKeys(
-    publicKey,
-    claimed ? [{ what: CLAIMED, key: claimed }, ...wanted] : wanted,
-  );
+  const { reasons, facts } = otherKeys(publicKey, claimed ? [{ what: CLAIMED, key: claimed }, ...wanted] : wanted);
   const faults = [...form, ...reasons];
   if (faults.length > 0) {
     checklist.fail("bind.key", faults.join("; "), { ...facts, ...(form.length > 0 && { advice: NO_QOS_KEY }) });
