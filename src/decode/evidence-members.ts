@@ -18,7 +18,7 @@ export interface ProvisioningForm {
   readonly key: string | null;
 }
 
-export const PROVISIONING_FORMS: readonly ProvisioningForm[] = [
+const PROVISIONING_FORMS: readonly ProvisioningForm[] = [
   {
     document: "attestation_document_cose_sign1_base64",
     envelope: { name: "manifest_envelope", is: "object" },
@@ -47,14 +47,20 @@ export function provisioningMembers({ document, envelope, time, deployment, key 
 }
 
 /**
- * The form by its document or, without one, by its envelope; null for an object with members of the service's form.
+ * The form by its document or, without one, by its envelope's name and type; null for an object with members of the service's form.
  * Members of several forms are a fault of the reader.
  */
 export function provisioningForm(value: unknown): ProvisioningForm | null {
   if (!isJsonObject(value) || SERVICE_FORM.some((name) => Object.hasOwn(value, name))) return null;
-  const named = (nameOf: (form: ProvisioningForm) => string): ProvisioningForm | undefined =>
-    PROVISIONING_FORMS.find((form) => Object.hasOwn(value, nameOf(form)));
-  return named(({ document }) => document) ?? named(({ envelope }) => envelope.name) ?? null;
+  const withEnvelope = PROVISIONING_FORMS.filter(({ envelope }) => Object.hasOwn(value, envelope.name));
+  const isTyped = ({ envelope: { name, is } }: ProvisioningForm): boolean =>
+    (typeof value[name] === "string") === (is === "base64");
+  return (
+    PROVISIONING_FORMS.find(({ document }) => Object.hasOwn(value, document)) ??
+    withEnvelope.find(isTyped) ??
+    withEnvelope[0] ??
+    null
+  );
 }
 
 export type Piece = "boot proof" | "app proof" | "activity";
