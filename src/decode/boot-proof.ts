@@ -34,7 +34,7 @@ export interface BootProof {
   readonly attestationDocument: Uint8Array;
   /** Null in provisioning details: there is only the one inside the envelope. */
   readonly manifest: Uint8Array | null;
-  /** As received or, of provisioning details with an object, the JSON text of that object with sorted members. */
+  /** As received or, of provisioning details with an object, the JSON text of that object. */
   readonly manifestEnvelope: Uint8Array;
   /** Claimed by the service, not signed. */
   readonly labels: BootProofLabels;

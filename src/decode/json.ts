@@ -94,25 +94,26 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
  * writes -0 as 0, and null for what it cannot write. Throws TypeError for any other value.
  */
 export function jsonKey(value: JsonValue): string {
-  return written(value, ({ text }) => `#${text}`);
+  if (value instanceof JsonNumber) return `#${value.text}`;
+  if (typeof value === "number") return numberKey(value);
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonKey).join()}]`;
+  if (!isJsonObject(value)) throw new TypeError(`${jsonKind(value)}, which no JSON value is`);
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${jsonKey(value[name]!)}`).join()}}`;
 }
 
 /**
- * JSON text of a value, with sorted members. Numbers are written as doubles, so that `1.0` and `1` are one value however
- * they were parsed.
+ * The JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they were
+ * parsed. A literal beyond a double becomes text, which is no number.
  */
 export function jsonText(value: JsonValue): string {
-  return written(value, ({ text }) => numberKey(Number(text)));
+  return JSON.stringify(value, (_, inner: unknown) => (inner instanceof JsonNumber ? doubleOf(inner) : inner));
 }
 
-function written(value: JsonValue, literal: (number: JsonNumber) => string): string {
-  if (value instanceof JsonNumber) return literal(value);
-  if (typeof value === "number") return numberKey(value);
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => written(item, literal)).join()}]`;
-  if (!isJsonObject(value)) throw new TypeError(`${jsonKind(value)}, which no JSON value is`);
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${written(value[name]!, literal)}`).join()}}`;
+function doubleOf({ text }: JsonNumber): number | string {
+  const double = Number(text);
+  return Number.isFinite(double) ? double : text;
 }
 
 function numberKey(value: number): string {

@@ -10,7 +10,7 @@ import { renderInspection } from "../../src/inspect/text.js";
 import { type DescribedObject, type Inspection, inspectUnverified } from "../../src/inspect/inspect.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { renderJson } from "../../src/report/json.js";
-import { decodeServiceForm } from "../support/provisioning.js";
+import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
@@ -100,6 +100,28 @@ describe("an inspection", () => {
     });
     expect(says["manifestEnvelope"]).toMatchObject({ manifestHash: says["manifest"]!["hash"] });
     expect(says["manifestEnvelope"]).not.toHaveProperty("manifest");
+  });
+
+  it.each(DETAIL_FORMS)("of provisioning details is all that is in them: %s", async (form) => {
+    const details = detailsOf(live.bootProof, form);
+    const { kind, faults, says } = (await inspectUnverified(json(details)))!;
+    expect([kind, faults]).toEqual(["boot proof", []]);
+    expect(says).toMatchObject({
+      "(form)": expect.stringContaining("what a share holder is shown"),
+      attestationDocument: { time: at.toISOString() },
+      manifestEnvelope: { manifest: { version: "v2", namespace: { nonce: 7 } }, manifestSetApprovals: [{}, {}] },
+      ...(form === "file" && { validation_time_secs: 1_772_600_767 }),
+      ...(form === "browser" && { fetchedAtUnixMs: 1_772_600_767_000, deploymentId: details["deploymentId"] }),
+    });
+    for (const absent of ["(unknown members)", "(could not be read)", "labels", "manifest"])
+      expect(says).not.toHaveProperty([absent]);
+    const [document, envelope] = Object.keys(details) as [string, string];
+    const broken = (await inspectUnverified(json({ ...details, [document]: "%", [envelope]: 7, owner: "x" })))!;
+    expect(broken.faults.map((fault) => fault.split(":")[0])).toEqual(["owner", document, envelope]);
+    expect(broken.says).toMatchObject({
+      "(could not be read)": { [document]: "%", [envelope]: 7 },
+      "(unknown members)": { owner: "x" },
+    });
   });
 
   it("of a manifest of workloads is each with its digest, and no pivot", async () => {
