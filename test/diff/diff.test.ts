@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeCbor } from "../../src/decode/cbor.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
-import { MANIFEST_VERSIONS, manifestEncodings } from "../../src/decode/manifest/index.js";
+import { MANIFEST_VERSIONS, type PivotManifest, manifestEncodings } from "../../src/decode/manifest/index.js";
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { MalformedError } from "../../src/errors.js";
 import { diffUnverified as exported } from "../../src/index.js";
@@ -11,7 +11,8 @@ import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from ".
 import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { fc } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
-import { decodeServiceForm } from "../support/provisioning.js";
+import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
@@ -631,5 +632,35 @@ describe("hostile input", () => {
         },
       });
     expect(await toldOf(twice("a"), twice("b"))).toContain("member.alias minor");
+  });
+});
+
+describe("provisioning details", () => {
+  const setup = forgeEvidence({ lab, at: AT, generation: "setup", payloads: [] });
+  const made = DETAIL_FORMS.map((form) => detailsOf(setup.bootProof, form));
+  const toldBetween = async (before: object, after: object): Promise<string[]> =>
+    (await diffUnverified(file(before), file(after))).changes.map(({ what, place }) => `${what} ${place}`);
+
+  it("of each form are compared with each other and with the service's form", async () => {
+    for (const one of made) {
+      expect((await diffUnverified(file(one), file(one))).same).toBe(true);
+      for (const other of [...made, setup.bootProof]) {
+        const told = await toldBetween(one, other);
+        // Nothing but the members that one of them lacks.
+        for (const change of told)
+          expect(change).toMatch(/^(?:labels|created-at|manifest.declared-version|other) \w+$/);
+      }
+    }
+  });
+
+  it("of another boot and manifest differ there", async () => {
+    const manifest = (one: PivotManifest): PivotManifest => ({ ...one, namespace: { ...one.namespace, nonce: 8 } });
+    const other = forgeEvidence({ lab, at: AT, generation: "setup", payloads: [], alterManifest: { manifest } });
+    const told = await toldBetween(made[0]!, detailsOf(other.bootProof, "file"));
+    expect(told).toContain("manifest.nonce manifestEnvelope.manifest.namespace.nonce");
+    const newKey = forgeEvidence({ lab, at: AT, generation: "setup", ephemeralKey: generateQosKeyPair() });
+    expect(await toldBetween(made[0]!, detailsOf(newKey.bootProof, "query"))).toContain(
+      "ephemeral-key ephemeralPublicKeyHex",
+    );
   });
 });
