@@ -97,6 +97,7 @@ function newFolder(): string {
     "boot-proofs/appproof-1.json": "app.json",
     "nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor": "document.cbor",
     "releases/r2025.9.3.yaml": "r2025.9.3.yaml",
+    "qos/provisioning/valid_provisioning_details.json": "details.json",
   };
   for (const [from, to] of Object.entries(copies)) cpSync(join(VECTORS, from), join(folder, to));
   writeFileSync(join(folder, "activity.json"), JSON.stringify(activityAround(appProof)));

@@ -102,7 +102,7 @@ function appraiseDeployment(
 ): Compared | null {
   const facts = factsOf(evidence);
   const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
-  appraiseAge(timestamp, policy, now, checklist);
+  appraiseAge({ timestamp, isSetup: facts.bootProof?.commitment === "setup" }, policy, now, checklist);
   const [kind, what] =
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
@@ -183,7 +183,18 @@ function reportScope({ pins, scope, differing }: Compared, checklist: Checklist)
   else checklist.pass("policy.scope");
 }
 
-function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Checklist): boolean {
+const OLD_SETUP =
+  "the policy sets no maxAge: this setup document may be an old one that is shown again, of an enclave that no longer " +
+  "waits for its quorum key";
+
+/** A setup document without a limit is a warning: shares are released for it, and no app proof shows a newer time. */
+function appraiseAge(
+  { timestamp, isSetup }: { readonly timestamp: number; readonly isSetup: boolean },
+  policy: Policy,
+  now: Date,
+  checklist: Checklist,
+): boolean {
+  if (policy.maxAge === null && isSetup) return checklist.warn("policy.age", OLD_SETUP);
   if (policy.maxAge === null) return checklist.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();

@@ -146,7 +146,7 @@ async function standingBootProofs(texts: readonly string[], setting: VerifySetti
     judged.push(resultOf(result, attestationsOf(result)));
     const key = verified?.ephemeralKey ?? readBootProof(bootProof).value.ephemeralPublicKey;
     const accepted = result.verdict !== "rejected";
-    if (key === undefined) continue;
+    if (!key) continue;
     const name = toHex(key);
     if (!standing.has(name) || (accepted && !standing.get(name)!.accepted))
       standing.set(name, { bootProof: verified ?? bootProof, accepted });

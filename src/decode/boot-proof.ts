@@ -1,9 +1,15 @@
-/** The service's boot proof (client/README.md, "Boot proofs"). */
-import { equalBytes } from "../bytes.js";
+/** Boot proofs: the service's (client/README.md, "Boot proofs"), and provisioning details (decode/README.md). */
+import { equalBytes, toUtf8 } from "../bytes.js";
 import { type Reading, requireWhole } from "../errors.js";
-import { DOCUMENT_MEMBER, evidenceBeside } from "./evidence-members.js";
+import {
+  DOCUMENT_MEMBER,
+  type ProvisioningForm,
+  evidenceBeside,
+  provisioningForm,
+  provisioningMembers,
+} from "./evidence-members.js";
 import { jsonInput, unwrap } from "./input.js";
-import { isJsonObject } from "./json.js";
+import { JsonNumber, isJsonObject, jsonKind, jsonText } from "./json.js";
 import { MemberReader, base64Member, decimalMember, hexMember } from "./json-members.js";
 
 /**
@@ -11,13 +17,24 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
  * { "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel",
  *   "enclaveApp", "owner", "createdAt": { "seconds", "nanos" }, "qosManifestVersion"? }
  * ```
- * `awsAttestationDocB64` is another name of `cloudAttestationDocB64`.
+ * `awsAttestationDocB64` is another name of `cloudAttestationDocB64`. Provisioning details have one of these forms:
+ * ```json
+ * { "attestation_document_cose_sign1_base64", "manifest_envelope": {…}, "validation_time_secs"? }
+ * { "attestationDocumentCoseSign1Base64", "manifestEnvelope": {…}, "fetchedAtUnixMs", "deploymentId",
+ *   "ephemeralPublicKeyHex" }
+ * { "attestationDocument", "manifestEnvelope" }
+ * ```
  */
 export interface BootProof {
-  readonly ephemeralPublicKey: Uint8Array;
+  /** `provisioning`: what a share holder is shown before a share is released. It has no labels and no `createdAt`. */
+  readonly form: BootProofForm;
+  /** Null where provisioning details name no key: the document attests it. */
+  readonly ephemeralPublicKey: Uint8Array | null;
   /** The COSE_Sign1, as received. */
   readonly attestationDocument: Uint8Array;
-  readonly manifest: Uint8Array;
+  /** Null in provisioning details: there is only the one inside the envelope. */
+  readonly manifest: Uint8Array | null;
+  /** As received or, of provisioning details with an object, the JSON text of that object. */
   readonly manifestEnvelope: Uint8Array;
   /** Claimed by the service, not signed. */
   readonly labels: BootProofLabels;
@@ -25,6 +42,8 @@ export interface BootProof {
   readonly createdAt: { readonly seconds: string; readonly nanos: string } | null;
   readonly declaredManifestVersion: string | null;
 }
+
+export type BootProofForm = "service" | "provisioning";
 
 /** Each is null if absent. */
 export interface BootProofLabels {
@@ -46,8 +65,8 @@ export { DOCUMENT_MEMBER };
 const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
 
 /**
- * Decodes a boot proof, bare or as `{"bootProof": …}`, from JSON text, its bytes, or the parsed value. Verifies
- * nothing. Throws {@link MalformedError} with every fault.
+ * Decodes a boot proof of either form, bare or as `{"bootProof": …}`, from JSON text, its bytes, or the parsed value.
+ * Verifies nothing. Throws {@link MalformedError} with every fault.
  */
 export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
@@ -64,7 +83,10 @@ export function readBootProof(input: unknown): BootProofReading {
   const faults = evidenceBeside(input, "boot proof");
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
   if (reader === undefined) return { value: {}, faults, missing: [] };
+  const form = provisioningForm(reader.object);
+  if (form !== null) return { value: provisioningDetails(reader, form), faults, missing: [] };
   const value = {
+    form: "service" as const,
     ephemeralPublicKey: hexMember(reader, "ephemeralPublicKeyHex"),
     attestationDocument: attestationDocument(reader),
     manifest: base64Member(reader, "qosManifestB64"),
@@ -75,6 +97,49 @@ export function readBootProof(input: unknown): BootProofReading {
       reader.get("qosManifestVersion") === undefined ? null : reader.string("qosManifestVersion"),
   };
   return { value, faults, missing: OPTIONAL_MEMBERS.filter((name) => reader.get(name) === undefined) };
+}
+
+const NO_LABELS: BootProofLabels = Object.freeze({ deploymentLabel: null, enclaveApp: null, owner: null });
+
+/** Refuses every other member: a form is recognised by exactly its members. */
+function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Reading<BootProof>["value"] {
+  refuseOthers(reader, provisioningMembers(form));
+  checkClaims(reader, form);
+  return {
+    form: "provisioning",
+    ephemeralPublicKey: form.key === null ? null : hexMember(reader, form.key),
+    attestationDocument: base64Member(reader, form.document),
+    manifest: null,
+    manifestEnvelope: envelope(reader, form),
+    labels: NO_LABELS,
+    createdAt: null,
+    declaredManifestVersion: null,
+  };
+}
+
+/** Evidence among them is a fault already. */
+function refuseOthers(reader: MemberReader, members: readonly string[]): void {
+  const refused = new Set(reader.faults.map(({ path }) => path));
+  for (const name of Object.keys(reader.object))
+    if (!members.includes(name) && !refused.has(reader.at(name)))
+      reader.fault(name, `unknown member: provisioning details have exactly ${members.join(", ")}`);
+}
+
+/** Somebody's word, which no check uses. */
+function checkClaims(reader: MemberReader, { time, deployment }: ProvisioningForm): void {
+  if (deployment !== null) reader.string(deployment);
+  if (time === null || (time.isOptional && reader.get(time.name) === undefined)) return;
+  const value = reader.get(time.name);
+  const number = value instanceof JsonNumber ? Number(value.text) : value;
+  if (typeof number !== "number") reader.fault(time.name, `${jsonKind(value)}, a number wanted`);
+  else if (!Number.isSafeInteger(number) || number < 0) reader.fault(time.name, "a non-negative integer wanted");
+}
+
+/** Why an object may become bytes here: decode/README.md, "Provisioning details". */
+function envelope(reader: MemberReader, { envelope: { name, is } }: ProvisioningForm): Uint8Array | undefined {
+  if (is === "base64") return base64Member(reader, name);
+  const object = reader.nested(name)?.object;
+  return object && toUtf8(jsonText(object));
 }
 
 function attestationDocument(reader: MemberReader): Uint8Array | undefined {

@@ -8,6 +8,61 @@ import { type JsonObject, isJsonObject, memberPath } from "./json.js";
 /** The interface's name, and that of deployed services. */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
 
+/** What a share holder is shown (decode/README.md, "Provisioning details"): one document, one envelope, and no labels. */
+export interface ProvisioningForm {
+  readonly document: string;
+  readonly envelope: { readonly name: string; readonly is: "object" | "base64" };
+  /** Decimal integers. */
+  readonly time: { readonly name: string; readonly isOptional: boolean } | null;
+  readonly deployment: string | null;
+  readonly key: string | null;
+}
+
+const PROVISIONING_FORMS: readonly ProvisioningForm[] = [
+  {
+    document: "attestation_document_cose_sign1_base64",
+    envelope: { name: "manifest_envelope", is: "object" },
+    time: { name: "validation_time_secs", isOptional: true },
+    deployment: null,
+    key: null,
+  },
+  {
+    document: "attestationDocumentCoseSign1Base64",
+    envelope: { name: "manifestEnvelope", is: "object" },
+    time: { name: "fetchedAtUnixMs", isOptional: false },
+    deployment: "deploymentId",
+    key: "ephemeralPublicKeyHex",
+  },
+  {
+    document: "attestationDocument",
+    envelope: { name: "manifestEnvelope", is: "base64" },
+    time: null,
+    deployment: null,
+    key: null,
+  },
+];
+
+export function provisioningMembers({ document, envelope, time, deployment, key }: ProvisioningForm): string[] {
+  return [document, envelope.name, time?.name, deployment, key].filter((name) => typeof name === "string");
+}
+
+/**
+ * The form by its document or, without one, by its envelope's name and type; null for an object with members of the service's form.
+ * Members of several forms are a fault of the reader.
+ */
+export function provisioningForm(value: unknown): ProvisioningForm | null {
+  if (!isJsonObject(value) || SERVICE_FORM.some((name) => Object.hasOwn(value, name))) return null;
+  const withEnvelope = PROVISIONING_FORMS.filter(({ envelope }) => Object.hasOwn(value, envelope.name));
+  const isTyped = ({ envelope: { name, is } }: ProvisioningForm): boolean =>
+    (typeof value[name] === "string") === (is === "base64");
+  return (
+    PROVISIONING_FORMS.find(({ document }) => Object.hasOwn(value, document)) ??
+    withEnvelope.find(isTyped) ??
+    withEnvelope[0] ??
+    null
+  );
+}
+
 export type Piece = "boot proof" | "app proof" | "activity";
 
 interface PieceMembers {
@@ -22,13 +77,16 @@ interface PieceMembers {
   readonly inside: readonly string[];
 }
 
-const BOOT_PROOF = [DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64", "qosManifestEnvelopeB64"];
+const SERVICE_FORM = [DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64", "qosManifestEnvelopeB64"];
+const BOOT_PROOF = [...SERVICE_FORM, ...PROVISIONING_FORMS.map(({ document }) => document)];
+/** Too general a name to make any object evidence, but evidence beside a piece. */
+const ENVELOPES = PROVISIONING_FORMS.map(({ envelope }) => envelope.name);
 const PIECES: Readonly<Record<Piece, PieceMembers>> = {
   "boot proof": {
     one: "bootProof",
     list: "bootProofs",
     own: BOOT_PROOF,
-    marks: BOOT_PROOF,
+    marks: [...BOOT_PROOF, ...ENVELOPES],
     inside: [],
   },
   "app proof": { one: "appProof", list: "appProofs", own: ["proofPayload"], marks: ["proofPayload"], inside: [] },
@@ -41,7 +99,7 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
   },
 };
 /** Evidence that no piece is read from. */
-const OTHERS = ["bundle", "attestation", "attestationDocument"];
+const OTHERS = ["bundle", "attestation"];
 
 /** `app_proofs` and `AppProofs` name app proofs, too. */
 function folded(name: string): string {
@@ -49,7 +107,7 @@ function folded(name: string): string {
 }
 
 const NAMES: ReadonlySet<string> = new Set(
-  [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...OTHERS].map(folded),
+  [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...ENVELOPES, ...OTHERS].map(folded),
 );
 /** A value with one of these members is evidence under any name. */
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
@@ -88,9 +146,16 @@ interface Place {
 }
 
 function collectInside(value: unknown, place: Place): void {
-  const { one, own, inside, marks } = PIECES[place.piece];
+  const { one, inside, marks } = PIECES[place.piece];
   if (!isJsonObject(value) || ![one, ...marks].some((name) => Object.hasOwn(value, name))) return;
-  collectOthers(value, [...own, ...inside], place);
+  collectOthers(value, [...ownMembers(value, place.piece), ...inside], place);
+}
+
+/** A boot proof has the members of one form: those of another are evidence beside it. */
+function ownMembers(value: JsonObject, piece: Piece): readonly string[] {
+  if (piece !== "boot proof") return PIECES[piece].own;
+  const form = provisioningForm(value);
+  return form === null ? SERVICE_FORM : [form.document, form.envelope.name];
 }
 
 function collectOthers(object: JsonObject, read: readonly string[], { piece, path, faults }: Place): void {

@@ -103,6 +103,19 @@ export function jsonKey(value: JsonValue): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${jsonKey(value[name]!)}`).join()}}`;
 }
 
+/**
+ * The JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they were
+ * parsed. A literal beyond a double becomes text, which is no number.
+ */
+export function jsonText(value: JsonValue): string {
+  return JSON.stringify(value, (_, inner: unknown) => (inner instanceof JsonNumber ? doubleOf(inner) : inner));
+}
+
+function doubleOf({ text }: JsonNumber): number | string {
+  const double = Number(text);
+  return Number.isFinite(double) ? double : text;
+}
+
 function numberKey(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError("a number that JSON cannot write");
   return Object.is(value, -0) ? "-0" : String(value);

@@ -1,6 +1,7 @@
 /** Compares boot proofs, documents, manifests and envelopes by the parts that both inputs have. */
 import { equalBytes, toHex } from "../bytes.js";
 import { type BootProof, DOCUMENT_MEMBER, decodeBootProof } from "../decode/boot-proof.js";
+import { provisioningForm, provisioningMembers } from "../decode/evidence-members.js";
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
 import { isJsonObject } from "../decode/json.js";
 import { type Manifest, type ManifestEnvelope, manifestHashInput } from "../decode/manifest/index.js";
@@ -59,19 +60,41 @@ export async function readBootProofParts(json: Content): Promise<EvidenceParts> 
   const bootProof = decodeBootProof(inner);
   const faults: Fault[] = [];
   const read = <T>(name: keyof EvidenceParts, decode: () => T): T | undefined => attemptWithin(name, decode, faults);
-  const manifest = read("manifest", () => encodedManifest(bootProof.manifest));
+  const manifest = bootProof.manifest && read("manifest", () => encodedManifest(bootProof.manifest!));
   const manifestEnvelope = read("manifestEnvelope", () => encodedEnvelope(bootProof.manifestEnvelope));
-  const hash = manifest ? await manifestHash(manifest.value) : null;
+  const booted = manifest?.value ?? manifestEnvelope?.value.manifest;
+  const hash = booted ? await manifestHash(booted) : null;
   const attestationDocument = await readDocument(bootProof.attestationDocument, hash).catch((error: unknown) =>
     attemptWithin("attestationDocument", () => rethrown(error), faults),
   );
   if (faults.length > 0) throw new MalformedError("boot-proof", faults);
-  const service = { bootProof, json: rewritten(inner, MEMBER_RULES), wrapper: isWrapped ? wrapper : undefined };
+  const ephemeralPublicKey = bootProof.ephemeralPublicKey ?? attestationDocument!.document.publicKey;
+  const service = {
+    bootProof: { ...bootProof, ephemeralPublicKey },
+    json: rewritten(serviceNames(inner, ephemeralPublicKey), MEMBER_RULES),
+    wrapper: isWrapped ? wrapper : undefined,
+  };
   return {
     members: service,
     attestationDocument: attestationDocument!,
-    manifest: manifest!,
+    ...(manifest && { manifest }),
     manifestEnvelope: manifestEnvelope!,
+  };
+}
+
+/** Gives the members of provisioning details the names of the service's, so that the forms can be compared. */
+function serviceNames(json: Content, key: Uint8Array | null): Content {
+  const form = provisioningForm(json);
+  if (form === null) return json;
+  const renamed = [form.document, form.envelope.name, form.key];
+  const others = provisioningMembers(form).filter((name) => !renamed.includes(name));
+  const members = json as ContentObject;
+  return {
+    ...Object.fromEntries(others.flatMap((name) => (Object.hasOwn(members, name) ? [[name, members[name]!]] : []))),
+    ephemeralPublicKeyHex: toHex(key ?? new Uint8Array()),
+    [DOCUMENT_MEMBER.name]: "",
+    qosManifestB64: "",
+    qosManifestEnvelopeB64: "",
   };
 }
 
@@ -104,6 +127,7 @@ const MEMBER_RULES: Rules = {
 
 const compareMembers = members<BootProof>(
   {
+    form: ignored,
     ephemeralPublicKey: bytes("ephemeral-key"),
     attestationDocument: ignored,
     manifest: ignored,
@@ -153,13 +177,17 @@ export function compareParts(before: EvidenceParts, after: EvidenceParts, place:
     compareEncoded(compareManifests, [before.manifest, after.manifest], at("manifest")),
     compareEncoded(compareEnvelopes, [before.manifestEnvelope, after.manifestEnvelope], at("manifestEnvelope")),
   ]);
-  return { ...all, found: all.found.map((change) => explained(change, before.manifest, after.manifest)) };
+  return { ...all, found: all.found.map((change) => explained(change, bootedIn(before), bootedIn(after))) };
+}
+
+function bootedIn({ manifest, manifestEnvelope }: EvidenceParts): Manifest | undefined {
+  return manifest?.value ?? manifestEnvelope?.value.manifest;
 }
 
 /** A manifest hash that changes without its manifest is an error. */
-function explained(change: Found, before?: Encoded<Manifest>, after?: Encoded<Manifest>): Found {
+function explained(change: Found, before?: Manifest, after?: Manifest): Found {
   if (change.what !== "document.user-data" || before === undefined || after === undefined) return change;
-  const isSame = equalBytes(manifestHashInput(before.value), manifestHashInput(after.value));
+  const isSame = equalBytes(manifestHashInput(before), manifestHashInput(after));
   return { ...change, turn: isSame ? "alone" : "follows" };
 }
 
@@ -212,5 +240,5 @@ function compareEncoded<T>(
 
 /** Matches boot proofs of two bundles. */
 export function matchingKey({ members: service }: EvidenceParts): string {
-  return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey);
+  return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey ?? new Uint8Array());
 }

@@ -6,7 +6,7 @@ import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { copyInput, ownOptions, readInput } from "../decode/input.js";
-import { type Manifest, decodeManifest } from "../decode/manifest/index.js";
+import { type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
 import { jsonDocument, renderJson } from "../report/json.js";
@@ -150,10 +150,13 @@ interface Shown {
 function shownIn(value: unknown, isDocument: boolean): Shown {
   if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
   if (isDocument) return { pcrs: value instanceof Uint8Array ? pcrsOf(value) : undefined, manifest: undefined };
-  const { attestationDocument, manifest } = readInput(copyInput(value), readBootProof).value;
+  const { attestationDocument, manifest, manifestEnvelope } = readInput(copyInput(value), readBootProof).value;
   return {
     pcrs: attestationDocument && pcrsOf(attestationDocument),
-    manifest: manifest && attempt(() => decodeManifest(manifest)).value,
+    manifest:
+      manifest === null
+        ? manifestEnvelope && attempt(() => decodeManifestEnvelope(manifestEnvelope)).value?.manifest
+        : manifest && attempt(() => decodeManifest(manifest)).value,
   };
 }
 

@@ -2,6 +2,7 @@
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { type BootProof, DOCUMENT_MEMBER, readBootProof } from "../decode/boot-proof.js";
+import { type ProvisioningForm, provisioningForm, provisioningMembers } from "../decode/evidence-members.js";
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, type ValueBudget, isJsonObject } from "../decode/json.js";
@@ -37,9 +38,11 @@ const BOOT_PROOF: DescribedParts = {
 const MAX_BOOT_PROOFS = 256;
 
 export async function inspectBootProof(json: unknown): Promise<Inspected> {
+  const form = provisioningForm(unwrap(json, "bootProof"));
+  if (form !== null) return inspectProvisioningDetails(json, form);
   const { value, faults } = readBootProof(json);
   const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
-  const manifest = value.manifest && (await inspectManifest(value.manifest, ""));
+  const manifest = value.manifest ? await inspectManifest(value.manifest, "") : undefined;
   const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope, ""));
   const says = {
     ephemeralPublicKey: hexOf(value.ephemeralPublicKey),
@@ -60,6 +63,31 @@ export async function inspectBootProof(json: unknown): Promise<Inspected> {
       ...within("manifest", manifest),
       ...within("manifestEnvelope", envelope),
     ],
+  };
+}
+
+async function inspectProvisioningDetails(json: unknown, form: ProvisioningForm): Promise<Inspected> {
+  const { value, faults } = readBootProof(json);
+  const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
+  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope, ""));
+  const members = membersOf(unwrap(json, "bootProof"));
+  const claims = [form.time?.name, form.deployment].filter((name) => typeof name === "string");
+  const says = {
+    "(form)": "provisioning details: what a share holder is shown",
+    ephemeralPublicKey: hexOf(value.ephemeralPublicKey) ?? undefined,
+    ...Object.fromEntries(claims.map((name) => [name, members[name]])),
+    attestationDocument: document?.says,
+    manifestEnvelope: envelope?.says,
+    [UNREADABLE]: unreadMembers(members, {
+      [form.document]: (document?.says ?? null) !== null,
+      [form.envelope.name]: (envelope?.says ?? null) !== null,
+      ...(form.key !== null && { [form.key]: value.ephemeralPublicKey !== undefined }),
+    }),
+    ...rest(json, "bootProof", wholeMembers(...provisioningMembers(form))),
+  };
+  return {
+    ...inspectedAs("boot proof", "JSON", faults, says),
+    faults: [...faultList(faults), ...within("attestationDocument", document), ...within("manifestEnvelope", envelope)],
   };
 }
 

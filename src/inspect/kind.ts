@@ -2,6 +2,7 @@
 import { fromUtf8 } from "../bytes.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { decodeCertificate } from "../decode/certificate.js";
+import { provisioningForm } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
@@ -95,7 +96,9 @@ function names(value: unknown, member: string, format: string): boolean {
 }
 
 function isBootProof(value: unknown): boolean {
-  return hasOneOf(unwrap(value, "bootProof"), DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64");
+  const inside = unwrap(value, "bootProof");
+  if (hasOneOf(inside, DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64")) return true;
+  return provisioningForm(inside) !== null;
 }
 
 function isAppProof(value: unknown): boolean {

@@ -39,11 +39,12 @@ export function bootProofClaims(
   const parts = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
   known.set(bootProof, parts);
   const hardware = { ...parts.hardware, trustAnchor: trustAnchor.name };
-  return claimsOf(
+  const claims = claimsOf(
     hardware,
     { ...given(givenPcrs), debug, manifest: parts.manifest, commitment, manifestCommitted },
     matched,
   );
+  return bootProof.form === "service" ? claims : { form: bootProof.form, ...claims };
 }
 
 export function evidenceClaims(

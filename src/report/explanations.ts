@@ -46,9 +46,13 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "Evidence that can be read in more than one way is refused.",
     warns:
       "A missing owner, deploymentLabel, enclaveApp or createdAt is a warning: they are not signed, and deployed " +
-      "services leave some of them out.",
+      "services leave some of them out. Provisioning details, which share holders are shown, have none of them.",
     next: "bootproof inspect FILE shows what the file holds and what is wrong with it.",
-    sources: ['src/decode/README.md, "Boot proof"', 'src/client/README.md, "Boot proofs"'],
+    sources: [
+      'src/decode/README.md, "Boot proof"',
+      'src/decode/README.md, "Provisioning details"',
+      'src/client/README.md, "Boot proofs"',
+    ],
   },
   "cose.structure": {
     proves:
@@ -193,7 +197,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "envelope.manifest": {
     proves:
       "The manifest inside the envelope and the manifest beside it have the same hash and version. So the approvals " +
-      "are for the shown manifest.",
+      "are for the shown manifest. Provisioning details have no manifest beside the envelope: the check is skipped, " +
+      "and the other checks use the envelope's own.",
     genuine: "The service responded while a deployment changed, with the old envelope beside the new manifest.",
     hostile:
       "A manifest without approvals comes with the envelope of an approved one: the approvals are genuine, but for " +
@@ -280,7 +285,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     genuine: "A version of QOS commits in a way that this tool does not know yet.",
     hostile:
       "An application inside the enclave requested a document over a key or manifest of its choice. It cannot change " +
-      "the register, which contradicts that document.",
+      "the register, which contradicts that document. Or share holders are shown a document of a live key: their " +
+      "shares would go to an application.",
     warns:
       "A document with PCR0 to 15 only is legacy, and a warning: its enclave commits to nothing. A PCR18 with " +
       "another value is a warning too.",
@@ -580,6 +586,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "The enclave has run for longer than maxAge: most make their document at boot. Or the evidence is an old file, " +
       "or the clock of this machine is wrong.",
     hostile: "An old boot proof is offered, of an enclave that was shut down for a reason.",
+    warns: "Without maxAge, a setup document is a warning: an old one may be shown again to those who hold shares.",
     next:
       "If only this check failed, the evidence is stale and otherwise good: fetch it again, or restart the enclave. " +
       "For an audit of the past, give its time with --now.",

@@ -251,6 +251,13 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
       "You review and commit it: it is what you trust. It has to pin image, application and operator, or say " +
       "what it leaves open.",
   },
+  "provisioning-details": {
+    name: "provisioning details",
+    title: "what a share holder is shown before a share is released: a setup document and its envelope",
+    means:
+      "A boot proof without labels, in one of three forms. bootproof verify --boot-proof takes it. It names the " +
+      "quorum key whose shares are wanted, and the document attests the key to which they would go.",
+  },
   qos: {
     name: "QOS",
     title: "the operating system of the enclave, which boots what a manifest says",
@@ -285,7 +292,7 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     title: "the commitment of an enclave that waits for its quorum key",
     means:
       "It is in PCR16. Such a document does not prove that the enclave holds the quorum key, and its key signs " +
-      "no app proofs.",
+      "no app proofs. The shares that are released for it go to its key.",
   },
   "share-set": {
     name: "share set",

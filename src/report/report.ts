@@ -6,6 +6,7 @@ import { privateMark } from "../decode/private-mark.js";
 import { MANIFEST_PINS } from "../appraise/appraisal.js";
 import type { Question } from "../appraise/questions.js";
 import type { Check, CheckSubject } from "../checks.js";
+import type { BootProofForm } from "../decode/boot-proof.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
@@ -75,6 +76,8 @@ export interface Claims {
 
 /** All byte strings in lower-case hex, all times in RFC 3339. */
 export interface BootProofClaims {
+  /** Only of provisioning details, as share holders are shown; otherwise left out. */
+  readonly form?: Exclude<BootProofForm, "service">;
   readonly hardware: HardwareClaims;
   readonly image: ImageClaims;
   /** The deployment of the policy that matched, by its name or its place in the policy; null without a policy. */

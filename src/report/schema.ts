@@ -103,6 +103,7 @@ const IMAGE: MembersOf<ImageClaims> = {
 };
 
 const BOOT_PROOF: MembersOf<BootProofClaims> = {
+  form: optional(oneOf("provisioning")),
   hardware: objectOf(HARDWARE),
   image: objectOf(IMAGE),
   deployment: nullable(text),

@@ -257,7 +257,24 @@ function keyStatements({ hardware, image }: BootProofClaims, hex: Wording["hex"]
     text: `its ephemeral key is ${hex(hardware.publicKey ?? "")}${said}`,
     alike: `its ephemeral key is the public key of its document${said}`,
   };
-  return image.manifestCommitted ? [key, "the enclave committed to this manifest in PCR18 too."] : [key];
+  return [
+    key,
+    ...(image.manifestCommitted ? ["the enclave committed to this manifest in PCR18 too."] : []),
+    ...(image.commitment === "setup" && image.manifest ? [shareStatement(image.manifest, hardware, hex)] : []),
+  ];
+}
+
+/** Said by the commitment, whatever form the boot proof has. */
+function shareStatement(
+  { quorumKey }: ManifestClaims,
+  { publicKey }: BootProofClaims["hardware"],
+  hex: Wording["hex"],
+): Statement {
+  const released = `the shares of the quorum key ${hex(quorumKey)} that are released for this document go to`;
+  return {
+    text: `${released} the key of this document, ${hex(publicKey ?? "")}.`,
+    alike: `${released} the key of this document.`,
+  };
 }
 
 function appProofStatements(claims: Claims, holds: (boot: BootProofClaims) => boolean): string[] {

@@ -4,7 +4,7 @@
  */
 import type { CheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
-import { printable, printableStart, quoted } from "./printable.js";
+import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
 import { carriesNonce, isAws, isGiven, mergedStatements, shortList, subjectRanges } from "./statements.js";
@@ -36,6 +36,7 @@ export function caveats(report: Report): string[] {
   if (claims === null) return [];
   return [
     ...mergedStatements(claims.bootProofs.map((boot, index) => bootCaveats(boot, isAws(report, index)))),
+    ...mergedStatements(claims.bootProofs.map((_, index) => ageCaveats(report, index))),
     ...scopeCaveats(report, claims),
     ...rulesNotApplied(report).map(({ but }) => but),
     ...untimedCaveats(claims),
@@ -70,6 +71,13 @@ function bootCaveats({ hardware, image }: BootProofClaims, aws: boolean): string
     ...(aws ? [] : [other]),
     ...(image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
   ];
+}
+
+/** Of a setup document under a policy without `maxAge`. */
+function ageCaveats({ checks }: Report, index: number): string[] {
+  return checks
+    .filter(({ id, status, about }) => id === "policy.age" && status === "warn" && about === `boot[${index}]`)
+    .map(({ detail }) => `${printableStart(detail, MAX_REASON)}.`);
 }
 
 /** Each reason on its own; where the claims have none, the detail of the check. */
@@ -153,9 +161,20 @@ function openQuestion(question: Question): string {
   return sentence ?? `What the policy leaves open: ${quoted(String(question))}.`;
 }
 
-function openAboutKind({ image }: BootProofClaims): string[] {
+/** The quorum key is that of the manifest, the attested key that of the document. */
+function openShares({ form, hardware, image }: BootProofClaims): string[] {
+  if (form !== "provisioning" || image.manifest === null) return [];
+  return [
+    `That the shares of the quorum key ${shortHex(image.manifest.quorumKey)} would go to this enclave: the document is ` +
+      `legacy, so its key ${shortHex(hardware.publicKey ?? "")}, to which they would go, may be an attacker's.`,
+  ];
+}
+
+function openAboutKind(boot: BootProofClaims): string[] {
+  const { image } = boot;
   if (image.commitment === "legacy") {
     return [
+      ...openShares(boot),
       "Which application requested the document: it is legacy, without a commitment (PCR16, PCR17), so " +
         `any application in the enclave could have requested it, with another ${legacyReach(image)}.`,
     ];
@@ -300,7 +319,7 @@ function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): s
 }
 
 function openAlways(report: Report, claims: Claims): string[] {
-  const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
+  const isLabelled = claims.bootProofs.some(({ form, image }) => image.manifest !== null && form === undefined);
   const arePinned =
     report.verdict !== "authentic" &&
     report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
@@ -308,12 +327,17 @@ function openAlways(report: Report, claims: Claims): string[] {
     "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by no enclave.";
   const pinned = arePinned ? " The policy pins labels, but that checks only the service's response." : "";
   return [
-    ...(isQos ? [labels + pinned] : []),
+    ...(isLabelled ? [labels + pinned] : []),
+    ...(claims.bootProofs.some(({ form }) => form === "provisioning") ? [UNSIGNED_DETAILS] : []),
     "What source code the measured image and binary were built from, and whether that code is good: " +
       "reproduce the build, and review the code.",
     ...openLife(report, claims),
   ];
 }
+
+const UNSIGNED_DETAILS =
+  "The time and the deployment that provisioning details name beside the document: no enclave signed them, and no " +
+  "check uses them.";
 
 /** A document with the caller's nonce was made after the nonce was chosen; so was an answer to a challenge. */
 function openLife(report: Report, claims: Claims): string[] {

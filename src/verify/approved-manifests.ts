@@ -7,7 +7,8 @@ const MAX_MANIFESTS = 16;
 const MAX_BYTES = 131_072;
 
 interface Fields {
-  readonly manifest?: Uint8Array | undefined;
+  /** Null: inside the envelope only. Undefined: unreadable. */
+  readonly manifest?: Uint8Array | null | undefined;
   readonly manifestEnvelope?: Uint8Array | undefined;
   readonly declaredManifestVersion?: string | null | undefined;
 }
@@ -33,7 +34,8 @@ export class ApprovedManifests<Checked> {
     checked: Checked,
     checks: readonly Check[],
   ): void {
-    if (!manifest || !manifestEnvelope || manifest.length + manifestEnvelope.length > MAX_BYTES) return;
+    if (manifest === undefined || !manifestEnvelope) return;
+    if ((manifest?.length ?? 0) + manifestEnvelope.length > MAX_BYTES) return;
     const fields = { manifest, manifestEnvelope, declaredManifestVersion };
     if (this.find(fields) === undefined)
       this.#entries = [...this.#entries, { fields, checked, checks }].slice(-MAX_MANIFESTS);
@@ -41,8 +43,8 @@ export class ApprovedManifests<Checked> {
 }
 
 function isSame(a: Fields, b: Fields): boolean {
-  const isSameBytes = (one?: Uint8Array, other?: Uint8Array): boolean =>
-    one !== undefined && other !== undefined && equalBytes(one, other);
+  const isSameBytes = (one?: Uint8Array | null, other?: Uint8Array | null): boolean =>
+    one && other ? equalBytes(one, other) : one === null && other === null;
   return (
     a.declaredManifestVersion === b.declaredManifestVersion &&
     isSameBytes(a.manifest, b.manifest) &&

@@ -1,7 +1,7 @@
 /** Boot proofs: the sequence of their checks. */
 import { equalBytes } from "../bytes.js";
 import { type Check, type CheckId, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
-import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
+import { type BootProof, type BootProofForm, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import {
   type Manifest,
@@ -53,6 +53,7 @@ interface BootProofFacts {
   readonly approvers: readonly QuorumMember[];
   readonly commitment: Commitment;
   readonly debug: boolean;
+  readonly form: BootProofForm;
   readonly unverifiedLabels: BootProofLabels;
   /** 130 bytes. */
   readonly ephemeralKey: Uint8Array;
@@ -74,6 +75,8 @@ export class VerifiedBootProof {
   readonly manifestCommitted: boolean;
   /** Runs in debug mode, which the caller allowed. */
   readonly debug: boolean;
+  /** `provisioning`: it was provisioning details, as share holders are shown. */
+  readonly form: BootProofForm;
   /** Claims of the service that nothing signs. */
   readonly unverifiedLabels: BootProofLabels;
   /** 130 bytes: encryption point, then signing point. */
@@ -90,6 +93,7 @@ export class VerifiedBootProof {
     this.commitment = facts.commitment.kind;
     this.manifestCommitted = facts.commitment.manifestCommitted;
     this.debug = facts.debug;
+    this.form = facts.form;
     this.unverifiedLabels = facts.unverifiedLabels;
     this.ephemeralKey = facts.ephemeralKey;
     this.#signingKey = new PublicKey("P-256", signingPoint(facts.ephemeralKey));
@@ -178,7 +182,8 @@ async function checkBootProof(
     checkNonce(document.nonce, context.nonce, checklist),
   ].every(Boolean);
   const ephemeralKey = checkKey(document.publicKey, proof.ephemeralPublicKey, wantedKeys, checklist);
-  const commitment = await checkCommitment(document, approved.manifestHash, checklist);
+  const isProvisioning = proof.form === "provisioning";
+  const commitment = await checkCommitment(document, approved.manifestHash, checklist, isProvisioning);
   const debug = checkDebugMode(document, approved.manifest, context.allowDebug, checklist);
   const attestation = verifiedAttestation(checked);
   const isWhole =
@@ -197,6 +202,7 @@ async function checkBootProof(
           commitment,
           debug,
           ephemeralKey,
+          form: whole.form,
           unverifiedLabels: whole.labels,
           checks: Object.freeze(checklist.list()),
         },
@@ -242,6 +248,8 @@ function recheckBootProof(
   };
 }
 
+const PROVISIONING_DETAILS = "provisioning details, which have no labels";
+
 function checkDecoding(
   input: InputCopy,
   checklist: Checklist,
@@ -252,7 +260,8 @@ function checkDecoding(
   if (faults.length === 0 && missing.length > 0) {
     checklist.warn("boot.decode", `missing: ${missing.join(", ")} (unsigned claims of the service)`);
   } else {
-    checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
+    const detail = value.form === "provisioning" ? PROVISIONING_DETAILS : undefined;
+    checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : [], detail);
   }
   return { value, whole: wholeOf<BootProof>(reading) };
 }
@@ -314,6 +323,7 @@ async function askManifest(
   cache: SignatureCache,
   checklist: Checklist,
 ): Promise<CheckedManifest> {
+  if (proof.manifest === null) return checkEnvelopeAlone(proof.manifestEnvelope, cache, checklist);
   const declared = proof.declaredManifestVersion;
   const shown = decodeAs(
     { id: "manifest.decode", bytes: proof.manifest, decode: readManifest, manifestOf: ({ manifest }) => manifest },
@@ -340,6 +350,33 @@ async function askManifest(
   const approvers = await checkEnvelopeApprovals(hashed, cache, checklist);
   const isGood = same !== null && shown.isDeclared && approved.isDeclared && approvers !== null;
   return { manifest: read?.manifest, manifestHash: hash, facts: isGood ? { ...same, approvers } : null };
+}
+
+const ENVELOPE_ALONE = "there is no manifest beside the envelope to compare: every check uses the envelope's own";
+
+/** The manifest is the envelope's, and nothing else declares its version. */
+async function checkEnvelopeAlone(
+  bytes: Uint8Array | undefined,
+  cache: SignatureCache,
+  checklist: Checklist,
+): Promise<CheckedManifest> {
+  const manifestOf = ({ envelope }: ReturnType<typeof readManifestEnvelope>): Manifest => envelope.manifest;
+  const { value } = decodeAs(
+    { id: "envelope.decode", bytes, decode: (given) => readManifestEnvelope(given), manifestOf },
+    null,
+    checklist,
+  );
+  const hash = value && (await sha256(value.hashInput));
+  const { manifest } = value?.envelope ?? {};
+  if (manifest === undefined)
+    checklist.skipRest(["manifest.decode", "envelope.manifest"], "the envelope, which holds it, could not be read");
+  else {
+    concludeVersion("manifest.decode", manifest, [], checklist);
+    checklist.skip("envelope.manifest", ENVELOPE_ALONE);
+  }
+  const approvers = await checkEnvelopeApprovals(value && hash && { envelope: value.envelope, hash }, cache, checklist);
+  const isGood = manifest !== undefined && hash !== undefined && approvers !== null;
+  return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
 }
 
 async function hashOf(
@@ -380,15 +417,17 @@ function decodeAs<T>(
   const decoded = attempt(() => decode(bytes));
   if (decoded.value === undefined)
     return { value: undefined, isDeclared: checklist.fail(id, faultText(decoded.faults)) };
-  const { version } = manifestOf(decoded.value);
+  const manifest = manifestOf(decoded.value);
+  const { version } = manifest;
   const agrees = declared === null || declared === undefined || declaredManifestVersions(declared).includes(version);
   const other = `the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`;
+  return { value: decoded.value, isDeclared: concludeVersion(id, manifest, agrees ? [] : [other], checklist) };
+}
+
+function concludeVersion(id: CheckId, { version }: Manifest, faults: readonly string[], checklist: Checklist): boolean {
   const draft = manifestDraft(version);
-  const isDeclared =
-    agrees && draft !== null
-      ? checklist.warn(id, `version ${version}: ${draft}`)
-      : checklist.conclude(id, agrees ? [] : [other], `version ${version}`);
-  return { value: decoded.value, isDeclared };
+  if (faults.length === 0 && draft !== null) return checklist.warn(id, `version ${version}: ${draft}`);
+  return checklist.conclude(id, faults, `version ${version}`);
 }
 
 /** Returns the manifest if it is the one in the envelope. */

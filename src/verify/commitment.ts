@@ -71,11 +71,15 @@ export interface Commitment {
 
 type Pcrs = AttestationDocument["pcrs"];
 
-/** `bind.commitment`. Returns null if there is no valid commitment, or none could be read. */
+/**
+ * `bind.commitment`. Returns null if there is no valid commitment, or none could be read. `isProvisioning`: the
+ * evidence is provisioning details, where a live commitment fails.
+ */
 export async function checkCommitment(
   document: AttestationDocumentReading["value"],
   manifestHash: Uint8Array | undefined,
   checklist: Checklist,
+  isProvisioning = false,
 ): Promise<Commitment | null> {
   const { pcrs, publicKey } = document;
   if (pcrs === undefined) {
@@ -97,8 +101,10 @@ export async function checkCommitment(
     checklist.skip("bind.commitment", "public_key or the manifest could not be read");
     return null;
   }
-  return matchCommitment(pcrs, publicKey, manifestHash, checklist);
+  return matchCommitment(pcrs, publicKey, manifestHash, checklist, isProvisioning);
 }
+
+const SHARE_HOLDER = "Release no share for this document, and report it.";
 
 /** The other register commits to the enclave's other key. */
 async function matchCommitment(
@@ -106,6 +112,7 @@ async function matchCommitment(
   publicKey: Uint8Array,
   manifestHash: Uint8Array,
   checklist: Checklist,
+  isProvisioning: boolean,
 ): Promise<Commitment | null> {
   const wanted = await Promise.all(
     REGISTERED.map(async (kind) => {
@@ -126,6 +133,11 @@ async function matchCommitment(
       actual: wanted.map(({ pcr }) => `PCR${pcr} ${toHex(pcrs.get(pcr) ?? new Uint8Array()) || "absent"}`).join("\n"),
     };
     checklist.conclude("bind.commitment", reasons, undefined, kind === null ? compared : undefined);
+    return null;
+  }
+  if (isProvisioning && kind !== "setup") {
+    const why = `${kind} commitment: shares go to the key of an enclave's setup, and this document attests another key`;
+    checklist.fail("bind.commitment", why, { advice: SHARE_HOLDER });
     return null;
   }
   return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, checklist) };

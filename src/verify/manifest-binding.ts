@@ -103,10 +103,13 @@ export interface WantedKey {
   readonly key: Uint8Array;
 }
 
-/** `bind.key`: the document attests a QOS key, the claimed one and the caller's. Returns it, or null. */
+/**
+ * `bind.key`: the document attests a QOS key, the claimed one and the caller's. Returns it, or null. `claimed`: null
+ * where the evidence names none, undefined if unreadable.
+ */
 export function checkKey(
   publicKey: AttestationDocument["publicKey"] | undefined,
-  claimed: Uint8Array | undefined,
+  claimed: Uint8Array | null | undefined,
   wanted: readonly WantedKey[],
   checklist: Checklist,
 ): Uint8Array | null {
@@ -119,10 +122,7 @@ export function checkKey(
     return null;
   }
   const form = isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"];
-  const { reasons, facts } = otherKeys(
-    publicKey,
-    claimed === undefined ? wanted : [{ what: CLAIMED, key: claimed }, ...wanted],
-  );
+  const { reasons, facts } = otherKeys(publicKey, claimed ? [{ what: CLAIMED, key: claimed }, ...wanted] : wanted);
   const faults = [...form, ...reasons];
   if (faults.length > 0) {
     checklist.fail("bind.key", faults.join("; "), { ...facts, ...(form.length > 0 && { advice: NO_QOS_KEY }) });
@@ -132,7 +132,7 @@ export function checkKey(
     checklist.skip("bind.key", "ephemeralPublicKeyHex could not be read");
     return null;
   }
-  checklist.pass("bind.key", undefined, toHex(publicKey));
+  checklist.pass("bind.key", claimed === null && wanted.length === 0 ? NONE_NAMED : undefined, toHex(publicKey));
   return publicKey;
 }
 
@@ -144,6 +144,7 @@ export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], 
 }
 
 const CLAIMED = "ephemeralPublicKeyHex";
+const NONE_NAMED = "the document attests a QOS key; the provisioning details name none to compare with";
 const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
 const CLAIMED_ANOTHER = "The service names a key that its own document does not attest: report it.";
 

@@ -13,6 +13,7 @@ import { withS } from "../support/high-s.js";
 import { withTag } from "../support/odd-cbor.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
+import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
 import {
   AT,
   type Accepted,
@@ -64,7 +65,17 @@ const kinds: Accepted[] = RELEASED.flatMap((version) =>
       name: `${version} ${encoding} of an enclave in its setup, pinned as such`,
       forge: { version, encoding, generation: "setup", payloads: [] },
       judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
+      warns: ["policy.age"],
     },
+    ...DETAIL_FORMS.filter((form) => form === "query" || encoding === "json").map((form): Accepted => {
+      const bootProof = (proof: JsonObject): JsonObject => detailsOf(proof, form);
+      return {
+        name: `${version} ${encoding} in provisioning details, ${form}`,
+        forge: { version, encoding, generation: "setup", payloads: [], bootProof },
+        // They have no labels that a policy could pin.
+        judge: { deployments: ({ labels: _, ...all }) => [{ ...all, commitment: "setup" }], policy: { maxAge: "1h" } },
+      };
+    }),
     {
       name: `${version} ${encoding}, numbers as text and hex in upper case`,
       forge: { version, encoding, spelling: { numbers: "string", hex: "upper" } },
@@ -501,6 +512,13 @@ const wire: Accepted[] = [
         { ...all, name: "its setup", commitment: "setup" },
       ],
     },
+    warns: ["policy.age"],
+  },
+  {
+    name: "provisioning details of a legacy enclave, pinned as such",
+    forge: { generation: "legacy", payloads: [], bootProof: (proof) => detailsOf(proof, "file") },
+    judge: { deployments: ({ labels: _, ...all }) => [{ ...all, commitment: "legacy" }] },
+    warns: ["bind.commitment", "policy.scope"],
   },
   {
     name: "one boot proof given twice",

@@ -6,6 +6,7 @@ import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type FormValues, listedFile, requested } from "../../src/page/verifier.js";
 import { auditorOf, judged } from "../audit/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
+import { detailsOf } from "../support/provisioning.js";
 import { NOW, appProof, forge, judge, lab, optionsOf } from "./support.js";
 
 const whole = forge();
@@ -14,6 +15,8 @@ const { appProofs } = forge(appProof({ signature: (signature) => new Uint8Array(
 const { intent, result, appProofs: activityProofs } = activity as Record<string, unknown>;
 const POLICY = labPolicy(anchorPem, [labDeployment(lab)]);
 const bundle = { bundle: "bootproof-bundle/1", bootProofs: [bootProof], appProofs };
+
+const DETAILS = detailsOf(bootProof, "browser");
 
 type Option = "--boot-proof" | "--app-proof" | "--activity";
 /** By the kind that an option reads: evidence that would be dropped beside it. */
@@ -30,6 +33,12 @@ const DROPPED: readonly (readonly [name: string, option: Option, value: unknown]
   ["app proofs in a boot proof of a list", "--boot-proof", [bootProof, { ...(bootProof as object), appProofs }]],
   ["another boot proof beside a bare one", "--boot-proof", { ...(bootProof as object), bootProof }],
   ["a document beside a boot proof", "--boot-proof", { bootProof, attestation: "0oQ=" }],
+  ["another form's document beside a boot proof", "--boot-proof", { ...bootProof, ...detailsOf(bootProof, "query") }],
+  ["another form's envelope in a boot proof", "--boot-proof", { ...bootProof, manifest_envelope: {} }],
+  ["a boot proof's manifest in details", "--boot-proof", { ...detailsOf(bootProof, "query"), bootProof }],
+  ["app proofs in details", "--boot-proof", { ...detailsOf(bootProof, "file"), appProofs }],
+  ["details of one form in those of another", "--boot-proof", { ...DETAILS, ...detailsOf(bootProof, "query") }],
+  ["details beside an app proof", "--app-proof", { appProof: whole.appProofs[0], details: DETAILS }],
   ["app proofs under another name", "--boot-proof", { bootProof, proofs: appProofs }],
   ["app proofs in another spelling", "--boot-proof", { bootProof, app_proofs: appProofs }],
   ["a bundle's name beside a boot proof", "--boot-proof", { bootProof, bundle: "mine" }],

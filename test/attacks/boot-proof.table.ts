@@ -43,6 +43,7 @@ import {
   put,
   withActivity,
 } from "./support.js";
+import { DETAIL_FORMS, type DetailForm, detailsOf } from "../support/provisioning.js";
 
 const ZERO_PCR = new Uint8Array(48);
 /** The measurements of this lab's image, as its builder knows them. */
@@ -872,6 +873,60 @@ const commitments: [string, Alterations][] = [
   ["all but PCR16 and PCR17", pcrs((map) => (map.delete(16), map.delete(17)))],
 ];
 
+/** Setup documents, of which one thing is wrong, in each form. */
+function provisioning(form: DetailForm): (readonly [string, Alterations, Attack["fails"]])[] {
+  const details = (alter: (details: JsonObject) => JsonObject, more: Alterations = {}): Alterations => ({
+    generation: "setup",
+    payloads: [],
+    bootProof: (proof) => alter(detailsOf(proof, form)),
+    ...more,
+  });
+  const others = detailsOf(forge({ lab: otherLab, generation: "setup", payloads: [] }).bootProof, form);
+  const [document, envelope] = Object.keys(others) as [string, string];
+  const own = (value: JsonObject): JsonObject => value;
+  const isEncoded = form === "query";
+  return [
+    ["a live document", details(own, { generation: "live" }), ["bind.commitment"]],
+    [
+      "over another key",
+      details(own, { ...field("public_key", otherKey.publicKey) }),
+      [...(form === "browser" ? (["bind.key"] as const) : []), "bind.commitment"],
+    ],
+    ["without a document", details(drop(document)), ["boot.decode"]],
+    ["without an envelope", details(drop(envelope)), ["boot.decode"]],
+    ["an envelope of the other type", details(put(envelope, isEncoded ? {} : "e30=")), ["boot.decode"]],
+    ["an empty envelope", details(put(envelope, isEncoded ? "e30=" : {})), ["envelope.decode"]],
+    ["a document that is not strict base64", details(put(document, "Zg==\n")), ["boot.decode"]],
+    ["labels", details(put("deploymentLabel", "lab.1")), ["boot.decode"]],
+    ["another member", details(put("comment", "")), ["boot.decode"]],
+    ["the service's manifest beside them", details(put("qosManifestB64", "e30=")), ["boot.decode", "manifest.decode"]],
+    [
+      "another envelope beside theirs",
+      details(put(isEncoded ? "manifest_envelope" : "manifest-envelope", {})),
+      ["boot.decode"],
+    ],
+    [
+      "the envelope of another manifest",
+      details((value) => put(envelope, others[envelope]!)(value)),
+      ["bind.user-data", "bind.commitment"],
+    ],
+    [
+      "a manifest that was changed after its approval",
+      details(own, { alterManifest: { hash: flip } }),
+      ["envelope.approvals", "envelope.shares", "bind.user-data", "bind.commitment"],
+    ],
+    ["without approvals", details(own, { alterManifest: { approvals: () => [] } }), ["envelope.approvals"]],
+    ...(form === "browser"
+      ? ([
+          ["another key named", details(put("ephemeralPublicKeyHex", hex(otherKey.publicKey))), ["bind.key"]],
+          ["no time", details(drop("fetchedAtUnixMs")), ["boot.decode"]],
+          ["no deployment", details(drop("deploymentId")), ["boot.decode"]],
+          ["no key named", details(drop("ephemeralPublicKeyHex")), ["boot.decode"]],
+        ] as const)
+      : []),
+  ];
+}
+
 /** The hardware measured zeros, and the manifest names them. */
 const zeroed = (...indexes: (0 | 1 | 2)[]): Alterations => ({
   ...manifest(({ enclave }) => ({
@@ -934,6 +989,11 @@ export const BOOT_PROOF_ATTACKS: readonly Attack[] = [
     forge: alter,
     fails: ["bind.commitment"],
   })),
+  ...DETAIL_FORMS.flatMap((form) =>
+    provisioning(form).map(([name, alter, fails]): Attack => {
+      return { name: `provisioning details, ${form}: ${name}`, forge: alter, judge: { noPolicy: true }, fails };
+    }),
+  ),
   ...debug.map(([name, alter]): Attack => ({ name: `debug: ${name}`, forge: alter, fails: ["mode.debug"] })),
   {
     name: "another enclave's document in whole evidence",

@@ -7,10 +7,11 @@ import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { MAX_APP_PROOFS } from "../../src/decode/app-proof.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { lab } from "../attacks/support.js";
+import { forge, lab } from "../attacks/support.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 import { readVector } from "../support/vectors.js";
 import { auditorOf, entry, judged, whole } from "./support.js";
+import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
 
 const { bootProof, appProofs, activity, document } = whole;
 const [appProof] = appProofs;
@@ -54,6 +55,33 @@ describe("an entry", () => {
     const auditor = await auditorOf({ policy: parsePolicy(JSON.stringify(policy)) });
     expect(await judged(auditor, bytes)).toEqual({ ...accepted, deployments: ["any image of mine"] });
     expect((await judged(await auditorOf(), bytes)).verdict).toBe("rejected");
+  });
+
+  it.each(DETAIL_FORMS)("is provisioning details: %s", async (form) => {
+    const setup = forge({ generation: "setup", payloads: [] });
+    const { labels: _, ...pins } = labDeployment(lab);
+    const policy = labPolicy(setup.anchorPem, [{ ...pins, commitment: "setup" }], { maxAge: "1h" });
+    const auditor = await auditorOf({ policy: parsePolicy(JSON.stringify(policy)) });
+    const details = detailsOf(setup.bootProof, form);
+    for (const value of [details, { bootProof: details }, [details], { bootProofs: [details] }])
+      expect(await judged(auditor, value)).toEqual(accepted);
+    expect(await judged(auditor, detailsOf(bootProof, form))).toMatchObject({
+      verdict: "rejected",
+      failed: expect.arrayContaining(["bind.commitment"]),
+    });
+    const besides = await judged(auditor, { ...details, manifest_Envelope: {}, qosManifestB64: "" });
+    expect(besides.verdict).toBe("malformed");
+  });
+
+  it("uses standing provisioning details that name no key only once they are verified", async () => {
+    const legacy = forge({ generation: "legacy" });
+    const details = JSON.stringify(detailsOf(legacy.bootProof, "query"));
+    const { labels: _, ...pins } = labDeployment(lab);
+    const policy = parsePolicy(JSON.stringify(labPolicy(legacy.anchorPem, [{ ...pins, commitment: "legacy" }])));
+    expect(await judged(await auditorOf({ policy, bootProofs: [details] }), legacy.appProofs)).toEqual(accepted);
+    const broken = details.replace('"attestationDocument":"', '"attestationDocument":"AAAA');
+    const auditor = await auditorOf({ policy, bootProofs: [broken] });
+    expect((await judged(auditor, legacy.appProofs)).verdict).toBe("rejected");
   });
 
   const WRONG: readonly (readonly [name: string, value: unknown, reason: RegExp])[] = [

@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/bytes.js";
-import { packEvidence } from "../../src/index.js";
+import { type PolicyFile, packEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
+import { GENUINE_DETAILS, GENUINE_LEGACY_DETAILS, detailsOf, genuineDetails } from "../support/provisioning.js";
 import { type Answer, bootproof, fileOf, vector } from "./support.js";
 
 const lab = new Forge();
@@ -19,6 +20,7 @@ const given = (...args: string[]): Promise<Answer> => bootproof(args, LATER);
 /** A file of each kind. */
 const FILES = {
   boot: fileOf(bootProof),
+  details: fileOf(detailsOf(bootProof, "query")),
   boots: fileOf([bootProof, other.bootProof]),
   app: fileOf(appProofs[0]),
   apps: fileOf({ appProofs }),
@@ -40,6 +42,7 @@ type File = keyof typeof FILES;
 /** What is said of each, and the commands that have the option. */
 const TAKEN: Readonly<Record<File, readonly [is: string, option: string | null, commands: readonly string[]]>> = {
   boot: ["this is a boot proof", "--boot-proof", ["verify", "pin", "bundle"]],
+  details: ["this is a boot proof", "--boot-proof", ["verify", "pin", "bundle"]],
   boots: ["these are boot proofs", "--boot-proof", ["verify", "pin", "bundle"]],
   app: ["this is an app proof", "--app-proof", ["verify", "bundle"]],
   apps: ["these are app proofs", "--app-proof", ["verify", "bundle"]],
@@ -59,7 +62,7 @@ const TAKEN: Readonly<Record<File, readonly [is: string, option: string | null, 
 
 /** Where each option stands, and the files that it takes. */
 const OPTIONS: readonly (readonly [words: (file: string) => string[], takes: readonly File[]])[] = [
-  [(file) => ["verify", "--boot-proof", file, "--no-policy"], ["boot", "boots", "bundle"]],
+  [(file) => ["verify", "--boot-proof", file, "--no-policy"], ["boot", "details", "boots", "bundle"]],
   [(file) => ["verify", "--boot-proof", FILES.boot, "--app-proof", file, "--no-policy"], ["app", "apps", "bundle"]],
   [(file) => ["verify", "--boot-proof", FILES.boot, "--activity", file, "--no-policy"], ["activity"]],
   [(file) => ["verify", "--attestation", file, "--no-policy"], ["document", "base64"]],
@@ -70,11 +73,11 @@ const OPTIONS: readonly (readonly [words: (file: string) => string[], takes: rea
     ["request"],
   ],
   [(file) => ["verify", file, "--no-policy"], ["bundle"]],
-  [(file) => ["bundle", "--boot-proof", file, "--no-policy"], ["boot", "boots", "bundle"]],
+  [(file) => ["bundle", "--boot-proof", file, "--no-policy"], ["boot", "details", "boots", "bundle"]],
   [(file) => ["bundle", "--boot-proof", FILES.boot, "--app-proof", file, "--no-policy"], ["app", "apps", "bundle"]],
   [(file) => ["bundle", "--boot-proof", FILES.boot, "--activity", file, "--no-policy"], ["activity"]],
   [(file) => ["bundle", "--boot-proof", FILES.boot, "--policy", file], ["policy"]],
-  [(file) => ["pin", "--boot-proof", file], ["boot", "boots", "bundle"]],
+  [(file) => ["pin", "--boot-proof", file], ["boot", "details", "boots", "bundle"]],
   [(file) => ["pin", "--boot-proof", FILES.boot, "--trust-anchor", file], ["certificate"]],
   [(file) => ["pin", "--release", file, "--app", "signer"], ["release"]],
   [(file) => ["pin", "--release", FILES.release, "--app", "signer", "--manifest-set", file], []],
@@ -193,5 +196,54 @@ describe("boot proofs in a list", () => {
       ...["verify", "--boot-proof", FILES.boot, "--app-proof", file, "--policy", FILES.policy, "--format", "json"],
     );
     expect(namesOf(stdout)).toEqual([FILES.boot, `${file}[0]`]);
+  });
+});
+
+describe("provisioning details", () => {
+  const NOW = { now: "2026-06-30T00:34:40Z" };
+  const DETAILS = vector(GENUINE_DETAILS);
+  const given = (...args: string[]): Promise<Answer> => bootproof(args, NOW);
+  const LEGACY = vector(GENUINE_LEGACY_DETAILS);
+
+  it("are pinned, verified under that policy, and rejected once changed", async () => {
+    const pinned = await given("pin", "--boot-proof", DETAILS);
+    expect([pinned.code, (JSON.parse(pinned.stdout) as PolicyFile).deployments[0]!.commitment]).toEqual([0, "setup"]);
+    const policy = fileOf(pinned.stdout);
+    const { code, stdout } = await given("verify", "--boot-proof", DETAILS, "--policy", policy);
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(code).toBe(0);
+    expect(text).toMatch(/^VERIFIED: .* BUT the policy sets no maxAge: this setup document may be an old one/);
+    expect(text).toContain(
+      "The shares of the quorum key 04462afe…c03297ee that are released for this document go to the key of this " +
+        "document, 049e23dd…08c6c8d9.",
+    );
+    const changed = genuineDetails() as { manifest_envelope: { manifest: { pivot: { args: string[] } } } };
+    changed.manifest_envelope.manifest.pivot.args[0] = "--debug";
+    const rejected = await given("verify", "--boot-proof", fileOf(changed), "--policy", policy);
+    expect([rejected.code, rejected.stdout]).toEqual([1, expect.stringContaining("FAIL  bind.user-data")]);
+    const limited = fileOf({ ...(JSON.parse(pinned.stdout) as object), maxAge: "1h" });
+    const inTime = await given("verify", "--boot-proof", DETAILS, "--policy", limited, "--fail-on-warning");
+    expect([inTime.code, inTime.stdout.includes("BUT")]).toEqual([0, false]);
+  });
+
+  it("of a legacy enclave leave open who gets the shares", async () => {
+    const { code, stdout } = await given("verify", "--boot-proof", LEGACY, "--no-policy");
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect([code, text.includes("that are released for this document")]).toEqual([0, false]);
+    expect(text).toContain(
+      "That the shares of the quorum key 04451028…e936683e would go to this enclave: the document",
+    );
+  });
+
+  it("are audited, compared and packed like a boot proof", async () => {
+    const policy = fileOf((await given("pin", "--boot-proof", DETAILS)).stdout);
+    const line = fileOf(genuineDetails());
+    const audited = await given("audit", "--policy", policy, line, "--now", NOW.now);
+    expect([audited.code, JSON.parse(audited.stdout)]).toMatchObject([0, { verdict: "verified", failed: [] }]);
+    const compared = await given("diff", DETAILS, DETAILS);
+    expect([compared.code, compared.stdout]).toEqual([0, expect.stringContaining("same")]);
+    const bundle = await given("bundle", "--boot-proof", DETAILS, "--policy", policy);
+    const packed = await given("verify", fileOf(bundle.stdout), "--policy", policy);
+    expect([bundle.code, packed.code]).toEqual([0, 0]);
   });
 });

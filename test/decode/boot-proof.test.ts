@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, toUtf8 } from "../../src/bytes.js";
 import { decodeBootProof, readBootProof } from "../../src/decode/boot-proof.js";
+import { parseJson } from "../../src/decode/json.js";
+import { decodeManifestEnvelope } from "../../src/decode/manifest/index.js";
+import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
+import { DETAIL_FORMS, type DetailForm, detailsOf, genuineDetails } from "../support/provisioning.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 import { bootProofVectors, readVector, readVectorJson } from "../support/vectors.js";
 
@@ -18,6 +22,7 @@ const TEXTS = ["ephemeralPublicKeyHex", ...B64, ...LABELS];
 describe("decodeBootProof", () => {
   it("reads every field, as bytes and text", () => {
     expect(decodeBootProof(proof)).toEqual({
+      form: "service",
       ephemeralPublicKey: fromHex(proof.ephemeralPublicKeyHex),
       attestationDocument: fromBase64(proof.cloudAttestationDocB64),
       manifest: fromBase64(proof.qosManifestB64),
@@ -198,4 +203,137 @@ it("arbitrary input is refused with a MalformedError, or read", () => {
       },
     ),
   );
+});
+
+describe("provisioning details", () => {
+  const at = new Date("2026-03-04T05:06:07.000Z");
+  const setup = forgeEvidence({ lab: new Forge(), at, generation: "setup", payloads: [] });
+  const made = (form: DetailForm): Json => detailsOf(setup.bootProof, form);
+  const DOCUMENTS = {
+    file: "attestation_document_cose_sign1_base64",
+    browser: "attestationDocumentCoseSign1Base64",
+    query: "attestationDocument",
+  } as const;
+  const ENVELOPES = { file: "manifest_envelope", browser: "manifestEnvelope", query: "manifestEnvelope" } as const;
+  const refusal = (value: unknown): string => faultsOf(() => decodeBootProof(value));
+  const refusedPaths = (value: unknown): unknown => refusalOf(() => decodeBootProof(value)).paths;
+
+  it("of hardware are read: document, envelope, no key, no manifest, no labels", () => {
+    const details = genuineDetails();
+    const { manifestEnvelope, ...read } = decodeBootProof(details);
+    expect(read).toEqual({
+      form: "provisioning",
+      ephemeralPublicKey: null,
+      attestationDocument: fromBase64(details["attestation_document_cose_sign1_base64"] as string),
+      manifest: null,
+      labels: { deploymentLabel: null, enclaveApp: null, owner: null },
+      createdAt: null,
+      declaredManifestVersion: null,
+    });
+    expect(decodeManifestEnvelope(manifestEnvelope).manifest.namespace.nonce).toBe(1782779387);
+    expect(parseJson(manifestEnvelope)).toEqual(parseJson(JSON.stringify(details["manifest_envelope"])));
+    expect(readBootProof(details)).toMatchObject({ missing: [], faults: [] });
+  });
+
+  it.each(DETAIL_FORMS)("of form %s are read as value, text and bytes, bare and in a wrapper", (form) => {
+    const expected = decodeBootProof(made(form));
+    expect(expected.form).toBe("provisioning");
+    expect(expected.ephemeralPublicKey).toEqual(
+      form === "browser" ? fromHex(setup.bootProof["ephemeralPublicKeyHex"] as string) : null,
+    );
+    for (const value of [made(form), { bootProof: made(form) }]) {
+      const text = JSON.stringify(value);
+      for (const input of [value, text, toUtf8(text)]) expect(decodeBootProof(input)).toEqual(expected);
+    }
+  });
+
+  it("become the same bytes with a number in any spelling, however they were parsed", () => {
+    const text = JSON.stringify(genuineDetails());
+    const bytes = decodeBootProof(text).manifestEnvelope;
+    for (const spelt of ["1782779387.0", "17827793870e-1"]) {
+      const other = text.replace('"nonce":1782779387', `"nonce":${spelt}`);
+      expect(other).not.toBe(text);
+      const literal = parseJson(other, { numbers: "literal" });
+      for (const input of [other, JSON.parse(other), literal])
+        expect(decodeBootProof(input).manifestEnvelope).toEqual(bytes);
+    }
+    const beyond = parseJson(text.replace('"nonce":1782779387', '"nonce":1e999'), { numbers: "literal" });
+    expect(faultsOf(() => decodeManifestEnvelope(decodeBootProof(beyond).manifestEnvelope))).toContain("nonce");
+  });
+
+  it("keep a null of the envelope, which decides between versions", () => {
+    const details: Json = genuineDetails();
+    const { manifestEnvelope } = decodeBootProof(withMember(details, "manifest_envelope.manifest.version", null));
+    expect(faultsOf(() => decodeManifestEnvelope(manifestEnvelope))).toContain("version");
+  });
+
+  it.each(DETAIL_FORMS.flatMap((form) => Object.keys(made(form)).map((name) => [form, name] as const)))(
+    "of form %s want %s",
+    (form, name) => {
+      const { [name]: dropped, ...others } = made(form);
+      expect(dropped).toBeDefined();
+      const isOptional = name === "validation_time_secs";
+      for (const value of [others, { ...others, [name]: null }])
+        if (isOptional) expect(decodeBootProof(value)).toEqual(decodeBootProof(made(form)));
+        else expect(refusedPaths(value)).toContain(name);
+      expect(refusal({ ...others, [name]: [] })).toMatch(new RegExp(`^${name}: an array, an? (string|object|number)`));
+      expect(refusedPaths({ ...others, [name]: true })).toEqual([name]);
+    },
+  );
+
+  it.each([-1, 1.5, 2 ** 53, "1782779620", {}])("refuse the time %j", (time) => {
+    expect(refusedPaths({ ...made("file"), validation_time_secs: time })).toEqual(["validation_time_secs"]);
+    expect(refusedPaths({ ...made("browser"), fetchedAtUnixMs: time })).toEqual(["fetchedAtUnixMs"]);
+  });
+
+  it.each(DETAIL_FORMS)("of form %s refuse every other member, with a list of their own", (form) => {
+    for (const name of ["owner", "qosManifestVersion", "deploymentLabel", "createdAt", "x"]) {
+      const faults = refusal({ ...made(form), [name]: "v1" });
+      expect(faults).toContain(`${name}: unknown member: provisioning details have exactly ${DOCUMENTS[form]}`);
+      expect(refusedPaths({ ...made(form), [name]: null })).toEqual([name]);
+    }
+  });
+
+  const others = (form: DetailForm): DetailForm[] => DETAIL_FORMS.filter((other) => other !== form);
+  it.each(DETAIL_FORMS.flatMap((form) => others(form).map((other) => [form, other] as const)))(
+    "of form %s refuse the members of form %s",
+    (form, other) => {
+      for (const [name, value] of Object.entries(made(other)))
+        if (!Object.hasOwn(made(form), name))
+          expect(isRefused(() => decodeBootProof({ ...made(form), [name]: value }))).toBe(true);
+      expect(isRefused(() => decodeBootProof({ ...made(form), ...made(other) }))).toBe(true);
+    },
+  );
+
+  it.each(DETAIL_FORMS)("of form %s are refused beside the service's form, once for each member", (form) => {
+    for (const name of [DOCUMENTS[form], ENVELOPES[form]])
+      expect(refusedPaths({ ...setup.bootProof, [name]: made(form)[name] })).toEqual([name]);
+    for (const name of ["qosManifestB64", "qosManifestEnvelopeB64", "cloudAttestationDocB64"])
+      expect(isRefused(() => decodeBootProof({ ...made(form), [name]: setup.bootProof[name] }))).toBe(true);
+  });
+
+  it.each(DETAIL_FORMS)("of form %s are refused beside and inside evidence", (form) => {
+    const details = made(form);
+    for (const value of [
+      { bootProof: setup.bootProof, more: details },
+      { bootProof: details, appProofs: [] },
+      { ...details, appProofs: [] },
+      { ...details, bundle: "x" },
+      { ...setup.bootProof, more: [details] },
+    ])
+      expect(isRefused(() => decodeBootProof(value))).toBe(true);
+  });
+
+  it("want strict base64 and hex, and an envelope of their form's type", () => {
+    for (const form of DETAIL_FORMS)
+      expect(refusal({ ...made(form), [DOCUMENTS[form]]: "Zg==\n" })).toContain("not strict base64");
+    expect(refusal({ ...made("query"), manifestEnvelope: "-_-_" })).toContain("manifestEnvelope: not strict base64");
+    expect(refusal({ ...made("query"), manifestEnvelope: made("file")["manifest_envelope"] })).toContain(
+      "an object, a string wanted",
+    );
+    expect(refusal({ ...made("browser"), manifestEnvelope: made("query")["manifestEnvelope"] })).toContain(
+      "a string, an object wanted",
+    );
+    expect(refusal({ ...made("browser"), ephemeralPublicKeyHex: "0x04" })).toBe("ephemeralPublicKeyHex: not hex");
+  });
 });

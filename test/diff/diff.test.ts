@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { decodeCbor } from "../../src/decode/cbor.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
-import { MANIFEST_VERSIONS, manifestEncodings } from "../../src/decode/manifest/index.js";
+import { MANIFEST_VERSIONS, type PivotManifest, manifestEncodings } from "../../src/decode/manifest/index.js";
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { MalformedError } from "../../src/errors.js";
 import { diffUnverified as exported } from "../../src/index.js";
@@ -12,6 +11,8 @@ import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from ".
 import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { fc } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
+import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
@@ -22,7 +23,7 @@ type Loose = any;
 const BOOT_1 = read("boot-proofs/bootproof-1.json");
 const BOOT_2 = read("boot-proofs/bootproof-2.json");
 const forged = forgeEvidence({ lab, at: AT });
-const boot = decodeBootProof(forged.bootProof);
+const boot = decodeServiceForm(forged.bootProof);
 const application = { appBinaryDigest: "ab".repeat(32), PCR0: "01".repeat(48), PCR3: "02".repeat(48) };
 const bundle = file({
   bundle: "bootproof-bundle/1",
@@ -135,7 +136,7 @@ describe("a single changed leaf", () => {
 
   it.each(MANIFEST_VERSIONS)("of a JSON manifest %s", async (version) => {
     const evidence = forgeEvidence({ lab, at: AT, version, encoding: "json", spelling: { numbers: "number" } });
-    const { manifest } = decodeBootProof(evidence.bootProof);
+    const { manifest } = decodeServiceForm(evidence.bootProof);
     const value = parsed(manifest);
     let different = 0;
     for (const path of leavesOf(value)) {
@@ -262,7 +263,7 @@ describe("inputs that are written differently", () => {
     expect((await diffUnverified(file(forged.bootProof), file(proof))).same).toBe(true);
     const spelled = forgeEvidence({ lab, at: AT, spelling: { hex: "upper" } }).bootProof;
     const lower = forgeEvidence({ lab, at: AT, spelling: { hex: "lower" } }).bootProof;
-    const manifests = [spelled, lower].map((one) => decodeBootProof(one).manifest);
+    const manifests = [spelled, lower].map((one) => decodeServiceForm(one).manifest);
     expect((await diffUnverified(manifests[0]!, manifests[1]!)).same).toBe(true);
     const pins = labDeployment(lab) as Loose;
     const shouted = { ...pins, pivotHash: upper(pins.pivotHash), pcrs: { ...pins.pcrs, 0: upper(pins.pcrs[0]) } };
@@ -305,11 +306,11 @@ describe("inputs that are written differently", () => {
 });
 
 function withNonce(numbers: "number" | "string"): Uint8Array {
-  return decodeBootProof(forgeEvidence({ lab, at: AT, spelling: { numbers } }).bootProof).manifest;
+  return decodeServiceForm(forgeEvidence({ lab, at: AT, spelling: { numbers } }).bootProof).manifest;
 }
 
 function withHex(hex: "lower" | "0x"): Uint8Array {
-  return decodeBootProof(forgeEvidence({ lab, at: AT, spelling: { hex } }).bootProof).manifest;
+  return decodeServiceForm(forgeEvidence({ lab, at: AT, spelling: { hex } }).bootProof).manifest;
 }
 
 function aliased(): object {
@@ -357,7 +358,9 @@ describe("two of a kind", () => {
       manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) },
     });
     const [all, fewer] = [{}, { parts }].map((alterManifest) => {
-      return decodeBootProof(forgeEvidence({ lab, at: AT, version: "v1", encoding: "borsh", alterManifest }).bootProof);
+      return decodeServiceForm(
+        forgeEvidence({ lab, at: AT, version: "v1", encoding: "borsh", alterManifest }).bootProof,
+      );
     });
     expect(await toldOf(all!.manifest, fewer!.manifest)).toEqual(["manifest-set.member notable"]);
     // The approvals are those of another manifest.
@@ -404,7 +407,7 @@ describe("two kinds", () => {
   });
 
   it("a boot proof and another manifest", async () => {
-    const other = decodeBootProof(
+    const other = decodeServiceForm(
       forgeEvidence({ lab: new Forge({ ...lab, namespace: { name: "lab/signer", nonce: 6 } }), at: AT }).bootProof,
     );
     const difference = await diffUnverified(file(forged.bootProof), other.manifest);
@@ -629,5 +632,35 @@ describe("hostile input", () => {
         },
       });
     expect(await toldOf(twice("a"), twice("b"))).toContain("member.alias minor");
+  });
+});
+
+describe("provisioning details", () => {
+  const setup = forgeEvidence({ lab, at: AT, generation: "setup", payloads: [] });
+  const made = DETAIL_FORMS.map((form) => detailsOf(setup.bootProof, form));
+  const toldBetween = async (before: object, after: object): Promise<string[]> =>
+    (await diffUnverified(file(before), file(after))).changes.map(({ what, place }) => `${what} ${place}`);
+
+  it("of each form are compared with each other and with the service's form", async () => {
+    for (const one of made) {
+      expect((await diffUnverified(file(one), file(one))).same).toBe(true);
+      for (const other of [...made, setup.bootProof]) {
+        const told = await toldBetween(one, other);
+        // Nothing but the members that one of them lacks.
+        for (const change of told)
+          expect(change).toMatch(/^(?:labels|created-at|manifest.declared-version|other) \w+$/);
+      }
+    }
+  });
+
+  it("of another boot and manifest differ there", async () => {
+    const manifest = (one: PivotManifest): PivotManifest => ({ ...one, namespace: { ...one.namespace, nonce: 8 } });
+    const other = forgeEvidence({ lab, at: AT, generation: "setup", payloads: [], alterManifest: { manifest } });
+    const told = await toldBetween(made[0]!, detailsOf(other.bootProof, "file"));
+    expect(told).toContain("manifest.nonce manifestEnvelope.manifest.namespace.nonce");
+    const newKey = forgeEvidence({ lab, at: AT, generation: "setup", ephemeralKey: generateQosKeyPair() });
+    expect(await toldBetween(made[0]!, detailsOf(newKey.bootProof, "query"))).toContain(
+      "ephemeral-key ephemeralPublicKeyHex",
+    );
   });
 });

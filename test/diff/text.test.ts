@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { renderDiff } from "../../src/diff/text.js";
 import { renderJson } from "../../src/report/json.js";
 import { readVector } from "../support/vectors.js";
 import { bootProof, file, policy } from "./support.js";
+import { decodeServiceForm } from "../support/provisioning.js";
 
 const before = bootProof();
 const parts = { namespace: { name: "lab/signer", nonce: 6, quorumKey: new Uint8Array(65).fill(4) } };
@@ -65,7 +65,7 @@ describe("a difference as text", () => {
   });
 
   it("names the compared parts of two kinds", async () => {
-    const { manifest } = decodeBootProof(after);
+    const { manifest } = decodeServiceForm(after);
     const text = renderDiff(await diffUnverified(before, manifest));
     expect(text).toContain("\nboot proof and manifest: only what both have was compared (manifest).\n");
   });

@@ -19,6 +19,7 @@ import type { Report } from "../../src/report/report.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
 import { type Accepted, type Judgement, NOW, forge, judge, lab, optionsOf } from "../attacks/support.js";
 import { STATEMENT, VERIFICATION_SUMMARY } from "../support/in-toto-schema.js";
+import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
 import { readVector } from "../support/vectors.js";
 
 interface Subject {
@@ -394,4 +395,16 @@ it.each(ACCEPTED.map((row) => [row.name, row] as const))("fits, of what is accep
 
 it.each([[null], [{}]])("throws for what is no report: %j", async (value) => {
   await expect(renderVsa(value as unknown as Report, { bootProofs: [] })).rejects.toThrow(/a whole report wanted/);
+});
+
+it.each(DETAIL_FORMS)("of provisioning details has the application of the envelope's manifest: %s", async (form) => {
+  const evidence = forge({ generation: "setup", payloads: [], bootProof: (proof) => detailsOf(proof, form) });
+  const { labels: _, ...pins } = labDeployment(lab);
+  const deployments = (): JsonObject[] => [{ ...pins, commitment: "setup" }];
+  const report = await judge(evidence, { deployments, policy: { maxAge: "1h" } });
+  const given = { bootProofs: [evidence.bootProof] };
+  const { subject } = JSON.parse(await renderVsa(report, given)) as Vsa;
+  expect(subject).toEqual(
+    expect.arrayContaining([{ name: "boot[0]/pivot", digest: { sha256: labDeployment(lab)["pivotHash"] } }]),
+  );
 });

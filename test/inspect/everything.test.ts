@@ -20,6 +20,7 @@ import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { payloadWith } from "../support/document.js";
 import { envelopeJson, manifestJson } from "../support/manifest.js";
 import { fc } from "../support/property.js";
+import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const lab = new Forge();
@@ -44,6 +45,7 @@ async function shown(bytes: Uint8Array): Promise<{ kind: EvidenceKind; faults: s
 const known: readonly (readonly [EvidenceKind, JsonValue])[] = [
   ["boot proof", asJson(live.bootProof)],
   ["boot proof", asJson({ bootProof: live.bootProof })],
+  ...DETAIL_FORMS.map((form) => ["boot proof", asJson(detailsOf(live.bootProof, form))] as const),
   ["boot proofs", asJson([live.bootProof, { bootProof: live.bootProof }])],
   ["boot proofs", asJson({ bootProofs: [live.bootProof] })],
   ["app proof", asJson(live.appProofs[0])],

@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
-import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { renderInspection } from "../../src/inspect/text.js";
 import { type DescribedObject, type Inspection, inspectUnverified } from "../../src/inspect/inspect.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { renderJson } from "../../src/report/json.js";
+import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
@@ -20,7 +20,7 @@ const lab = new Forge();
 const at = new Date("2026-03-04T05:06:07.000Z");
 const live = forgeEvidence({ lab, at });
 const v1 = forgeEvidence({ lab, at, version: "v1" });
-const boot = decodeBootProof(v1.bootProof);
+const boot = decodeServiceForm(v1.bootProof);
 const genuine = read("boot-proofs/bootproof-1.json");
 const pem = toUtf8(live.anchorPem);
 
@@ -45,14 +45,14 @@ const recognised: [string, Uint8Array, string, string][] = [
   ["a borsh manifest", boot.manifest, "manifest", "borsh"],
   ["a borsh manifest in base64", toUtf8(toBase64(boot.manifest)), "manifest", "borsh in base64"],
   ["a borsh envelope", boot.manifestEnvelope, "manifest envelope", "borsh"],
-  ["a JSON manifest", decodeBootProof(live.bootProof).manifest, "manifest", "JSON"],
+  ["a JSON manifest", decodeServiceForm(live.bootProof).manifest, "manifest", "JSON"],
   [
     "a JSON manifest in base64",
-    toUtf8(toBase64(decodeBootProof(live.bootProof).manifest)),
+    toUtf8(toBase64(decodeServiceForm(live.bootProof).manifest)),
     "manifest",
     "JSON in base64",
   ],
-  ["a JSON envelope", decodeBootProof(live.bootProof).manifestEnvelope, "manifest envelope", "JSON"],
+  ["a JSON envelope", decodeServiceForm(live.bootProof).manifestEnvelope, "manifest envelope", "JSON"],
   ["a PEM certificate", pem, "certificate", "PEM"],
   ["a DER certificate", live.anchorDer, "certificate", "DER"],
 ];
@@ -102,9 +102,31 @@ describe("an inspection", () => {
     expect(says["manifestEnvelope"]).not.toHaveProperty("manifest");
   });
 
+  it.each(DETAIL_FORMS)("of provisioning details is all that is in them: %s", async (form) => {
+    const details = detailsOf(live.bootProof, form);
+    const { kind, faults, says } = (await inspectUnverified(json(details)))!;
+    expect([kind, faults]).toEqual(["boot proof", []]);
+    expect(says).toMatchObject({
+      "(form)": expect.stringContaining("what a share holder is shown"),
+      attestationDocument: { time: at.toISOString() },
+      manifestEnvelope: { manifest: { version: "v2", namespace: { nonce: 7 } }, manifestSetApprovals: [{}, {}] },
+      ...(form === "file" && { validation_time_secs: 1_772_600_767 }),
+      ...(form === "browser" && { fetchedAtUnixMs: 1_772_600_767_000, deploymentId: details["deploymentId"] }),
+    });
+    for (const absent of ["(unknown members)", "(could not be read)", "labels", "manifest"])
+      expect(says).not.toHaveProperty([absent]);
+    const [document, envelope] = Object.keys(details) as [string, string];
+    const broken = (await inspectUnverified(json({ ...details, [document]: "%", [envelope]: 7, owner: "x" })))!;
+    expect(broken.faults.map((fault) => fault.split(":")[0])).toEqual(["owner", document, envelope]);
+    expect(broken.says).toMatchObject({
+      "(could not be read)": { [document]: "%", [envelope]: 7 },
+      "(unknown members)": { owner: "x" },
+    });
+  });
+
   it("of a manifest of workloads is each with its digest, and no pivot", async () => {
     const digest = `sha256:${"34".repeat(32)}`;
-    const common = JSON.parse(fromUtf8(decodeBootProof(live.bootProof).manifest)!) as Record<
+    const common = JSON.parse(fromUtf8(decodeServiceForm(live.bootProof).manifest)!) as Record<
       string,
       Record<string, unknown>
     >;

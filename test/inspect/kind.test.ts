@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { type EvidenceKind, kindOf } from "../../src/inspect/kind.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
@@ -14,8 +14,8 @@ const lab = new Forge();
 const at = new Date("2026-03-04T05:06:07.000Z");
 const live = forgeEvidence({ lab, at });
 const v1 = forgeEvidence({ lab, at, version: "v1" });
-const boot = decodeBootProof(live.bootProof);
-const borsh = decodeBootProof(v1.bootProof);
+const boot = decodeServiceForm(live.bootProof);
+const borsh = decodeServiceForm(v1.bootProof);
 const [proof] = live.appProofs;
 const text = (value: string): Uint8Array => toUtf8(value);
 const release = read("releases/r2025.9.3.yaml");
@@ -28,6 +28,17 @@ const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: Evidence
   ["boot proofs", json([live.bootProof, v1.bootProof]), "boot proofs"],
   ["boot proofs, each in its wrapper", json([{ bootProof: live.bootProof }]), "boot proofs"],
   ["boot proofs in a wrapper", json({ bootProofs: [live.bootProof] }), "boot proofs"],
+  ...DETAIL_FORMS.flatMap((form): [string, Uint8Array, EvidenceKind | null][] => {
+    const details = detailsOf(live.bootProof, form);
+    const [document, envelope] = Object.keys(details) as [string, string];
+    return [
+      [`provisioning details, ${form}`, json(details), "boot proof"],
+      [`provisioning details, ${form}, in a wrapper`, json({ bootProof: details }), "boot proof"],
+      [`provisioning details, ${form}, in a list`, json([details, live.bootProof]), "boot proofs"],
+      [`provisioning details, ${form}, without an envelope`, json({ [document]: details[document]! }), "boot proof"],
+      [`provisioning details, ${form}, without a document`, json({ [envelope]: details[envelope]! }), "boot proof"],
+    ];
+  }),
   ["an app proof", json(proof), "app proof"],
   ["an app proof in its wrapper", json({ appProof: proof }), "app proof"],
   ["app proofs", json(live.appProofs), "app proofs"],

@@ -9,7 +9,6 @@ import { fromBase64, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeActivity } from "../../src/decode/activity.js";
 import { decodeAppProof, decodeAppProofPayload } from "../../src/decode/app-proof.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
-import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
 import {
   MANIFEST_VERSIONS,
@@ -28,6 +27,7 @@ import { withS } from "../support/high-s.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { commitmentPcr, extendedPcr, generateQosKeyPair, sha256 } from "../../src/lab/qos.js";
 import { manifestCommitmentPcr } from "../../src/verify/commitment.js";
+import { decodeServiceForm } from "../support/provisioning.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const lab = new Forge();
@@ -44,7 +44,7 @@ const kinds = MANIFEST_VERSIONS.flatMap((version) =>
 
 describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
   const evidence = forgeEvidence({ lab, at: AT, ...kind });
-  const boot = decodeBootProof(evidence.bootProof);
+  const boot = decodeServiceForm(evidence.bootProof);
   const document = decodeAttestationDocument(boot.attestationDocument);
 
   it("binds one manifest at every place", () => {
@@ -241,7 +241,7 @@ describe("alterations", () => {
       at: AT,
       alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
     });
-    const boot = decodeBootProof(evidence.bootProof);
+    const boot = decodeServiceForm(evidence.bootProof);
     expect(decodeManifestEnvelope(boot.manifestEnvelope).manifest.namespace.nonce).toBe(9);
     expect(decodeAttestationDocument(evidence.document).userData).toEqual(evidence.manifestHash);
     expect(evidence.manifestHash).not.toEqual(forgeEvidence({ lab, at: AT }).manifestHash);

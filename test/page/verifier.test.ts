@@ -1,9 +1,14 @@
 /** What was given to the page that verifies, as one verification: what each file is, and all that is in the way. */
 import { describe, expect, it } from "vitest";
-import { toUtf8 } from "../../src/bytes.js";
+import { toHex, toUtf8 } from "../../src/bytes.js";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { evidencePieces } from "../../src/page/evidence.js";
+import { toHtml } from "../../src/page/markup.js";
 import { type FormValues, type ListedFile, listedFile, requested } from "../../src/page/verifier.js";
 import { judged } from "../../src/page/verify.js";
+import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
 
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
@@ -44,6 +49,31 @@ async function verdictOf(files: readonly ListedFile[], asked: Partial<FormValues
 }
 
 describe("files", () => {
+  it.each(DETAIL_FORMS)("of provisioning details are boot proofs, and verified: %s", async (form) => {
+    const setup = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z"), generation: "setup", payloads: [] });
+    const details = file("details.json", detailsOf(setup.bootProof, form));
+    expect([details.role, details.is]).toEqual(["bootProofs", "boot proof"]);
+    const { labels: _, ...pins } = labDeployment(lab);
+    const policy = file("policy.json", labPolicy(setup.anchorPem, [{ ...pins, commitment: "setup" }]));
+    expect(await verdictOf([details, policy])).toBe("verified");
+    expect(await verdictOf([file("live.json", detailsOf(forged.bootProof, form)), policy])).toBe("rejected");
+    expect(faultsOf([file("mixed.json", { ...setup.bootProof, ...detailsOf(setup.bootProof, form) }), policy])).toEqual(
+      [expect.stringContaining("mixed.json: ")],
+    );
+  });
+
+  it.each(DETAIL_FORMS)("of provisioning details are shown in full: %s", async (form) => {
+    const details = detailsOf(forged.bootProof, form);
+    const options = { policy: NO_POLICY_ANY_ENCLAVE, now: clock } as const;
+    const { report } = await verifyEvidence({ bootProofs: [details] }, options);
+    const piece = new NamedEvidence("details.json", details);
+    const shown = toHtml(await evidencePieces([{ subject: "boot[0]", piece }], false, report));
+    const { attestationDocument, manifestEnvelope, ephemeralPublicKey } = decodeBootProof(details);
+    for (const bytes of [attestationDocument, manifestEnvelope, ephemeralPublicKey ?? new Uint8Array()])
+      expect(shown).toContain(toHex(bytes));
+    expect(shown).toContain("what a share holder is shown");
+  });
+
   it("are told by their content, never by a name", () => {
     expect([boot, app, activity, document, bundle, anchor].map(({ role, is }) => [role, is])).toEqual([
       ["bootProofs", "boot proof"],

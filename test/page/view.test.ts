@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
-import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof, verifyEvidence } from "../../src/index.js";
 import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
 import { butsOf, headlineFacts } from "../../src/report/facts.js";
@@ -15,6 +14,7 @@ import { unprovenStatements } from "../../src/report/unproven.js";
 import { report, reportOf } from "../report/reports.js";
 import { HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
 import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
+import { decodeServiceForm } from "../support/provisioning.js";
 
 const NAMES = Object.keys(SHOWN);
 const pages = new Map<string, Promise<readonly Element[]>>();
@@ -149,7 +149,7 @@ describe("the bytes", () => {
   it.each(["verified", "rejected: a forged signature", "an activity"])("of %s stand there in full", async (name) => {
     const { evidence } = await SHOWN[name]!();
     const [boot] = (evidence as { bootProofs: NamedEvidence[] }).bootProofs;
-    const { attestationDocument, manifest, manifestEnvelope, ephemeralPublicKey } = decodeBootProof(boot!.value);
+    const { attestationDocument, manifest, manifestEnvelope, ephemeralPublicKey } = decodeServiceForm(boot!.value);
     const hex = await hexOf(name);
     const wanted = [
       ...documentHex(attestationDocument),

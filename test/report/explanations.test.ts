@@ -45,7 +45,15 @@ describe("the explanation of each check", () => {
   it("says of every check that can warn when it does", () => {
     const warning = [
       ...["boot.decode", "doc.structure", "chain.anchor", "manifest.decode", "envelope.shares", "bind.commitment"],
-      ...["mode.debug", "app.time", "app.request", "activity.claims", "activity.coverage", "policy.scope"],
+      ...[
+        "mode.debug",
+        "app.time",
+        "app.request",
+        "activity.claims",
+        "activity.coverage",
+        "policy.scope",
+        "policy.age",
+      ],
     ];
     expect(CHECK_IDS.filter((id) => explainCheck(id).warns !== null)).toEqual(warning);
   });

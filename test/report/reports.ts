@@ -80,6 +80,7 @@ export function report(rest: Partial<Report>): Report {
 
 /** Parts of one boot proof's claims. */
 interface Altered {
+  readonly form?: "provisioning";
   readonly hardware?: Partial<HardwareClaims>;
   readonly image?: Partial<ImageClaims>;
   readonly deployment?: string | null;

@@ -412,6 +412,19 @@ describe("beside the verdict", () => {
     expect(caveats(report({ verdict: "rejected", claims: null, checks }))).toEqual([]);
   });
 
+  it("warns that an old setup document may be shown again, of each boot proof by itself", () => {
+    const aged = (index: number, status: "warn" | "skip"): Report["checks"][number] => {
+      return { id: "policy.age", subject: "policy", about: `boot[${index}]`, status, detail: "may be\u001b old" };
+    };
+    expect(caveats(report({ checks: [PASSED[0]!, aged(0, "warn")] }))).toEqual(["may be\\u{1b} old."]);
+    expect(caveats(report({ checks: [PASSED[0]!, aged(0, "skip")] }))).toEqual([]);
+    const claims = { bootProofs: [BOOT, BOOT], appProofs: [], activity: null };
+    const both = [PASSED[0]!, { ...PASSED[0]!, subject: "boot[1]" as const }];
+    expect(caveats(report({ claims, checks: [...both, aged(0, "skip"), aged(1, "warn")] }))).toEqual([
+      "boot[1]: May be\\u{1b} old.",
+    ]);
+  });
+
   it("leaves legacy documents a warning", () => {
     expect(caveats(reportOf({ image: { commitment: "legacy" } }))).toEqual([]);
   });
@@ -430,4 +443,57 @@ it("names the boot proof where there are several", () => {
   expect(
     provenStatements(report({ claims, checks })).filter((text) => /^boot\[0\] … boot\[1\]: /.test(text)),
   ).toHaveLength(7);
+});
+
+describe("what share holders would release", () => {
+  const SHARES =
+    "The shares of the quorum key 04efefef…efefefef that are released for this document go to the key of this " +
+    "document, 04ababab…abababab.";
+  const OPEN =
+    "That the shares of the quorum key 04efefef…efefefef would go to this enclave: the document is legacy, so its " +
+    "key 04ababab…abababab, to which they would go, may be an attacker's.";
+  const DETAILS = "The time and the deployment that provisioning details name beside the document";
+  const LABELS = "The labels (enclaveApp, owner, deploymentLabel) and createdAt";
+
+  it("is stated for every setup document, whatever form it has, and for no other", () => {
+    for (const form of [undefined, "provisioning"] as const)
+      for (const commitment of ["setup", "live", "legacy"] as const) {
+        const text = proven({ ...(form && { form }), image: { commitment } });
+        expect(text.includes(SHARES), `${form} ${commitment}`).toBe(commitment === "setup");
+      }
+    expect(proven({ image: { commitment: "setup", manifest: null } })).not.toContain("released for this document");
+  });
+
+  it("is only the image's word where nothing pins it", () => {
+    const made = reportOf({ ...UNPINNED, image: { ...UNPINNED.image, commitment: "setup" } }, authentic);
+    expect(provenStatements(made).join("\n")).not.toContain("released for this document");
+    expect(unprovenWords(made)[0]!.statements.join("\n")).toContain("released for this document go to the key");
+  });
+
+  it("is in full in a verbose report, and without keys of their own for many", () => {
+    const made = report({
+      claims: { bootProofs: Array(6).fill(bootOf({ image: { commitment: "setup" } })), appProofs: [], activity: null },
+    });
+    const hex = (text: string): string => text;
+    expect(provenStatements(made, { hex, detail: "verbose" }).join("\n")).toContain(`${"ab".repeat(129)}.`);
+    expect(provenStatements(made).join("\n")).toMatch(/released for this document go to the key of this document\.$/m);
+  });
+
+  it("is open for a legacy document in provisioning details, however it is pinned", () => {
+    for (const restsOn of [null, "manifestHash", "manifestSet"] as const)
+      expect(open({ form: "provisioning", image: { commitment: "legacy", restsOn } })).toContain(OPEN);
+    expect(open({ image: { commitment: "legacy" } })).not.toContain("may be an attacker's");
+    expect(open({ form: "provisioning", image: { commitment: "setup" } })).not.toContain("may be an attacker's");
+  });
+
+  it("is said with the words that nobody signed: labels, or time and deployment", () => {
+    const texts = (form?: "provisioning"): boolean[] => {
+      const text = open({ ...(form && { form }), image: { commitment: "setup" } });
+      return [text.includes(LABELS), text.includes(DETAILS)];
+    };
+    expect([texts(), texts("provisioning")]).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+  });
 });
