@@ -53,7 +53,11 @@ export async function renderPageContent(
 ): Promise<{ readonly html: string; readonly verification: PageVerification }> {
   const verification = await reproducePage(content, cache);
   const { report } = verification;
-  const body = [...(await shownReport(verification)), "\n", thisPage(await scriptDigest(parts.script), "report")];
+  const body = [
+    ...(await shownReport(verification, "maker")),
+    "\n",
+    thisPage(await scriptDigest(parts.script), "report"),
+  ];
   const data = pageData({ ...content, report });
   const html = await documentOf({ title: `${TITLES[report.verdict]} – bootproof`, body, data }, parts);
   return { html, verification };
