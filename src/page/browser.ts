@@ -230,7 +230,7 @@ class Verifier {
         return;
       }
       const verification = await judged(request);
-      show(result, await shownReport(verification, "reader"));
+      show(result, await shownReport(verification));
       this.#say(`Verdict: ${verdictSentence(verification.report)}`);
       // Its beginning has the verdict; by default a browser shows the middle of a tall element.
       result.focus({ preventScroll: true });

@@ -21,6 +21,8 @@ const APP_PROOFS: Claims["appProofs"] = [
     bootProof: 0,
     type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
     time: "2026-03-04T05:07:07.000Z",
+    expectation: null,
+    answers: null,
     payload: {
       addressDerivationProof: { organizationId: "org", walletId: "wal", derivationPath: "m/0", address: "0xabc" },
     },
@@ -29,6 +31,8 @@ const APP_PROOFS: Claims["appProofs"] = [
     bootProof: 0,
     type: "APP_PROOF_TYPE_POLICY_OUTCOME",
     time: "2026-03-04T05:07:08.000Z",
+    expectation: null,
+    answers: null,
     payload: {
       policyOutcomeProof: {
         organizationId: "org",
@@ -42,6 +46,8 @@ const APP_PROOFS: Claims["appProofs"] = [
     bootProof: 0,
     type: "APP_PROOF_TYPE_OTHER",
     time: "2026-03-04T05:07:09.000Z",
+    expectation: null,
+    answers: null,
     payload: { type: "APP_PROOF_TYPE_OTHER", x: 1 },
   },
 ];
