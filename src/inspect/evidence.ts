@@ -1,6 +1,13 @@
 /** Evidence from the service: boot proofs, app proofs, activities. */
 import { readActivity } from "../decode/activity.js";
-import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
+import {
+  type AppProofPayload,
+  KNOWN_PAYLOAD_TYPES,
+  MAX_APP_PROOFS,
+  MAX_PAYLOADS_VALUES,
+  readAppProof,
+  readAppProofPayloadText,
+} from "../decode/app-proof.js";
 import { type BootProof, DOCUMENT_MEMBER, readBootProof } from "../decode/boot-proof.js";
 import { type ProvisioningForm, provisioningForm, provisioningMembers } from "../decode/evidence-members.js";
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
@@ -154,11 +161,12 @@ export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX
   if (!isJsonObject(proof)) return inspectedAs("app proof", "JSON", faults, { [UNREADABLE]: proof as Described });
   const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload, budget);
   const { timestampMs, json: payloadJson } = payload?.value ?? {};
+  const isUntimed = mayBeUntimed(payload?.value);
   const isText = typeof proof["scheme"] === "string";
   const says = {
     scheme: isText ? (proof["scheme"] as string) : undefined,
     publicKey: hexOf(value.publicKey),
-    time: typeof timestampMs === "number" ? timeOf(new Date(timestampMs)) : undefined,
+    time: isUntimed ? UNTIMED : timeText(timestampMs),
     payload: (payloadJson ?? value.proofPayload) as Described | undefined,
     signature: hexOf(value.signature),
     [UNREADABLE]: unreadMembers(membersOf(proof), {
@@ -169,8 +177,21 @@ export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX
     }),
     ...rest(json, "appProof", APP_PROOF),
   };
-  const payloadFaults = faultList(payload?.faults ?? []).map((fault) => `proofPayload: ${fault}`);
+  const own = (payload?.faults ?? []).filter(({ path }) => !isUntimed || path !== "timestampMs");
+  const payloadFaults = faultList(own).map((fault) => `proofPayload: ${fault}`);
   return { ...inspectedAs("app proof", "JSON", faults, says), faults: [...faultList(faults), ...payloadFaults] };
+}
+
+const UNTIMED = "not signed: verification takes it only where the policy names its type in appProofs.untimed";
+
+/** A policy may allow it, and none is here. */
+function mayBeUntimed({ type, json }: Reading<AppProofPayload>["value"] = {}): boolean {
+  if (type === undefined || json === undefined || KNOWN_PAYLOAD_TYPES.includes(type)) return false;
+  return !Object.hasOwn(json, "timestampMs");
+}
+
+function timeText(timestampMs: number | null | undefined): string | undefined {
+  return typeof timestampMs === "number" ? timeOf(new Date(timestampMs)) : undefined;
 }
 
 export function inspectAppProofs(proofs: readonly unknown[]): ReturnType<typeof inspectEach> {

@@ -10,7 +10,15 @@ import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport } from "./shown.js";
 import { MAX_FILE_BYTES } from "./data.js";
-import { type FormValues, type ListedFile, type PageInputFile, listedFile, requested } from "./verifier.js";
+import {
+  type FormExpectedValue,
+  type FormValues,
+  type ListedFile,
+  type PageInputFile,
+  listedFile,
+  requested,
+} from "./verifier.js";
+import { VALUE_INPUTS, expectedValueView, valueTitle } from "./verifier-view.js";
 import { type PageVerification, judged, reproducePage } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -112,6 +120,7 @@ function markAsOther(): void {
 
 class Verifier {
   #files: ListedFile[] = [];
+  #addedValues = 0;
 
   start(): void {
     const chosen = input(IDS.files);
@@ -131,6 +140,7 @@ class Verifier {
     });
     this.#showClock();
     input(IDS.now).addEventListener("focus", () => this.#showClock());
+    find(IDS.addValue)!.addEventListener("click", () => this.#addValue());
     onClick(find(IDS.verify) as HTMLButtonElement, () => this.#verify());
   }
 
@@ -179,6 +189,22 @@ class Verifier {
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
   }
 
+  #addValue(): void {
+    const made = madeOf(expectedValueView(this.#addedValues++)) as HTMLFieldSetElement;
+    made.querySelector("button")!.addEventListener("click", () => this.#removeValue(made));
+    find(IDS.expectedValues)!.append(made);
+    nameValues();
+    made.querySelector("input")!.focus();
+  }
+
+  #removeValue(removed: HTMLFieldSetElement): void {
+    const title = removed.querySelector("legend")!.textContent;
+    removed.remove();
+    nameValues();
+    this.#say(`${title} removed.`);
+    find(IDS.addValue)!.focus();
+  }
+
   #say(text: string): void {
     find(IDS.said)!.textContent = text;
   }
@@ -223,12 +249,36 @@ async function readFile(file: File): Promise<PageInputFile | string> {
   return { name: file.name, bytes: new Uint8Array(bytes) };
 }
 
+function expectedValues(): HTMLFieldSetElement[] {
+  return [...find(IDS.expectedValues)!.querySelectorAll("fieldset")];
+}
+
+/** Faults name an expected value by its position. */
+function nameValues(): void {
+  for (const [position, value] of expectedValues().entries()) {
+    const title = valueTitle(position);
+    value.querySelector("legend")!.textContent = title;
+    value.querySelector("button")!.setAttribute("aria-label", `Remove ${title}`);
+  }
+}
+
+function askedValue(value: HTMLFieldSetElement): FormExpectedValue {
+  const of = (name: string): HTMLInputElement => value.elements.namedItem(name) as HTMLInputElement;
+  return {
+    type: of(VALUE_INPUTS.type).value,
+    pointer: of(VALUE_INPUTS.pointer).value,
+    value: of(VALUE_INPUTS.value).value,
+    isChallenge: of(VALUE_INPUTS.challenge).checked,
+  };
+}
+
 function asked(): FormValues {
   return {
     policyNone: input(IDS.policyNone).checked,
     policyBundle: input(IDS.policyBundle).checked,
     organization: input(IDS.organization).value,
     addresses: input(IDS.addresses).value,
+    expectedValues: expectedValues().map(askedValue),
     now: input(IDS.now).value,
     nonce: input(IDS.nonce).value,
     ephemeralKey: input(IDS.key).value,

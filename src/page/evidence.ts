@@ -1,10 +1,12 @@
 /** The evidence: each piece with name, digest, every byte string in full, and its description. */
-import { toHex, toUtf8 } from "../bytes.js";
+import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type InputCopy, copyInput, ownMembers, unwrap } from "../decode/input.js";
+import { isJsonObject } from "../decode/json.js";
+import { P256_POINT_LENGTH, P256_SIGNATURE_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
 import type { InputPiece } from "../inputs.js";
 import { type Described, type Inspected, bounded } from "../inspect/described.js";
@@ -144,12 +146,22 @@ function documentBytes(document: Uint8Array): Bytes {
 }
 
 function appBytes(json: unknown): Bytes {
-  const { proofPayload, publicKey, signature } = readAppProof(unwrap(json, "appProof")).value;
+  const proof = unwrap(json, "appProof");
+  const { proofPayload, publicKey, signature } = readAppProof(proof).value;
+  const isHalf = publicKey?.length === P256_POINT_LENGTH;
   return present({
     "Signed payload (UTF-8)": proofPayload === undefined ? undefined : toUtf8(proofPayload),
     "Signature over the payload": signature,
-    "Key that signed it": publicKey,
+    "The same signature as received (DER)": signature && derOf(proof),
+    [isHalf ? "Key that signed it: the signing half" : "Key that signed it"]: publicKey,
   });
+}
+
+/** A signature of an app proof that is not `r ‖ s`, before it was decoded. */
+function derOf(proof: unknown): Uint8Array | null {
+  const { signature } = isJsonObject(proof) ? proof : {};
+  const bytes = typeof signature === "string" ? fromHex(signature) : null;
+  return bytes?.length === P256_SIGNATURE_LENGTH ? null : bytes;
 }
 
 function activityBytes(json: unknown): Bytes {

@@ -29,9 +29,10 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
     commitment: image.commitment,
     "manifest in PCR18": image.manifestCommitted ? "committed to" : null,
   }),
-  "app-proofs": (report, _, index) => proofMembers(report, index, ({ type, time }) => `${type}, signed at ${time}`),
+  "app-proofs": (report, _, index) => proofMembers(report, index, ({ type, time }) => `${type}, ${signedText(time)}`),
   claims: (report, _, index) => ({
     ...proofMembers(report, index, ({ payload }) => JSON.stringify(payload)),
+    ...expectationMembers(report, index),
     ...(report.claims?.activity ? activityMembers(report.claims.activity) : {}),
   }),
   policy: (report, { deployment, open, image }) => ({
@@ -94,6 +95,21 @@ function approvalMembers({ approvedBy, members, threshold }: ManifestClaims): Me
 function proofMembers({ claims }: Report, boot: number, told: (proof: AppProofClaims) => string): Members {
   const proofs = [...(claims?.appProofs ?? []).entries()].filter(([, { bootProof }]) => bootProof === boot);
   return Object.fromEntries(proofs.map(([index, proof]) => [`app[${index}]`, told(proof)]));
+}
+
+function signedText(time: string | null): string {
+  return time === null ? "without a time" : `signed at ${time}`;
+}
+
+/** Reports of earlier versions have no expectations. */
+function expectationMembers({ claims }: Report, boot: number): Members {
+  const proofs = [...(claims?.appProofs ?? []).entries()].filter(([, { bootProof }]) => bootProof === boot);
+  return Object.fromEntries(
+    proofs.flatMap(([index, { expectation, answers }]) => [
+      ...(typeof expectation === "number" ? [[`app[${index}] meets`, `expected.payload[${expectation}]`]] : []),
+      ...(answers ? [[`app[${index}] answers the challenge`, `${answers.value}, at ${answers.pointer}`]] : []),
+    ]),
+  ) as Members;
 }
 
 function activityMembers(activity: ActivityClaims): Members {

@@ -12,6 +12,8 @@ export const IDS = {
   policyBundle: "policy-bundle",
   organization: "organization",
   addresses: "addresses",
+  expectedValues: "expected-values",
+  addValue: "add-value",
   now: "now",
   nowHint: "now-hint",
   nonce: "nonce",

@@ -5,7 +5,7 @@ import { MemberReader, base64Member, hexMember, instantMember } from "../decode/
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { isPcrIndex } from "../inputs.js";
 import type { PlainOptions } from "../plain-settings.js";
-import type { Expected } from "../verify/expectation.js";
+import { type Expected, expectationOf } from "../verify/expectation.js";
 import { certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 
 export function optionsData(options: PlainOptions): JsonObject {
@@ -60,10 +60,23 @@ const OPTION_READERS: {
   measurements: measurementsOf,
   ephemeralKey: bytesMember,
   nonce: bytesMember,
-  expected: (reader, name) => reader.nested(name)?.object as unknown as Expected | undefined,
+  expected: expectedMember,
   allowDebug: (reader, name) => reader.boolean(name),
   bootProofsOnly: (reader, name) => reader.boolean(name),
 };
+
+/** Read as the library reads a caller's. */
+function expectedMember(reader: MemberReader, name: string): Expected | undefined {
+  const expected = reader.nested(name)?.object as Expected | undefined;
+  if (expected === undefined) return undefined;
+  try {
+    expectationOf(expected);
+    return expected;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return reader.fault(name, error.message.replace(/^expected\./, ""));
+  }
+}
 
 function measurementsOf(options: MemberReader, name: string): PlainOptions["measurements"] {
   const reader = options.nested(name);

@@ -12,6 +12,8 @@ export const PAGE_STYLE = `
 .verify { margin: 1.25rem 0; }
 .field { display: grid; gap: .25rem; }
 .field .hint { margin: 0; }
+.expected-values { display: grid; gap: .75rem; }
+.expected-values:empty { display: none; }
 .given { list-style: none; padding: 0; margin-top: .75rem; display: grid; gap: .5rem; }
 .given > li { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem; padding: .5rem .75rem;
   background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }

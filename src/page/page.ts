@@ -3,7 +3,9 @@ import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import { ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
-import type { Verdict } from "../report/report.js";
+import type { Notice } from "../report/facts.js";
+import type { Report, Verdict } from "../report/report.js";
+import { carriesNonce } from "../report/statements.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
@@ -53,10 +55,28 @@ export async function renderPageContent(
 ): Promise<{ readonly html: string; readonly verification: PageVerification }> {
   const verification = await reproducePage(content, cache);
   const { report } = verification;
-  const body = [...(await shownReport(verification)), "\n", thisPage(await scriptDigest(parts.script), "report")];
+  const body = [
+    ...(await shownReport(verification, makersNotes(report))),
+    "\n",
+    thisPage(await scriptDigest(parts.script), "report"),
+  ];
   const data = pageData({ ...content, report });
   const html = await documentOf({ title: `${TITLES[report.verdict]} – bootproof`, body, data }, parts);
   return { html, verification };
+}
+
+/** A reader must not take the maker's nonce or challenge for the reader's own. */
+function makersNotes(report: Report): Notice[] {
+  const { bootProofs = [], appProofs = [], activity = null } = report.claims ?? {};
+  const chosen = [
+    ...(bootProofs.some((_, index) => carriesNonce(report, index)) ? ["the nonce"] : []),
+    ...(appProofs.some(({ answers }) => answers) ? ["the challenge"] : []),
+    ...(appProofs.some(({ expectation }) => typeof expectation === "number") ? ["the expected payloads"] : []),
+    ...(activity !== null && activity.asked.length > 0 ? ["the request"] : []),
+  ];
+  if (chosen.length === 0) return [];
+  const text = `“You” and “your” on this page mean its maker, who chose ${chosen.join(", ")}.`;
+  return [{ kind: "note", text }];
 }
 
 const TITLES: Readonly<Record<Verdict, string>> = {

@@ -13,6 +13,10 @@ const FILES =
 const HELD_AGAINST =
   "The evidence is checked against the policy among your files. Without one, choose what to accept instead:";
 
+const PAYLOADS =
+  "What the application has to have signed. The values of one type belong together: an app proof of that type has to " +
+  "have all of them, and so has every other one of that type.";
+
 export function verifierView(): Markup[] {
   return [
     element("header", { class: "verifier" }, element("h1", {}, "Verify"), element("p", {}, INTRODUCTION)),
@@ -70,15 +74,20 @@ function expectedPart(): Markup[] {
       field(IDS.addresses, "Addresses", "An app proof must cover each. Separate them by spaces."),
     ),
     element(
+      "fieldset",
+      {},
+      element("legend", {}, "Payloads of app proofs"),
+      element("p", { class: "hint" }, PAYLOADS),
+      element("div", { id: IDS.expectedValues, class: "expected-values" }),
+      element("p", {}, element("button", { type: "button", id: IDS.addValue }, "Add a value")),
+    ),
+    element(
       "details",
       { class: "more" },
       element("summary", {}, "More"),
-      field(
-        IDS.now,
-        "Time by which ages are counted",
-        "Such as 2026-03-04T05:06:07Z. Empty: this device’s clock.",
-        IDS.nowHint,
-      ),
+      field(IDS.now, "Time by which ages are counted", "Such as 2026-03-04T05:06:07Z. Empty: this device’s clock.", {
+        hintId: IDS.nowHint,
+      }),
       field(IDS.nonce, "Nonce", "In hex: each document has to carry it."),
       field(IDS.key, "Ephemeral key", "130 bytes in hex: each boot proof has to attest it."),
       checkbox(IDS.allowDebug, "Let debug mode pass with a warning: nothing about its code is proven"),
@@ -86,12 +95,44 @@ function expectedPart(): Markup[] {
   ];
 }
 
-function checkbox(id: string, text: string): Markup {
-  return element("label", {}, element("input", { type: "checkbox", id }), element("span", {}, text));
+/** Names of the inputs of an expected value. */
+export const VALUE_INPUTS = { type: "type", pointer: "pointer", value: "value", challenge: "challenge" } as const;
+
+/** The inputs of one expected value. `key` makes their ids unique; {@link valueTitle} changes as others are removed. */
+export function expectedValueView(key: number): Markup {
+  const id = (name: string): string => `expected-${name}-${key}`;
+  return element(
+    "fieldset",
+    {},
+    element("legend", {}),
+    field(id("type"), "Type", "The type member of the payload.", { name: VALUE_INPUTS.type }),
+    field(id("pointer"), "Pointer", "A JSON pointer, such as /order/id.", { name: VALUE_INPUTS.pointer }),
+    field(id("value"), "Value", 'As JSON: "text" in quotes, 1.5, true, null.', { name: VALUE_INPUTS.value }),
+    checkbox(id("challenge"), "This is a challenge: I made the value at random and sent it with my request", {
+      name: VALUE_INPUTS.challenge,
+    }),
+    element("p", {}, element("button", { type: "button" }, "Remove")),
+  );
 }
 
-function field(id: string, label: string, hint: string, hintId = `${id}-hint`): Markup {
-  const attributes = { type: "text", id, autocomplete: "off", spellcheck: "false", "aria-describedby": hintId };
+/** `position`: counted from 0. */
+export function valueTitle(position: number): string {
+  return `Expected value ${position + 1}`;
+}
+
+interface InputNames {
+  readonly name?: string;
+  readonly hintId?: string;
+}
+
+function checkbox(id: string, text: string, { name }: InputNames = {}): Markup {
+  const input = element("input", { type: "checkbox", id, ...(name && { name }) });
+  return element("label", {}, input, element("span", {}, text));
+}
+
+function field(id: string, label: string, hint: string, { name, hintId = `${id}-hint` }: InputNames = {}): Markup {
+  const plain = { type: "text", id, autocomplete: "off", spellcheck: "false", "aria-describedby": hintId };
+  const attributes = { ...plain, ...(name && { name }) };
   return element(
     "div",
     { class: "field" },

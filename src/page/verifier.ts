@@ -6,15 +6,19 @@ import { bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { parseJson } from "../decode/json.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { plainNumbers } from "../decode/json-numbers.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { attempt, faultText } from "../errors.js";
+import { attempt, cut, faultText } from "../errors.js";
 import { NamedEvidence, namedSharing } from "../inputs.js";
 import { type PlainOptions, type PlainPolicy, anchorFileNames } from "../plain-settings.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printable } from "../report/printable.js";
+import type { Expected } from "../verify/expectation.js";
+import { payloadExpectations } from "../verify/expected-payload.js";
 import type { PageEvidence } from "./data.js";
+import { valueTitle } from "./verifier-view.js";
 
 export interface PageInputFile {
   readonly name: string;
@@ -63,12 +67,22 @@ export function listedFile({ name, bytes }: PageInputFile): ListedFile {
     : { name: shown, bytes, role: null, is: role.not };
 }
 
+/** A value that the payload of an app proof must have, as it was written. */
+export interface FormExpectedValue {
+  readonly type: string;
+  readonly pointer: string;
+  /** JSON. */
+  readonly value: string;
+  readonly isChallenge: boolean;
+}
+
 /** The values of the form. */
 export interface FormValues {
   readonly policyNone: boolean;
   readonly policyBundle: boolean;
   readonly organization: string;
   readonly addresses: string;
+  readonly expectedValues: readonly FormExpectedValue[];
   readonly now: string;
   readonly nonce: string;
   readonly ephemeralKey: string;
@@ -89,7 +103,8 @@ export function requested(files: readonly ListedFile[], asked: FormValues, clock
   const isBundle = "bundle" in evidence;
   const asksForBootProofsOnly =
     !isBundle && of("bootProofs").length > 0 && of("appProofs").length + of("activity").length === 0;
-  const bootProofsOnly = asksForBootProofsOnly && options.expected?.addresses === undefined;
+  const { addresses, payload } = options.expected ?? {};
+  const bootProofsOnly = asksForBootProofsOnly && addresses === undefined && payload === undefined;
   return { faults: null, evidence, options: { ...options, ...(bootProofsOnly && { bootProofsOnly }) } };
 }
 
@@ -242,11 +257,82 @@ function nowOf(text: string, faults: string[]): Date | undefined {
 function expectedOf(of: FilesOf, asked: FormValues, faults: string[]): PlainOptions["expected"] {
   const organizationId = asked.organization.trim();
   const addresses = asked.addresses.split(/[\s,]+/).filter((address) => address !== "");
-  if (organizationId === "") {
-    if (addresses.length > 0) faults.push("Addresses: whose? Give the organization ID, too.");
-    return undefined;
+  const payload = payloadOf(asked.expectedValues, faults);
+  if (organizationId === "") faults.push(...withoutOwner(of, addresses, payload));
+  if (of("document").length > 0 && (organizationId !== "" || payload))
+    faults.push("A bare attestation document says nothing of organizations, addresses and payloads: leave them empty.");
+  if (organizationId === "" && payload === undefined) return undefined;
+  return {
+    ...(organizationId !== "" && { organizationId }),
+    ...(addresses.length > 0 && { addresses }),
+    ...(payload && { payload }),
+  };
+}
+
+function withoutOwner(of: FilesOf, addresses: readonly string[], payload: Expected["payload"]): readonly string[] {
+  return [
+    ...(addresses.length > 0 ? ["Addresses: whose? Give the organization ID, too."] : []),
+    ...(payload && of("activity").length > 0
+      ? ["Payloads beside an activity: whose activity? Give the organization ID, too."]
+      : []),
+  ];
+}
+
+/** One expectation of each type, as on the command line. */
+interface TypeValues {
+  readonly type: string;
+  readonly values: Record<string, JsonValue>;
+  challenge?: string;
+}
+
+function payloadOf(given: readonly FormExpectedValue[], faults: string[]): Expected["payload"] {
+  const types = new Map<string, TypeValues>();
+  for (const [position, row] of given.entries()) {
+    const type = row.type.trim();
+    if (type + row.pointer + row.value.trim() === "" && !row.isChallenge) continue;
+    const own = types.get(type) ?? { type, values: {} };
+    types.set(type, own);
+    const rowFaults = addTo(own, row);
+    faults.push(...rowFaults.map((fault) => printable(`${valueTitle(position)}: ${fault}`)));
   }
-  if (of("document").length > 0)
-    faults.push("A bare attestation document says nothing of organizations and addresses: leave them empty.");
-  return { organizationId, ...(addresses.length > 0 && { addresses }) };
+  return types.size === 0 ? undefined : ([...types.values()] as NonNullable<Expected["payload"]>);
+}
+
+function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedValue): readonly string[] {
+  const json = jsonOf(value);
+  if (json.fault !== null) return [json.fault];
+  const challenge = isChallenge ? { challenge: pointer } : {};
+  const fault = expectationFault({ type: own.type, values: { [pointer]: json.value }, ...challenge });
+  const again = [
+    ...(Object.hasOwn(own.values, pointer) ? [`${cut(pointer, MAX_SHOWN)} is there twice for this type`] : []),
+    ...(isChallenge && own.challenge !== undefined ? ["a type has one challenge at most"] : []),
+  ];
+  own.values[pointer] = json.value;
+  Object.assign(own, challenge);
+  return fault === null ? again : [fault, ...again];
+}
+
+type JsonOfForm = { readonly fault: string } | { readonly fault: null; readonly value: JsonValue };
+
+function jsonOf(text: string): JsonOfForm {
+  if (text.trim() === "") return { fault: 'a value is wanted, as JSON; the empty text is ""' };
+  const { value: literal } = attempt(() => parseJson(text.trim(), { numbers: "literal" }));
+  const quoted = cut(JSON.stringify(text.trim()), MAX_SHOWN);
+  if (literal === undefined) return { fault: `the value is not JSON; for a text, write ${quoted}` };
+  // Another number than the one that was written must not be compared.
+  const { value, faults } = plainNumbers(literal);
+  return faults.length > 0 ? { fault: faultText(faults) } : { fault: null, value };
+}
+
+const MAX_SHOWN = 100;
+
+/** Why the library refuses it, without the library's path. */
+function expectationFault(one: object): string | null {
+  try {
+    payloadExpectations([one]);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return error.message.replace(/^expected\.payload\[0\]\./, "").replace(/^values\[(".*")\]: /s, "$1: ");
+  }
 }

@@ -144,9 +144,9 @@ function makersPolicyOf({ options: { policy } }: PageContent): ChosenPolicy {
   return policy === "bundle" ? { from: "bundle" } : { from: "page", policy: parsePlainPolicy(policy) };
 }
 
-/** Without app proofs or an activity, no request can be checked. Missing addresses are a failed check instead. */
+/** Without app proofs or an activity, no request can be checked. Missing addresses or payloads fail a check instead. */
 function refuseEmptyQuestion(evidence: PageEvidence, expected: PageSetting["expected"]): void {
-  if (expected === undefined || expected.addresses !== undefined) return;
+  if (expected === undefined || expected.addresses !== undefined || expected.payload !== undefined) return;
   const { appProofs = [], activity } = (
     isBundleBytes(evidence) ? decodeBundle(evidence.bundle).evidence : evidence
   ) as Evidence;

@@ -168,7 +168,7 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "status",
   },
   "app.key": {
-    advice: "Give the boot proof of the key that the app proof names.",
+    advice: "Give the boot proof that attests the key of the app proof: all of it, or its signing half.",
     link: "app-proofs",
     claim: "status",
   },
@@ -183,7 +183,7 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     claim: "status",
   },
   "app.request": {
-    advice: "The proof is genuine, but not about your request: do not use the result.",
+    advice: "Do not use the result: no app proof answers your request, or one answers another request.",
     link: "claims",
     claim: "status",
   },

@@ -319,10 +319,17 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     sources: ['src/verify/README.md, "What ties it all together"', AWS],
   },
   "app.decode": {
-    proves: "The app proof has its four fields, each in its form: scheme, publicKey, proofPayload and signature.",
-    genuine: "The proof was copied in part, or is a boot proof. Or its scheme is newer than this tool.",
-    hostile: "The scheme is unknown, and a careless verifier would accept it. Or the key can be read in two ways.",
-    next: "bootproof inspect FILE shows what the file holds and what is wrong with it.",
+    proves:
+      "The app proof has its four fields, each in its form: scheme, publicKey (130 bytes, or the signing half of " +
+      "65), proofPayload and signature (64 bytes, or strict DER).",
+    genuine:
+      "The proof was copied in part, or is a boot proof. Its scheme is newer than this tool. Or its application has " +
+      "other names for the fields.",
+    hostile:
+      "The scheme is unknown, and a careless verifier would accept it. Or key or signature can be read in two ways.",
+    next:
+      "bootproof inspect FILE shows what the file holds and what is wrong with it. For other names, the library's " +
+      "appProofOf({ publicKey, payload, signature }) makes the standard form.",
     sources: ['src/decode/README.md, "App proofs"'],
   },
   "app.signature": {
@@ -337,13 +344,16 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "app.key": {
     proves:
       "A verified boot proof attests the key that signed, and keys of its kind may sign. So the " +
-      "payload was signed inside that enclave. A live enclave attests the key that it serves with. In " +
+      "payload was signed inside that enclave. Of a proof with 130 bytes, all are compared; of one with 65, the " +
+      "signing half. A live enclave attests the key that it serves with. In " +
       "a legacy document, the application that requested it chose the key.",
     genuine:
       "The boot proof is of another replica or of another boot: each has its own key. Or the boot proof itself was " +
       "rejected, and its own failures say why.",
     hostile: "The attacker signed the payload with a key of their own, and offers a genuine boot proof of another key.",
-    next: "Fetch the boot proof that belongs to the proof's publicKey: bootproof fetch --ephemeral-key HEX.",
+    next:
+      "Fetch the boot proof that belongs to the proof's publicKey: bootproof fetch --ephemeral-key HEX. That takes " +
+      "the whole key: of a proof with the signing half alone, get it from the application.",
     sources: ['src/verify/README.md, "App proofs"', 'src/verify/README.md, "Commitments"', QOS],
   },
   "app.payload": {
@@ -351,11 +361,14 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "The signed payload can be read in only one way: strict JSON, no duplicate member, numbers that can be shown " +
       "as they were signed, and the fields that its type requires.",
     genuine:
-      "A newer application signs a payload of a known type without one of its fields. An unknown type does not fail.",
+      "A newer application signs a payload of a known type without one of its fields. Or an application of your own " +
+      "signs no type, or no timestampMs. An unknown type does not fail.",
     hostile:
       "A member is there twice, with two values: one reader takes the first, another the last, and both have a valid " +
       "signature.",
-    next: "bootproof inspect FILE shows the payload. The owner of the application knows what changed.",
+    next:
+      "bootproof inspect FILE shows the payload. The owner of the application knows what changed. Every payload " +
+      "needs a type; one without a time needs a policy that names its type in appProofs.untimed.",
     sources: ['src/decode/README.md, "App proofs"', "RFC 8259"],
   },
   "app.time": {
@@ -367,7 +380,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "An older proof, of an earlier request, is offered as the response to a new one: genuine, but about the past.",
     warns:
       "Under a live document, a payload that is older than the document is a warning: such an enclave makes " +
-      "documents at any time.",
+      "documents at any time. A payload without a time (appProofs.untimed) is a warning, since it may be an old " +
+      "answer; with your challenge in it the check is skipped, since it was made after that.",
     next:
       "The report shows the times. The time of the payload is from the enclave's own clock, which the service does " +
       "not set.",
@@ -375,15 +389,25 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   },
   "app.request": {
     proves:
-      "Proofs that came without an activity are about the organization that you named, and about every address that " +
-      "you named. The check runs only if you name them: --organization-id, --address.",
+      "Proofs that came without an activity are about the organization and every address that you named. With an " +
+      "activity or without, payloads hold the values that you expect: each expectation is met, and each proof of an " +
+      "expected type meets one. The check runs only if you name something: --organization-id, --address, --payload, " +
+      "--challenge.",
     genuine:
-      "--organization-id is that of a parent, a child or another environment. Or the address is not in " +
-      "the format of the proof.",
-    hostile: "A genuine proof of another party's address is offered as yours, so that you pay to it.",
+      "--organization-id is that of a parent, a child or another environment. The address is not in the format of " +
+      "the proof. Or a value is a string where the payload has a number.",
+    hostile:
+      "A genuine proof of another party's address is offered as yours, so that you pay to it. Or a genuine answer to " +
+      "somebody else's request is offered as the answer to yours.",
     warns: "A payload that names no organization is a warning: it does not show whose it is.",
-    next: "Compare the proof with your own records of the request, not with the response of the service.",
-    sources: ['src/verify/README.md, "The question"', 'src/verify/README.md, "App proofs"'],
+    next:
+      "Compare the proof with your own records of the request, not with the response of the service. A challenge, " +
+      "made at random for each request, lets no older answer pass.",
+    sources: [
+      'src/verify/README.md, "The question"',
+      'src/verify/README.md, "Expected payloads"',
+      'src/verify/README.md, "App proofs"',
+    ],
   },
   "activity.decode": {
     proves:
@@ -595,7 +619,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "policy.app-proof": {
     proves:
       "The app proofs meet the policy: there are some, of allowed types and not too old, with a decision if the " +
-      "policy demands one.",
+      "policy demands one. A proof without a time is never the required one, and fails where maxAge is set.",
     genuine:
       "No app proofs were given, the activity is older than appProofs.maxAge, or the application signs a type that " +
       "the policy does not list yet.",

@@ -27,8 +27,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     title: "a statement that an application signed inside its enclave",
     means:
       "Its payload is signed with the ephemeral key of the enclave: for example that an address was derived, or " +
-      "how a policy of the organization was decided. It is worth as much as the boot proof that attests that " +
-      "key.",
+      "how a policy of the organization was decided. Anyone's application can sign payloads of its own types. An app " +
+      "proof is worth as much as the boot proof that attests its key.",
   },
   appraisal: {
     name: "appraisal",
@@ -71,6 +71,14 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     means:
       "A report is good, BUT the policy leaves the operator open, for example. It changes no verdict; " +
       "--fail-on-warning makes it a failure.",
+  },
+  challenge: {
+    name: "challenge",
+    title: "a random value that you send with a request, and that the answer has to repeat",
+    means:
+      "An app proof that repeats it was signed after you made it: it is no old answer, and the enclave was running " +
+      "(--challenge, expected.payload). It has at least 22 base64url characters, or 32 hex digits. Make a new one " +
+      "for each request.",
   },
   check: {
     name: "check",

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
 import type { BundleFacts } from "../../src/bundle/text.js";
 import { renderGithub } from "../../src/formats/github.js";
@@ -6,10 +6,10 @@ import { renderJunit } from "../../src/formats/junit.js";
 import { renderMarkdown } from "../../src/formats/markdown.js";
 import { renderSarif } from "../../src/formats/sarif.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
-import { REPORT_FORMATS } from "../../src/report/report.js";
+import { type AppProofClaims, REPORT_FORMATS } from "../../src/report/report.js";
 import { renderJson } from "../../src/report/json.js";
 import { renderText } from "../../src/report/text.js";
-import { report } from "../report/reports.js";
+import { CHALLENGE, UNTIMED, report, withoutExpectation } from "../report/reports.js";
 
 const PLAIN = { color: false };
 const bundle: BundleFacts = { policyFrom: "bundle", packed: null };
@@ -44,4 +44,37 @@ it("tell what became of a bundle", async () => {
     /^VERIFIED: [^]* pins\.\nBUT the policy came with the bundle/,
   );
   expect(JSON.parse(await REPORT_RENDERERS.json({ ...judged, bundle }, PLAIN))).toEqual({ ...report({}), bundle });
+});
+
+// A page is made of evidence, which these reports have none of.
+describe.each(REPORT_FORMATS.filter((format) => format !== "html"))("%s takes app proofs", (format) => {
+  const rendered = async (proof: AppProofClaims): Promise<string> => {
+    const claims = { ...report({}).claims!, appProofs: [proof] };
+    const text = await REPORT_RENDERERS[format]({ ...judged, report: report({ claims }) }, PLAIN);
+    if (format !== "ear") return text;
+    return Buffer.from(text.split(".")[1]!, "base64url").toString();
+  };
+  const ANSWER = { ...UNTIMED, answers: CHALLENGE };
+  const TIMED = { ...UNTIMED, time: "2026-03-04T05:07:07.000Z" };
+  const hasStatements = ["text", "json", "markdown", "sarif"].includes(format);
+
+  it("without a time: a BUT, and no time is made up", async () => {
+    const text = await rendered(UNTIMED);
+    expect(text).not.toMatch(/1970|Invalid|undefined|NaN/);
+    if (format !== "json" && format !== "vsa") expect(text).toMatch(/app\[0\]`? has no time: it may be an old answer/);
+    if (format === "ear") expect(JSON.parse(text)).toMatchObject({ ear_status: "warning" });
+    if (format === "json") expect(JSON.parse(text)).toMatchObject({ claims: { appProofs: [{ time: null }] } });
+  });
+
+  it("that answer a challenge", async () => {
+    const text = await rendered(ANSWER);
+    expect(text.includes(CHALLENGE.value)).toBe(hasStatements);
+    expect(text).not.toContain("has no time: it may be");
+  });
+
+  it("of earlier versions, which say nothing of expectations", async () => {
+    const text = await rendered(withoutExpectation(TIMED));
+    expect(text).not.toMatch(/undefined|It answers your challenge|\(as you expected\)/);
+    if (hasStatements) expect(text).toContain("2026-03-04T05:07:07.000Z");
+  });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
+import type { JsonObject } from "../../src/decode/json.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { renderInspection } from "../../src/inspect/text.js";
@@ -207,6 +208,27 @@ it("evidence cannot write to the terminal", async () => {
     expect(rendered).toMatch(/^[\n\x20-\x7e]*$/);
     for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   }
+});
+
+it.each<[string, JsonObject, string | undefined, readonly string[]]>([
+  ["an own type may be without a time", { type: "QUOTE" }, "not signed: ", []],
+  [
+    "a known type has one",
+    { type: "APP_PROOF_TYPE_POLICY_OUTCOME", policyOutcomeProof: { organizationId: "o", outcome: "OUTCOME_ALLOW" } },
+    undefined,
+    ["proofPayload: timestampMs: missing"],
+  ],
+  [
+    "one that is no time is a fault in any type",
+    { type: "QUOTE", timestampMs: "soon" },
+    undefined,
+    [expect.stringMatching(/^proofPayload: timestampMs: /) as unknown as string],
+  ],
+])("of the time of app proofs: %s", async (_, payload, time, faults) => {
+  const [proof] = forgeEvidence({ lab, at, payloads: [payload] }).appProofs;
+  const { says, faults: found } = (await inspectUnverified(json(proof)))!;
+  expect(found).toEqual(faults);
+  expect((says as { time?: string }).time?.slice(0, 12)).toBe(time);
 });
 
 it("shows the beginning of an endless list of app proofs", async () => {

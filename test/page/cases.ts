@@ -30,11 +30,16 @@ const policyFile = {
   trustAnchors: [{ file: "trust-anchor.pem" }],
 };
 
+export const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
+const quote = { type: "QUOTE", timestampMs: String(MANY_AT.getTime() + 60_000), price: 1.5, challenge: CHALLENGE };
+
 /** Files of one made enclave, for who gives them to a page by hand. */
 export const MADE = {
   at,
   boot: fileOf(forged.bootProof, "boot.json"),
   app: fileOf(forged.appProofs[0], "app.json"),
+  /** Of a type of its application's own. */
+  quote: fileOf(forgeEvidence({ lab, at: MANY_AT, payloads: [quote] }).appProofs[0], "quote.json"),
   activity: fileOf({ activity: forged.activity }, "activity.json"),
   anchor: anchorFile,
   /** Names the anchor's file. */

@@ -170,7 +170,7 @@ describe("with several boot proofs", () => {
   const signed = (index: number): Check => ({ ...passed("app.signature"), subject: `app[${index}]` });
   const boots: Check[] = [0, 1].map((index) => ({ ...passed("cose.signature"), subject: `boot[${index}]` }));
   const activity: Check = { ...passed("activity.claims"), subject: "activity" };
-  const proofs = { type: "T", time: "2026-03-04T05:06:07.000Z", payload: {} };
+  const proofs = { type: "T", time: "2026-03-04T05:06:07.000Z", payload: {}, expectation: null, answers: null };
   const claims = { bootProofs: [BOOT, bootOf({})], appProofs: [{ bootProof: 1, ...proofs }], activity: null };
 
   it("app proofs and activity stand under the boot proof that they were judged under", () => {

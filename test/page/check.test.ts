@@ -6,7 +6,9 @@ import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageCheck, type PagePart, checkPage } from "../../src/page/check.js";
+import { toHtml } from "../../src/page/markup.js";
 import { renderPage, renderVerifier } from "../../src/page/page.js";
+import { shownReport } from "../../src/page/shown.js";
 import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import { dataOf, withData } from "./data-of.js";
 
@@ -79,6 +81,41 @@ describe("a page", () => {
   it("takes no script that a reader of the file could take for something else", async () => {
     for (const script of ["a</script>", "<!--", "ü", "\r\n", "\0", ""])
       await expect(renderVerifier({ script })).rejects.toThrow(/script/);
+  });
+});
+
+describe("a page whose maker asked something", () => {
+  const nonce = new Uint8Array([1, 2, 3, 4]);
+  const values = { "/challenge": "q7Yt3mVnB2xKc9PzLwRs4A" };
+  const payloads = [{ type: "QUOTE", timestampMs: "1772600827000", challenge: values["/challenge"] }];
+  const asked = forgeEvidence({ lab, at, payloads, nonce });
+  const evidence = { bootProofs: [asked.bootProof], appProofs: asked.appProofs };
+  const contentOf = async (more: Partial<VerifyOptions>) => {
+    const own = { policy, now, nonce, ...more };
+    const { report } = await verifyEvidence(evidence, own);
+    expect(report.verdict).toBe("verified");
+    return { evidence, options: plainOptions(own), report };
+  };
+
+  it.each<[string, Partial<VerifyOptions>]>([
+    ["the nonce", {}],
+    ["the nonce, the expected payloads", { expected: { payload: [{ type: "QUOTE", values }] } }],
+    [
+      "the nonce, the challenge, the expected payloads",
+      { expected: { payload: [{ type: "QUOTE", values, challenge: "/challenge" }] } },
+    ],
+  ])("says that its maker chose %s, and not its reader", async (chosen, more) => {
+    const content = await contentOf(more);
+    const page = await renderPage(content, parts);
+    expect(page).toContain(`“You” and “your” on this page mean its maker, who chose ${chosen}.`);
+    const { report } = content;
+    const readers = toHtml(await shownReport({ evidence, report, bundle: null }));
+    expect(readers).toContain("The document carries your nonce");
+    expect(readers).not.toContain("its maker");
+  });
+
+  it("says so nowhere else", () => {
+    expect(html).not.toContain("mean its maker");
   });
 });
 
@@ -254,6 +291,30 @@ describe("the check of a page", () => {
       expect(statusOf(await check(page, { expected }))).toBe("pass");
       expect(statusOf(await check(page, { expected: { organizationId: "another" } }))).toBe("fail");
       await expect(check(html, { expected })).rejects.toThrow(/^expected: checked against app proofs and activities/);
+    });
+
+    it("not the payloads that its maker expected, nor the maker's challenge", async () => {
+      const challenge = "q7Yt3mVnB2xKc9PzLwRs4A";
+      const payloads = [{ type: "QUOTE", timestampMs: "1772600827000", challenge }];
+      const { bootProof, appProofs } = forgeEvidence({ lab, at, payloads });
+      const expected = { payload: [{ type: "QUOTE", values: { "/challenge": challenge }, challenge: "/challenge" }] };
+      const own = { policy, now, expected };
+      const evidence = { bootProofs: [bootProof], appProofs };
+      const { report } = await verifyEvidence(evidence, own);
+      const page = await renderPage({ evidence, options: plainOptions(own), report }, parts);
+      const judgedWith = async (options: object): Promise<unknown> => {
+        const found = await check(page, options);
+        expect([found.sameBytes, found.sameReport, found.made!.expected]).toEqual([true, true, expected]);
+        const { checks, claims } = found.verification!.report;
+        const answers = claims?.appProofs.map((proof) => proof.answers?.value ?? null);
+        return [checks.find(({ id }) => id === "app.request")?.status, answers];
+      };
+      expect(await judgedWith({})).toEqual(["skip", [null]]);
+      expect(await judgedWith({ expected })).toEqual(["pass", [challenge]]);
+      const readers = { payload: [{ ...expected.payload[0]!, values: { "/challenge": "another-one-of-the-reader" } }] };
+      expect(await judgedWith({ expected: readers })).toEqual(["fail", undefined]);
+      // Payloads that no proof can meet are a failed check, not a demand without sense.
+      expect((await check(html, { expected })).verification!.report.verdict).toBe("rejected");
     });
 
     it("and all that it demands", async () => {

@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { APP_2, BOOT_1, fileOf } from "../cli/support.js";
-import { BUNDLE, CASES, FLEET, MADE, built, pageFile, pageOf, withOtherEvidence } from "./cases.js";
+import { BUNDLE, CASES, CHALLENGE, FLEET, MADE, built, pageFile, pageOf, withOtherEvidence } from "./cases.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -277,6 +277,48 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await press(page);
       expect(await result(page)).toContain("REJECTED");
       expect(await axe(page)).toEqual([]);
+    });
+
+    it("compares expected payloads, challenge included, and says at the form what is no JSON", async () => {
+      const { page } = await verifier();
+      await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
+      await page.locator("#file-list li").nth(3).waitFor();
+      await page.getByText("More", { exact: true }).click();
+      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      const add = async (pointer: string, value: string): Promise<void> => {
+        await page.getByRole("button", { name: "Add a value" }).click();
+        expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("type");
+        const row = page.locator("#expected-values fieldset").last();
+        await row.getByLabel("Type").fill("QUOTE");
+        await row.getByLabel("Pointer").fill(pointer);
+        await row.getByLabel("Value", { exact: true }).fill(value);
+      };
+      await add("/other", "1");
+      await add("/challenge", CHALLENGE);
+      await add("/price", "1.50");
+      await page
+        .getByRole("group", { name: "Expected value 2" })
+        .getByLabel(/^This is a challenge/)
+        .check();
+      expect(await axe(page)).toEqual([]);
+      await page.getByRole("button", { name: "Remove Expected value 1" }).click();
+      expect(await page.locator("#said").innerText()).toBe("Expected value 1 removed.");
+      await press(page);
+      await page.locator("#faults li").first().waitFor();
+      expect(await faults(page)).toEqual([`Expected value 1: the value is not JSON; for a text, write "${CHALLENGE}"`]);
+      const challenge = page.getByRole("group", { name: "Expected value 1" }).getByLabel("Value", { exact: true });
+      await challenge.fill(`"${CHALLENGE}"`);
+      await press(page);
+      const text = await result(page);
+      expect(text).toContain("VERIFIED");
+      expect(text).toContain(`It answers your challenge ${CHALLENGE} (/challenge)`);
+      expect(text).not.toContain("mean its maker");
+      await challenge.fill('"another-challenge-of-mine"');
+      await press(page);
+      await page.getByText(/^Verdict: REJECTED/).waitFor();
+      expect(await result(page)).toContain("app.request");
+      expect(await axe(page)).toEqual([]);
+      expect(await violationsOf(page)).toEqual([]);
     });
 
     it("tells files that are none of these, and lets them be removed", async () => {

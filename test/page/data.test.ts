@@ -118,6 +118,16 @@ describe("comes to the same report", () => {
     expect((await expectSame(onlyBoots, "verified")).options).toMatchObject({ bootProofsOnly: true, at: "now" });
   });
 
+  it("of expected payloads", async () => {
+    const payload = [
+      { type: "A", values: { "/a": "x", "/b/0": 1.5, "/c": null, "/d": true, "/~1~0": "" } },
+      { type: "A", values: { "/e": "q7Yt3mVnB2xKc9PzLwRs4A" }, challenge: "/e" },
+    ];
+    const evidence = { bootProofs: [forged.bootProof], appProofs: forged.appProofs };
+    const { options } = await expectSame(await contentOf(evidence, { expected: { payload } }), "rejected");
+    expect(options.expected).toEqual({ payload });
+  });
+
   it("without a policy, with trust anchors", async () => {
     const trustAnchors = [parseTrustAnchor("lab.pem", forged.anchorPem)];
     const options = { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors } as const;
@@ -339,6 +349,21 @@ describe("malformed data", () => {
     expect(faultsOf(evidence(Array<object>(256).fill(bare(1)), Array<object>(2048).fill(bare(1))))).toEqual([]);
     expect(faultsOf(evidence([bare("x".repeat(8 * MIB))]))).toEqual([]);
     expect(faultsOf(inFile(Array(49_999).fill(0), 5))).toEqual([]);
+  });
+
+  it.each<[unknown, string]>([
+    [[], "payload: a non-empty list wanted"],
+    [{}, "payload: a non-empty list wanted"],
+    [[{ type: "A", values: {} }], "payload[0].values: an object of values by JSON pointer wanted"],
+    [[{ type: "A", values: { "/a": [] } }], 'payload[0].values["/a"]: a string, finite number'],
+    [[{ type: "A", values: { a: 1 } }], 'payload[0].values["a"]: a JSON pointer wanted'],
+    [[{ values: { "/a": 1 } }], "payload[0].type: a non-empty string wanted"],
+    [[{ type: "A", values: { "/a": 1 }, value: 1 }], "payload[0]"],
+    [[{ type: "A", values: { "/a": "short" }, challenge: "/a" }], "payload[0].challenge: its value is not random"],
+  ])("is told where expected payloads are none: %j", (payload, fault) => {
+    expect(faultsOf(options({ expected: { payload } }))).toEqual([
+      expect.stringContaining(`options.expected: ${fault}`),
+    ]);
   });
 
   it("is told where the options make no sense, and where the policy is none", async () => {

@@ -12,6 +12,9 @@ import { type Evidence, NamedEvidence, type VerifyOptions } from "../../src/inpu
 import { Forge, type ForgeOptions, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import type { TrustAnchor } from "../../src/verify/trust-anchor.js";
+import { fromHex, toHex } from "../../src/bytes.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { derInteger, derSequence } from "../../src/lab/der.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Shown } from "../../src/page/view.js";
 import { readVector, readVectorJson } from "../support/vectors.js";
@@ -99,6 +102,20 @@ async function many(count: number, isHalfTooOld: boolean): Promise<Shown> {
 /** The name by which another key says whose it is: text that would be markup, and text that would turn it around. */
 export const HOSTILE = `"><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u202Eevil\u2066'</code></dd>`;
 
+export const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
+
+/** Of an application with a key and a signature in its own forms: the half that signs, and DER. */
+export function ofOwnForm(payload: JsonObject): JsonObject {
+  const [proof] = forged({ payloads: [payload] }).appProofs as unknown as { publicKey: string; signature: string }[];
+  const { publicKey, signature } = proof!;
+  const integers = [signature.slice(0, 64), signature.slice(64)].map((half) => derInteger(unpadded(half)));
+  return { ...proof, publicKey: publicKey.slice(130), signature: toHex(derSequence(...integers)) };
+}
+
+function unpadded(hex: string): Uint8Array {
+  return fromHex(hex.replace(/^(?:00)+/, ""))!;
+}
+
 const MAKERS: Readonly<Record<string, () => Promise<Shown>>> = {
   verified: () => real(),
   "verified, with BUTs": async () => {
@@ -121,6 +138,21 @@ const MAKERS: Readonly<Record<string, () => Promise<Shown>>> = {
     };
     const made = forged({ alterManifest });
     return judged({ bootProofs: [made.bootProof], appProofs: made.appProofs }, { allowDebug: true });
+  },
+  "verified, an application of one's own": () => {
+    const payloads = [
+      { type: "QUOTE", price: 1.5, challenge: CHALLENGE },
+      { type: "QUOTE", price: 2 },
+      { type: "RATE" },
+    ];
+    const expected = [
+      { type: "QUOTE", values: { "/price": 1.5, "/challenge": CHALLENGE }, challenge: "/challenge" },
+      { type: "QUOTE", values: { "/price": 2 } },
+    ];
+    return judged(
+      { bootProofs: [named("boot.json", bootProof)], appProofs: payloads.map(ofOwnForm) },
+      { policy: policyOf({}, { appProofs: { untimed: ["QUOTE", "RATE"] } }), expected: { payload: expected } },
+    );
   },
   authentic: () =>
     judged(

@@ -6,7 +6,13 @@ import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../../src/
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { evidencePieces } from "../../src/page/evidence.js";
 import { toHtml } from "../../src/page/markup.js";
-import { type FormValues, type ListedFile, listedFile, requested } from "../../src/page/verifier.js";
+import {
+  type FormExpectedValue,
+  type FormValues,
+  type ListedFile,
+  listedFile,
+  requested,
+} from "../../src/page/verifier.js";
 import { judged } from "../../src/page/verify.js";
 import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
 
@@ -18,6 +24,7 @@ const NOTHING: FormValues = {
   policyBundle: false,
   organization: "",
   addresses: " ",
+  expectedValues: [],
   now: "",
   nonce: "",
   ephemeralKey: "",
@@ -35,6 +42,18 @@ const app = file("app.json", forged.appProofs[0]);
 const activity = file("activity.json", { activity: forged.activity });
 const document = file("document.cbor", forged.document);
 const bundle = file("bundle.json", { bundle: "bootproof-bundle/1", bootProofs: [forged.bootProof], appProofs: [] });
+const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
+const answer = forgeEvidence({
+  lab,
+  at: new Date("2026-03-04T05:06:07.000Z"),
+  payloads: [{ type: "QUOTE", timestampMs: "1772600827000", price: 1.5, order: { id: "7" }, challenge: CHALLENGE }],
+}).appProofs[0];
+const quote = file("quote.json", answer);
+/** A row of the form. */
+const row = (pointer: string, value: string, isChallenge = false, type = "QUOTE"): FormExpectedValue => {
+  return { type, pointer, value, isChallenge };
+};
+const EMPTY = row("", " ", false, " ");
 const anchor = file("lab.pem", forged.anchorPem);
 const policyOf = (named: string): ListedFile =>
   file("policy.json", { ...labPolicy(forged.anchorPem, [labDeployment(lab)]), trustAnchors: [{ file: named }] });
@@ -214,5 +233,103 @@ describe("what is in the way is told, all of it", () => {
     ],
   ])("%s", (_, files, asked, wanted) => {
     expect(faultsOf(files, asked)).toEqual(wanted.map((pattern) => expect.stringMatching(pattern) as unknown));
+  });
+});
+
+describe("expected payloads", () => {
+  const asking = (...expectedValues: FormExpectedValue[]): Partial<FormValues> => ({
+    policyNone: true,
+    expectedValues,
+  });
+  const payloadOf = (...rows: FormExpectedValue[]): unknown => {
+    const request = requested([boot, quote, anchor], { ...NOTHING, ...asking(...rows) }, clock);
+    return request.faults ?? request.options.expected;
+  };
+
+  it("are one expectation for each type, without an organization, and without rows that are empty", () => {
+    const rows = [row("/price", " 1.50"), EMPTY, row("/challenge", JSON.stringify(CHALLENGE), true)];
+    expect(payloadOf(...rows, row("/a", "null", false, " OTHER "), row("/b", "true", false, "OTHER"))).toEqual({
+      payload: [
+        { type: "QUOTE", values: { "/price": 1.5, "/challenge": CHALLENGE }, challenge: "/challenge" },
+        { type: "OTHER", values: { "/a": null, "/b": true } },
+      ],
+    });
+    expect(payloadOf(EMPTY, EMPTY)).toBe(undefined);
+  });
+
+  it.each<[string, readonly FormExpectedValue[], string]>([
+    ["as signed", [row("/price", "15e-1"), row("/order/id", '"7"')], "authentic"],
+    ["with the challenge", [row("/challenge", `"${CHALLENGE}"`, true)], "authentic"],
+    ["another value", [row("/price", "1.5"), row("/order/id", '"8"')], "rejected"],
+    ["a text where a number was signed", [row("/price", '"1.5"')], "rejected"],
+    ["another challenge", [row("/challenge", `"${"z".repeat(22)}"`, true)], "rejected"],
+    ["another type", [row("/price", "1.5", false, "quote")], "rejected"],
+  ])("are compared: %s", async (_, rows, verdict) => {
+    expect(await verdictOf([boot, quote, anchor], asking(...rows))).toBe(verdict);
+  });
+
+  it("are not met by boot proofs alone, and not by a bundle without app proofs", async () => {
+    for (const files of [
+      [boot, anchor],
+      [bundle, anchor],
+    ])
+      expect(await verdictOf(files, asking(row("/price", "1.5")))).toBe("rejected");
+  });
+
+  it("stand beside an organization and its activity", async () => {
+    const asked = { ...asking(row("/price", "1.5")), organization: "x" };
+    expect(await verdictOf([boot, quote, anchor], asked)).toBe("authentic");
+    expect(faultsOf([boot, activity, quote, anchor], asked)).toBe(null);
+    expect(faultsOf([boot, activity, quote, anchor], { ...asked, organization: " " })).toEqual([
+      "Payloads beside an activity: whose activity? Give the organization ID, too.",
+    ]);
+    expect(faultsOf([document, anchor], asking(row("/price", "1.5")))).toEqual([
+      expect.stringMatching(/^A bare attestation document says nothing of .* payloads/),
+    ]);
+  });
+
+  it.each<[string, readonly FormExpectedValue[], readonly (string | RegExp)[]]>([
+    [
+      "a text without quotes",
+      [row("/a", "hello \u202e")],
+      ['Expected value 1: the value is not JSON; for a text, write "hello \\u{202e}"'],
+    ],
+    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: a value is wanted, as JSON; the empty text is ""']],
+    [
+      "a number that no double holds",
+      [row("/a", "12345678901234567890"), row("/b", "1e999")],
+      [/^Expected value 1: 12345678901234567890 is a number that/, /^Expected value 2: 1e999 is a number that/],
+    ],
+    [
+      "an object",
+      [row("/a", '{"b": 1}')],
+      ['Expected value 1: "/a": a string, finite number, boolean or null wanted; name the members of others'],
+    ],
+    ["no pointer", [row("", "1")], [/^Expected value 1: "": a JSON pointer wanted, such as \/order\/id/]],
+    ["no type", [row("/a", "1", false, " ")], ["Expected value 1: type: a non-empty string wanted"]],
+    [
+      "a mark and nothing else",
+      [row("", "", true, "")],
+      ['Expected value 1: a value is wanted, as JSON; the empty text is ""'],
+    ],
+    [
+      "a challenge that can be guessed",
+      [row("/a", '"0123456789abcdef01234567"', true)],
+      [/^Expected value 1: challenge: its value is not random enough/],
+    ],
+    [
+      "one pointer twice",
+      [row("/a", "1"), row("/a", "1"), row("/a", "1", false, "OTHER")],
+      ["Expected value 2: /a is there twice for this type"],
+    ],
+    [
+      "two challenges of one type",
+      [row("/a", `"${CHALLENGE}"`, true), row("/b", `"${CHALLENGE}"`, true)],
+      ["Expected value 2: a type has one challenge at most"],
+    ],
+  ])("%s is told at the form", (_, rows, faults) => {
+    expect(faultsOf([boot, quote, anchor], asking(...rows))).toEqual(
+      faults.map((fault) => (typeof fault === "string" ? fault : (expect.stringMatching(fault) as unknown))),
+    );
   });
 });

@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
-import { NO_POLICY_ANY_ENCLAVE, verifyBootProof, verifyEvidence } from "../../src/index.js";
+import { NO_POLICY_ANY_ENCLAVE, decodeAppProof, verifyBootProof, verifyEvidence } from "../../src/index.js";
 import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
 import { butsOf, headlineFacts } from "../../src/report/facts.js";
 import { printable } from "../../src/report/printable.js";
-import type { BootProofClaims } from "../../src/report/report.js";
+import type { BootProofClaims, Report } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
 import { verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
 import { report, reportOf } from "../report/reports.js";
-import { HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
+import { CHALLENGE, HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
 import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
 import { decodeServiceForm } from "../support/provisioning.js";
 
@@ -169,6 +169,24 @@ describe("the bytes", () => {
         expect(hex).toContain(bytes);
   });
 
+  it("of a key and a signature in other forms, as received and as verified", async () => {
+    const name = "verified, an application of one's own";
+    const { shown, elements } = await shownPage(name);
+    const { appProofs } = shown.evidence as { appProofs: Record<"signature" | "publicKey", string>[] };
+    const hex = await hexOf(name);
+    for (const { publicKey, signature } of appProofs)
+      for (const bytes of [publicKey, signature]) expect(hex).toContain(bytes);
+    for (const proof of appProofs) expect(hex).toContain(toHex(decodeAppProof(proof).signature));
+    const summaries = texts(elements.filter(({ tagName }) => tagName === "summary"));
+    expect(summaries).toContain("Key that signed it: the signing half, 65 bytes");
+    expect(summaries).toContain("Signature over the payload, 64 bytes");
+    expect(summaries.filter((text) => /^The same signature as received \(DER\), 7[012] bytes$/.test(text)).length).toBe(
+      3,
+    );
+    const others = texts((await shownPage("an activity")).elements.filter(({ tagName }) => tagName === "summary"));
+    expect(others.join()).not.toMatch(/DER\), 7|the signing half/);
+  });
+
   it("of a bare document, and of what could not be read", async () => {
     const { evidence } = await SHOWN["a bare document"]!();
     const hex = await hexOf("a bare document");
@@ -194,6 +212,29 @@ it("shows of a boot proof that was verified before what the object holds", async
   const { attestation, manifestHash, ephemeralKey } = bootProof!;
   for (const bytes of [manifestHash, ephemeralKey, attestation.document.certificate.der])
     expect(codes).toContain(toHex(bytes));
+});
+
+it("says which expectation a payload meets, which challenge it answers, and that it has no time", async () => {
+  const { elements } = await shownPage("verified, an application of one's own");
+  const page = texts(elements.filter(({ tagName }) => tagName === "div")).join("\n");
+  expect(page).toContain("app[0]QUOTE, without a time");
+  expect(page).toContain("app[0] meetsexpected.payload[0]");
+  expect(page).toContain(`app[0] answers the challenge${CHALLENGE}, at /challenge`);
+  expect(page).toContain("app[1] meetsexpected.payload[1]");
+  expect(page).not.toContain("app[1] answers");
+  expect(page).not.toContain("app[2] meets");
+  expect(page).not.toContain("1970");
+  expect(page).not.toContain("Faults in its format");
+  expect(page).toContain("not signed: verification takes it only where the policy names its type in appProofs.untimed");
+});
+
+it("shows reports of earlier versions, which say nothing of expectations", async () => {
+  const { shown } = await shownPage("verified, an application of one's own");
+  const appProofs = shown.report.claims!.appProofs.map(({ expectation: _, answers: __, ...rest }) => rest);
+  const old = { ...shown.report, claims: { ...shown.report.claims!, appProofs } } as unknown as Report;
+  const page = textOf(parse(await pageOf({ ...shown, report: old })));
+  expect(page).toContain("app[0]QUOTE, without a time");
+  expect(page).not.toMatch(/app\[\d\] (?:meets|answers)|undefined/);
 });
 
 it("names every piece with its digest", async () => {

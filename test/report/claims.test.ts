@@ -184,6 +184,16 @@ it("of app proofs and an activity say what was asked, and count decisions", () =
     time: "1970-01-01T00:00:00.000Z",
     payload: { type: "T" },
   });
+  const answers = { pointer: "/challenge", value: "q7Yt3mVnB2xKc9PzLwRs4A" };
+  const quote = { type: "QUOTE", timestampMs: null, json: { type: "QUOTE" } } as AppProofPayload;
+  expect(appProofClaims({ payload: quote, expectation: 1, answers } as VerifiedAppProof, 0)).toEqual({
+    bootProof: 0,
+    type: "QUOTE",
+    time: null,
+    payload: { type: "QUOTE" },
+    expectation: 1,
+    answers,
+  });
   const facts = {
     asked: ["id"],
     coveredAddresses: ["0x1"],

@@ -1,6 +1,13 @@
 /** Reports made by hand, for rendering: nothing in them was verified. */
 import type { Check } from "../../src/checks.js";
-import type { ActivityClaims, BootProofClaims, HardwareClaims, ImageClaims, Report } from "../../src/report/report.js";
+import type {
+  ActivityClaims,
+  AppProofClaims,
+  BootProofClaims,
+  HardwareClaims,
+  ImageClaims,
+  Report,
+} from "../../src/report/report.js";
 
 const HEX48 = "f67076a8f9796b90d7f0eb148ec6926f66fe04c80861151916961f7dec715b3c8a36e5908e9551c20048719da134b207";
 
@@ -76,6 +83,23 @@ export function report(rest: Partial<Report>): Report {
     claims: { bootProofs: [BOOT], appProofs: [], activity: null },
     ...rest,
   };
+}
+
+export const CHALLENGE = { pointer: "/challenge", value: "q7Yt3mVnB2xKc9PzLwRs4A" };
+
+/** Of a type of an application's own, without a time. */
+export const UNTIMED: AppProofClaims = {
+  bootProof: 0,
+  type: "QUOTE",
+  time: null,
+  payload: { type: "QUOTE", price: 1.5 },
+  expectation: 0,
+  answers: null,
+};
+
+/** As reports of earlier versions have it. */
+export function withoutExpectation({ expectation: _, answers: __, ...rest }: AppProofClaims): AppProofClaims {
+  return rest as AppProofClaims;
 }
 
 /** Parts of one boot proof's claims. */

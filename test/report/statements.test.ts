@@ -1,8 +1,21 @@
 import { describe, expect, it } from "vitest";
-import type { ActivityClaims, Claims, ImageClaims, Report } from "../../src/report/report.js";
+import type { ActivityClaims, AppProofClaims, Claims, ImageClaims, Report } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
 import { caveats, unprovenStatements } from "../../src/report/unproven.js";
-import { ACTIVITY, BOOT, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf, reportWith } from "./reports.js";
+import {
+  ACTIVITY,
+  BOOT,
+  CHALLENGE,
+  IMAGE,
+  PASSED,
+  UNPINNED,
+  UNTIMED,
+  bootOf,
+  report,
+  reportOf,
+  reportWith,
+  withoutExpectation,
+} from "./reports.js";
 
 const proven = (...args: Parameters<typeof reportOf>): string => provenStatements(reportOf(...args)).join("\n");
 const open = (...args: Parameters<typeof reportOf>): string => unprovenStatements(reportOf(...args)).join("\n");
@@ -21,6 +34,8 @@ const APP_PROOFS: Claims["appProofs"] = [
     bootProof: 0,
     type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
     time: "2026-03-04T05:07:07.000Z",
+    expectation: null,
+    answers: null,
     payload: {
       addressDerivationProof: { organizationId: "org", walletId: "wal", derivationPath: "m/0", address: "0xabc" },
     },
@@ -29,6 +44,8 @@ const APP_PROOFS: Claims["appProofs"] = [
     bootProof: 0,
     type: "APP_PROOF_TYPE_POLICY_OUTCOME",
     time: "2026-03-04T05:07:08.000Z",
+    expectation: null,
+    answers: null,
     payload: {
       policyOutcomeProof: {
         organizationId: "org",
@@ -42,6 +59,8 @@ const APP_PROOFS: Claims["appProofs"] = [
     bootProof: 0,
     type: "APP_PROOF_TYPE_OTHER",
     time: "2026-03-04T05:07:09.000Z",
+    expectation: null,
+    answers: null,
     payload: { type: "APP_PROOF_TYPE_OTHER", x: 1 },
   },
 ];
@@ -495,5 +514,69 @@ describe("what share holders would release", () => {
       [true, false],
       [false, true],
     ]);
+  });
+});
+
+describe("expected payloads", () => {
+  const TIMED: AppProofClaims = { ...UNTIMED, time: "2026-03-04T05:07:07.000Z" };
+  const OTHER: AppProofClaims = { ...TIMED, type: "RATE", payload: { type: "RATE" }, expectation: null };
+  const KNOWN = APP_PROOFS[0]!;
+  const withProofs = (appProofs: readonly AppProofClaims[], rest: Partial<Report> = {}): Report =>
+    report({ claims: { bootProofs: [BOOT], appProofs, activity: null }, ...rest });
+  const ANSWER = { ...UNTIMED, answers: CHALLENGE };
+  const notProven = (...proofs: AppProofClaims[]): string => unprovenStatements(withProofs(proofs)).join("\n");
+
+  it("are said of a payload that meets one", () => {
+    expect(provenStatements(withProofs([TIMED])).at(-1)).toBe(
+      'The application stated at 2026-03-04T05:07:07.000Z: {"type":"QUOTE","price":1.5} (as you expected).',
+    );
+    const old = provenStatements(withProofs([withoutExpectation(TIMED)])).at(-1);
+    expect(old).toMatch(/\(of a type that this tool does not know\)\.$/);
+  });
+
+  it("say which challenge an answer has, whatever is in it", () => {
+    expect(provenStatements(withProofs([ANSWER])).at(-1)).toBe(
+      'The application stated, at a time that nobody signed: {"type":"QUOTE","price":1.5} (as you expected). ' +
+        "It answers your challenge q7Yt3mVnB2xKc9PzLwRs4A (/challenge), so the enclave was alive after you made that.",
+    );
+    const pointer = `/\u202e${"x".repeat(500)}`;
+    const text = provenStatements(withProofs([{ ...ANSWER, answers: { ...CHALLENGE, pointer } }])).at(-1)!;
+    expect(text).toContain("\\u{202e}");
+    expect(text.length).toBeLessThan(500);
+    const unpinned = withProofs([ANSWER], {
+      claims: { ...withProofs([ANSWER]).claims!, bootProofs: [bootOf(UNPINNED)] },
+    });
+    expect(provenStatements(unpinned).join()).not.toContain("your challenge");
+    expect(unprovenWords(unpinned)[0]!.statements.at(-1)).toContain("your challenge");
+  });
+
+  it("leave open whether the enclave still runs, unless a challenge is answered", () => {
+    for (const proof of [TIMED, UNTIMED, withoutExpectation(TIMED)])
+      expect(notProven(proof)).toContain("That the enclave still runs");
+    expect(notProven(ANSWER)).not.toContain("still runs");
+    const two = { bootProofs: [BOOT, BOOT], appProofs: [{ ...ANSWER, bootProof: 1 }], activity: null };
+    expect(unprovenStatements(report({ claims: two })).join("\n")).toContain("That the enclave still runs");
+  });
+
+  it("make a BUT of each proof without a time that answers no challenge", () => {
+    const caveatsOf = (...proofs: AppProofClaims[]): string[] => caveats(withProofs(proofs));
+    expect(caveatsOf(TIMED, ANSWER)).toEqual([]);
+    expect(caveatsOf(TIMED, UNTIMED)).toEqual(["app[1] has no time: it may be an old answer."]);
+    expect(caveatsOf(UNTIMED, ANSWER, withoutExpectation(UNTIMED))).toEqual([
+      "app[0], app[2] have no time: each may be an old answer.",
+    ]);
+  });
+
+  it("leave open what proofs of other types should be about", () => {
+    const about = (proofs: string): string =>
+      `What ${proofs} should be about: you expected nothing of app proofs of that type.`;
+    expect(notProven(TIMED)).not.toMatch(/should be/);
+    expect(notProven(TIMED, OTHER, KNOWN, OTHER)).toContain(about("app[1] … app[3]"));
+    expect(notProven(OTHER)).toContain("Whose app proofs these should be");
+    const beside = (...appProofs: AppProofClaims[]): string =>
+      unprovenStatements(report({ claims: { bootProofs: [BOOT], appProofs, activity: ACTIVITY } })).join("\n");
+    expect(beside(TIMED, KNOWN, OTHER)).toContain(about("app[2]"));
+    expect(beside(TIMED, KNOWN)).not.toContain("should be about");
+    expect(beside(KNOWN, OTHER)).not.toContain("should be about");
   });
 });
