@@ -13,6 +13,7 @@ import { withS } from "../support/high-s.js";
 import { withTag } from "../support/odd-cbor.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
+import { OWN_APPLICATION_ACCEPTED } from "./own-application.table.js";
 import {
   AT,
   type Accepted,
@@ -791,6 +792,7 @@ export const ACCEPTED: readonly Accepted[] = [
   ...appProofs,
   ...activities,
   ...policies,
+  ...OWN_APPLICATION_ACCEPTED,
 ];
 
 function inCamelCase({ manifest_set_approvals, share_set_approvals, ...rest }: JsonObject): JsonObject {
