@@ -533,7 +533,12 @@ const names: [name: string, forge: Alterations, judge: Judgement, fails: CheckId
     mapped((members) => members),
     "app.payload",
   ],
-  ["mapped, with another payload", WHOLE, mapped((members) => ({ ...members, payload: "{}" })), ["app.payload", "app.signature"]],
+  [
+    "mapped, with another payload",
+    WHOLE,
+    mapped((members) => ({ ...members, payload: "{}" })),
+    ["app.payload", "app.signature"],
+  ],
   [
     "mapped, with a payload in bytes that are not UTF-8",
     WHOLE,
