@@ -30,13 +30,12 @@ import {
 } from "../src/index.js";
 import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
-import { derInteger, derSequence } from "../src/lab/der.js";
 import { generateQosKeyPair, qosSign } from "../src/lab/qos.js";
 import type { Report } from "../src/report/report.js";
 import { provenStatements, unprovenWords } from "../src/report/statements.js";
 import { unprovenStatements } from "../src/report/unproven.js";
 import { type Judgement, NOW, after, forge, hex, idsOf, lab, optionsOf, pcrs, put } from "./attacks/support.js";
-import { withS } from "./support/high-s.js";
+import { inDer, withS } from "./support/high-s.js";
 
 const whole = forge();
 const options = optionsOf(whole);
@@ -477,16 +476,14 @@ describe("an app proof, with a store of uses", () => {
   it("is the same proof in every encoding, and with every signature of its payload", async () => {
     const [proof] = whole.appProofs as [Record<string, string>];
     const raw = Buffer.from(proof["signature"]!, "hex");
-    const inDer = (signature: Uint8Array): string =>
-      hex(derSequence(derInteger(signature.subarray(0, 32)), derInteger(signature.subarray(32))));
     const second = qosSign(lab.ephemeralKey, toUtf8(proof["proofPayload"]!));
     const changes: JsonObject[] = [
       { signature: hex(withS("high", raw)) },
       { signature: hex(withS("low", raw)) },
-      { signature: inDer(raw) },
-      { publicKey: proof["publicKey"]!.slice(130), signature: inDer(withS("high", raw)) },
+      { signature: hex(inDer(raw)) },
+      { publicKey: proof["publicKey"]!.slice(130), signature: hex(inDer(withS("high", raw))) },
       { signature: hex(second) },
-      { signature: inDer(second) },
+      { signature: hex(inDer(second)) },
     ];
     const used = new AppProofUses();
     expect(await judged(used, whole.activity)).toBe("verified");

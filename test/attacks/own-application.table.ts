@@ -1,14 +1,14 @@
 /** App proofs of anybody's application: either key, either signature, payloads without a time, expected payloads. */
 import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
-import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import type { JsonObject } from "../../src/decode/json.js";
 import { type AppProofMembers, type Expected, type ExpectedPayload, appProofOf } from "../../src/index.js";
 import { derInteger, derSequence } from "../../src/lab/der.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { der } from "../support/der.js";
-import { withS } from "../support/high-s.js";
+import { inDer, positiveInteger, withS } from "../support/high-s.js";
 import {
   type Accepted,
   type Alterations,
@@ -62,8 +62,6 @@ const keys: [name: string, alter: Alterations, fails: readonly CheckId[]][] = [
 /** The bytes that the proof has as its signature, made of its payload. */
 const signature = (make: (message: Uint8Array) => Uint8Array): Alterations =>
   appProof({ json: (json) => ({ ...json, signature: hex(make(toUtf8(json["proofPayload"] as string))) }) });
-const inDer = (raw: Uint8Array): Uint8Array =>
-  derSequence(derInteger(raw.subarray(0, 32)), derInteger(raw.subarray(32)));
 
 /** A valid one whose `r` begins as wanted: a lenient reader would accept the encodings that are made of it. */
 function rawWith(isHigh: boolean, message: Uint8Array): Uint8Array {
@@ -84,27 +82,35 @@ const inside = (change: (content: Uint8Array) => Uint8Array): Alterations =>
   signature((message) => change(inDer(qosSign(own, message)).subarray(2)));
 
 const signatures: [name: string, alter: Alterations, fails: CheckId][] = [
-  ["a zero before a positive r", encoded((r, s) => derSequence(integer(ZERO, r), derInteger(s))), "app.decode"],
-  ["two zeros before r", encoded((r, s) => derSequence(integer(ZERO, ZERO, r), derInteger(s)), true), "app.decode"],
+  ["a zero before a positive r", encoded((r, s) => derSequence(integer(ZERO, r), positiveInteger(s))), "app.decode"],
   [
-    "a zero before s",
-    encoded((r, s) => derSequence(derInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s))),
+    "two zeros before r",
+    encoded((r, s) => derSequence(integer(ZERO, ZERO, r), positiveInteger(s)), true),
     "app.decode",
   ],
-  ["a negative r", encoded((r, s) => derSequence(integer(r), derInteger(s)), true), "app.decode"],
+  [
+    "a zero before s",
+    encoded((r, s) => derSequence(positiveInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s))),
+    "app.decode",
+  ],
+  ["a negative r", encoded((r, s) => derSequence(integer(r), positiveInteger(s)), true), "app.decode"],
   [
     "a negative s",
     signature((message) => {
       const [r, s] = halves(withS("high", qosSign(own, message)));
-      return derSequence(derInteger(r), integer(Uint8Array.from([s[0]! | 0x80, ...s.subarray(1)])));
+      return derSequence(positiveInteger(r), integer(Uint8Array.from([s[0]! | 0x80, ...s.subarray(1)])));
     }),
     "app.decode",
   ],
-  ["r of zero", encoded((_, s) => derSequence(integer(ZERO), derInteger(s))), "app.decode"],
-  ["s of zero", encoded((r) => derSequence(derInteger(r), integer(ZERO))), "app.decode"],
-  ["an empty r", encoded((_, s) => derSequence(integer(), derInteger(s))), "app.decode"],
-  ["r alone", encoded((r) => derSequence(derInteger(r))), "app.decode"],
-  ["three integers", encoded((r, s) => derSequence(derInteger(r), derInteger(s), derInteger(s))), "app.decode"],
+  ["r of zero", encoded((_, s) => derSequence(integer(ZERO), positiveInteger(s))), "app.decode"],
+  ["s of zero", encoded((r) => derSequence(positiveInteger(r), integer(ZERO))), "app.decode"],
+  ["an empty r", encoded((_, s) => derSequence(integer(), positiveInteger(s))), "app.decode"],
+  ["r alone", encoded((r) => derSequence(positiveInteger(r))), "app.decode"],
+  [
+    "three integers",
+    encoded((r, s) => derSequence(positiveInteger(r), positiveInteger(s), positiveInteger(s))),
+    "app.decode",
+  ],
   ["bytes after it", signature((message) => concatBytes(inDer(qosSign(own, message)), ZERO)), "app.decode"],
   [
     "itself after it",
@@ -132,7 +138,7 @@ const signatures: [name: string, alter: Alterations, fails: CheckId][] = [
   ],
   [
     "a length of r in two bytes",
-    encoded((r, s) => der(0x30, Uint8Array.of(2, 0x81, 32), r, derInteger(s))),
+    encoded((r, s) => der(0x30, Uint8Array.of(2, 0x81, 32), r, positiveInteger(s))),
     "app.decode",
   ],
   [
@@ -157,20 +163,20 @@ const signatures: [name: string, alter: Alterations, fails: CheckId][] = [
     ),
     "app.decode",
   ],
-  ["an r of 33 bytes", encoded((r, s) => derSequence(integer(Uint8Array.of(1), r), derInteger(s))), "app.decode"],
+  ["an r of 33 bytes", encoded((r, s) => derSequence(integer(Uint8Array.of(1), r), positiveInteger(s))), "app.decode"],
   ["a SET in place of the SEQUENCE", inside((content) => der(0x31, content)), "app.decode"],
-  ["ENUMERATED in place of an INTEGER", encoded((r, s) => derSequence(der(0x0a, r), derInteger(s))), "app.decode"],
+  ["ENUMERATED in place of an INTEGER", encoded((r, s) => derSequence(der(0x0a, r), positiveInteger(s))), "app.decode"],
   ["inside an OCTET STRING", signature((message) => der(0x04, inDer(qosSign(own, message)))), "app.decode"],
   ["inside a BIT STRING", signature((message) => der(0x03, ZERO, inDer(qosSign(own, message)))), "app.decode"],
   ["of another payload", signature(() => inDer(qosSign(own, toUtf8("{}")))), "app.signature"],
   ["of another key", signature((message) => inDer(qosSign(other, message))), "app.signature"],
   ["of the encryption half", signature((message) => inDer(qosSign(byEncryptionHalf, message))), "app.signature"],
   ["by SHA-384", signature((message) => signDer(own.signing, "sha384", message)), "app.signature"],
-  ["r and s exchanged", encoded((r, s) => derSequence(derInteger(s), derInteger(r))), "app.signature"],
+  ["r and s exchanged", encoded((r, s) => derSequence(positiveInteger(s), positiveInteger(r))), "app.signature"],
   ["r and s of one", signature(() => derSequence(derInteger(1), derInteger(1))), "app.signature"],
   [
     "an r beyond the order",
-    encoded((_, s) => derSequence(integer(ZERO, new Uint8Array(32).fill(255)), derInteger(s))),
+    encoded((_, s) => derSequence(integer(ZERO, new Uint8Array(32).fill(255)), positiveInteger(s))),
     "app.signature",
   ],
   [

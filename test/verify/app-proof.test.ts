@@ -10,13 +10,12 @@ import {
 } from "../../src/index.js";
 import { toUtf8 } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { derInteger, derSequence } from "../../src/lab/der.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { expectationOf } from "../../src/verify/expectation.js";
 import { comparePayload, payloadExpectations } from "../../src/verify/expected-payload.js";
-import { withS } from "../support/high-s.js";
+import { inDer, withS } from "../support/high-s.js";
 import {
   type Alterations,
   type Judgement,
@@ -452,8 +451,6 @@ describe("an app proof in another encoding", () => {
   const { bootProof, appProofs, anchorPem } = forge();
   const proof = appProofs[0] as Record<"publicKey" | "proofPayload" | "signature", string>;
   const raw = Buffer.from(proof.signature, "hex");
-  const inDer = (signature: Uint8Array): string =>
-    hex(derSequence(derInteger(signature.subarray(0, 32)), derInteger(signature.subarray(32))));
   const half = proof.publicKey.slice(130);
   const cache = new SignatureCache();
   const isVerified = async (changes: object): Promise<boolean> => {
@@ -469,11 +466,11 @@ describe("an app proof in another encoding", () => {
   };
   const good: [string, object][] = [
     ["as it is", {}],
-    ["its signature in DER", { signature: inDer(raw) }],
+    ["its signature in DER", { signature: hex(inDer(raw)) }],
     ["its signing half", { publicKey: half }],
-    ["both", { publicKey: half, signature: inDer(raw) }],
+    ["both", { publicKey: half, signature: hex(inDer(raw)) }],
     ["a high S", { signature: hex(withS("high", raw)) }],
-    ["a high S in DER", { publicKey: half, signature: inDer(withS("high", raw)) }],
+    ["a high S in DER", { publicKey: half, signature: hex(inDer(withS("high", raw))) }],
   ];
 
   it.each(good)("is verified: %s", async (_, changes) => {
@@ -488,12 +485,12 @@ describe("an app proof in another encoding", () => {
       const damaged = Uint8Array.from(raw);
       damaged[at]! ^= 1;
       for (const publicKey of [half, proof.publicKey])
-        for (const signature of [hex(damaged), inDer(damaged), inDer(withS("high", damaged))])
+        for (const signature of [damaged, inDer(damaged), inDer(withS("high", damaged))].map(hex))
           expect(await isVerified({ publicKey, signature })).toBe(false);
     }
-    expect(await isVerified({ signature: inDer(qosSign(lab.ephemeralKey, toUtf8("{}"))) })).toBe(false);
+    expect(await isVerified({ signature: hex(inDer(qosSign(lab.ephemeralKey, toUtf8("{}")))) })).toBe(false);
     expect(await isVerified({ publicKey: half, proofPayload: `${proof.proofPayload} ` })).toBe(false);
-    expect(await isVerified({ publicKey: proof.publicKey.slice(0, 130), signature: inDer(raw) })).toBe(false);
+    expect(await isVerified({ publicKey: proof.publicKey.slice(0, 130), signature: hex(inDer(raw)) })).toBe(false);
   });
 
   it("says of a half that is no point what it is", async () => {
