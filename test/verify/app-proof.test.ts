@@ -195,7 +195,8 @@ describe("what is expected of payloads", () => {
       "F".repeat(31),
       "z".repeat(21),
       "",
-      `${"z".repeat(21)}=`,
+      `${"z".repeat(22)}=`,
+      ` ${"z".repeat(22)}`,
       `${"z".repeat(21)}+`,
       `${"z".repeat(21)} `,
       `${"z".repeat(22)}\n`,
@@ -298,6 +299,19 @@ describe("comparePayload", () => {
     const long = "x".repeat(5000);
     const [text] = compare([one({ [`/${long}`]: long, "/id": long })], put("id", long)(ORDER)).contradictions;
     expect(text!.length).toBeLessThan(700);
+  });
+
+  it("reads pointers as RFC 6901 has them, and own members only", () => {
+    const json = { type: "ORDER", "a/b": 1, "~1": 2, "/": 3, list: ["first"], "~": { "/~": 4 } };
+    const isMet = (values: object): boolean => compare([one(values)], json).met.length === 1;
+    expect(isMet({ "/a~1b": 1, "/~01": 2, "/~1": 3, "/list/0": "first", "/~0/~1~0": 4 })).toBe(true);
+    for (const values of [{ "/~01": 3 }, { "/~1": 2 }, { "/~0/~0~1": 4 }, { "/a/b": 1 }])
+      expect(isMet(values)).toBe(false);
+    for (const index of ["00", "0.0", "0x0", "-0", "", " 0", "-", "1", "length"])
+      expect(isMet({ [`/list/${index}`]: "first" })).toBe(false);
+    // Of an object literal, which inherits these; of a parsed payload nothing inherits.
+    expect(isMet({ "/__proto__/__proto__": null })).toBe(false);
+    expect(isMet({ "/list/__proto__/length": 0 })).toBe(false);
   });
 
   it("fails what cannot be read", () => {
