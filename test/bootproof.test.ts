@@ -30,11 +30,12 @@ import {
 } from "../src/index.js";
 import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
-import { generateQosKeyPair } from "../src/lab/qos.js";
+import { generateQosKeyPair, qosSign } from "../src/lab/qos.js";
 import type { Report } from "../src/report/report.js";
 import { provenStatements, unprovenWords } from "../src/report/statements.js";
 import { unprovenStatements } from "../src/report/unproven.js";
-import { type Judgement, NOW, after, forge, idsOf, lab, optionsOf, pcrs, put } from "./attacks/support.js";
+import { type Judgement, NOW, after, forge, hex, idsOf, lab, optionsOf, pcrs, put } from "./attacks/support.js";
+import { inDer, withS } from "./support/high-s.js";
 
 const whole = forge();
 const options = optionsOf(whole);
@@ -56,6 +57,11 @@ describe("a call that asks for what nobody can answer", () => {
     ["expected", { expected: "org" }],
     ["expected.organizationId", { expected: {} }],
     ["expected.id", { expected: { organizationId: "o", id: "" } }],
+    [
+      "expected.organizationId: a non-empty string wanted, since there is an activity",
+      { expected: { payload: [{ type: "ORDER", values: { "/id": "42" } }] } },
+    ],
+    ["expected.payload: a non-empty list wanted", { expected: { organizationId: "o", payload: [] } }],
     ["allowDebug", { allowDebug: 1 }],
     ["allowDebug", { allowDebug: null }],
     ["cache", { cache: {} }],
@@ -467,6 +473,46 @@ describe("an app proof, with a store of uses", () => {
     expect(await judged(uses, whole.activity)).toBe("verified");
   });
 
+  it("is the same proof in every encoding, and with every signature of its payload", async () => {
+    const [proof] = whole.appProofs as [Record<string, string>];
+    const raw = Buffer.from(proof["signature"]!, "hex");
+    const second = qosSign(lab.ephemeralKey, toUtf8(proof["proofPayload"]!));
+    const changes: JsonObject[] = [
+      { signature: hex(withS("high", raw)) },
+      { signature: hex(withS("low", raw)) },
+      { signature: hex(inDer(raw)) },
+      { publicKey: proof["publicKey"]!.slice(130), signature: hex(inDer(withS("high", raw))) },
+      { signature: hex(second) },
+      { signature: hex(inDer(second)) },
+    ];
+    const used = new AppProofUses();
+    expect(await judged(used, whole.activity)).toBe("verified");
+    for (const change of changes) {
+      const again = put("appProofs", [{ ...proof, ...change }])(other);
+      expect(await judged(used, again)).toBe("activity.claims");
+      expect(await judged(new AppProofUses(), again)).toBe("verified");
+    }
+  });
+
+  it("is counted by its key, too, and not without a time", async () => {
+    const untimed = { type: "OWN", answer: 42 };
+    const payloads = [JSON.parse(whole.appProofs[0]!["proofPayload"] as string) as JsonObject, untimed];
+    const policy = { appProofs: { untimed: ["OWN"] } };
+    const uses = new AppProofUses();
+    const judgedWith = async (evidence: ReturnType<typeof forge>, activity: JsonObject): Promise<string> => {
+      const given = { ...optionsOf(evidence, { policy }), uses, expected: asked };
+      const { report } = await verifyActivity(activity, [evidence.bootProof], given);
+      return report.verdict === "verified" ? "verified" : idsOf(report, "fail").join();
+    };
+    const one = forge({ payloads });
+    expect(await judgedWith(one, one.activity)).toBe("verified");
+    const replica = forge({ payloads, ephemeralKey: generateQosKeyPair() });
+    expect(await judgedWith(replica, put("id", "another")(replica.activity))).toBe("verified");
+    const later = forge({ payloads: [put("timestampMs", String(after(61).getTime()))(payloads[0]!), untimed] });
+    expect(await judgedWith(later, put("id", "a third")(later.activity))).toBe("verified");
+    expect(await judgedWith(one, put("id", "a fourth")(one.activity))).toBe("activity.claims");
+  });
+
   it("is not used up by an activity that was rejected", async () => {
     const uses = new AppProofUses();
     expect(await judged(uses, other, { organizationId: "another" })).toContain("activity.request");
@@ -501,16 +547,23 @@ describe("an app proof, with a store of uses", () => {
       expect(() => new AppProofUses(limit as number)).toThrow(
         new TypeError("limit: a whole number of 1 or more wanted"),
       );
-    const signed = (key: number, r: number, s = 0): VerifiedAppProof =>
-      ({ bootProof: { ephemeralKey: Uint8Array.of(key) }, signature: Uint8Array.of(r, s) }) as VerifiedAppProof;
+    const signed = (key: number, payload: number, timestampMs: number | null = 1): VerifiedAppProof =>
+      ({
+        bootProof: { ephemeralKey: Uint8Array.of(key) },
+        payloadDigest: Uint8Array.of(payload),
+        payload: { timestampMs },
+      }) as VerifiedAppProof;
     const [first, second, third] = [signed(1, 1), signed(1, 2), signed(2, 1)];
     const [one, two] = ["one", "two"].map((activityId) => ({ activityId, submitted: null }));
     const uses = new AppProofUses(2);
     uses.record([first, second], one!);
     expect([first, second, third].map((proof) => uses.areFree([proof], two!))).toEqual([false, false, true]);
     expect(uses.areFree([first, second], one!)).toBe(true);
-    // Whoever turns `s` over has no other proof.
-    expect(uses.areFree([signed(1, 1, 9)], two!)).toBe(false);
+    // Equal payloads without a time may be honest: neither counted nor compared.
+    expect(uses.areFree([signed(1, 1, null)], two!)).toBe(true);
+    uses.record([signed(3, 3, null), signed(3, 4, null)], one!);
+    expect(uses.areFree([first], two!)).toBe(false);
+    expect(uses.areFree([signed(3, 3)], two!)).toBe(true);
     uses.record([third], one!);
     expect([first, second, third].map((proof) => uses.areFree([proof], two!))).toEqual([true, false, false]);
     const ofOne = new AppProofUses(1);
@@ -519,7 +572,11 @@ describe("an app proof, with a store of uses", () => {
   });
 
   it("that was asked for by its id stays that activity's, and becomes the request's that it answers", () => {
-    const proof = { bootProof: { ephemeralKey: Uint8Array.of(1) }, signature: Uint8Array.of(1, 2) } as VerifiedAppProof;
+    const proof = {
+      bootProof: { ephemeralKey: Uint8Array.of(1) },
+      payloadDigest: Uint8Array.of(1),
+      payload: { timestampMs: 1 },
+    } as VerifiedAppProof;
     const uses = new AppProofUses();
     uses.record([proof], { activityId: "one", submitted: null });
     uses.record([proof], { activityId: "two", submitted: "sent" });

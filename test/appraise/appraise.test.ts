@@ -509,6 +509,8 @@ describe("appProofs", () => {
   const address = addressDerivationPayload(after(60), LAB_ADDRESS);
   const outcome = policyOutcomePayload(after(60), LAB_ADDRESS.organizationId);
   const custom = customPayload(after(60));
+  const timed: JsonObject = { type: "ORDER", timestampMs: String(after(60).getTime()), id: "42" };
+  const untimed = drop("timestampMs")(timed);
   const judged = (rules: JsonObject, payloads: JsonObject[], how: Judgement = {}): Promise<Report> =>
     judge(forge({ payloads }), { ...how, policy: { appProofs: rules } });
   const ADDRESS = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
@@ -567,12 +569,34 @@ describe("appProofs", () => {
     ["too old", { maxAge: "3m" }, [address], "fail"],
     ["one too old among young ones", { maxAge: "3m" }, [policyOutcomePayload(after(200), "x"), address], "fail"],
     ["a time in the near future", { maxAge: "1s" }, [policyOutcomePayload(after(330), "x")], "pass"],
+    ["no time, of a type that may have none", { untimed: ["ORDER"] }, [untimed], "pass"],
+    ["no time, of a type that is named twice", { untimed: ["ORDER"], types: ["ORDER"] }, [untimed], "pass"],
+    ["no time, under a maxAge", { untimed: ["ORDER"], maxAge: "10d" }, [untimed], "fail"],
+    ["no time, under a maxAge, beside young ones", { untimed: ["ORDER"], maxAge: "1h" }, [address, untimed], "fail"],
+    ["a time, of a type that may have none", { untimed: ["ORDER"], maxAge: "4m", required: true }, [timed], "pass"],
+    ["a time, too old, of a type that may have none", { untimed: ["ORDER"], maxAge: "3m" }, [timed], "fail"],
+    ["required, and it has no time", { untimed: ["ORDER"], required: true }, [untimed, untimed], "fail"],
+    ["required, and one has a time", { untimed: ["ORDER"], required: true }, [untimed, custom], "pass"],
+    ["the decision, and a proof without a time", { untimed: ["ORDER"], decision: true }, [untimed], "fail"],
   ];
   it.each(table)("%s", async (_, rules, payloads, status) => {
     const report = await judged(rules, payloads);
     expect(checkOf(report, "policy.app-proof").status).toBe(status);
     expect(report.verdict).toBe(status === "fail" ? "rejected" : "verified");
     expect(idsOf(report, "fail")).toEqual(status === "fail" ? ["policy.app-proof"] : []);
+  });
+
+  it("says of a proof without a time what the policy wants of it", async () => {
+    const old = await judged({ untimed: ["ORDER"], maxAge: "1d" }, [address, untimed]);
+    expect(checkOf(old, "policy.app-proof").detail).toBe(
+      "app[1]: of type ORDER, has no time, so its age is unknown, at most 1d allowed",
+    );
+    // Nothing newer can be had by asking again.
+    expect(old.stale).toBe(false);
+    const required = await judged({ untimed: ["ORDER"], required: true }, [untimed]);
+    expect(checkOf(required, "policy.app-proof").detail).toBe(
+      "the policy requires an app proof, and none that was given has a time",
+    );
   });
 
   it("a millisecond too old", async () => {

@@ -189,6 +189,28 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.pivothash`, HASH, d("pivothash"), "unknown member"),
   one(`${D}.name`, 1, d("name"), "a number, a string wanted"),
   one("appProofs.types", ["a", ""], "appProofs.types[1]", "empty"),
+  one("appProofs.untimed", "ORDER", "appProofs.untimed", "a string, an array wanted"),
+  one("appProofs.untimed", [], "appProofs.untimed", "empty"),
+  one("appProofs.untimed", [""], "appProofs.untimed[0]", "empty"),
+  one("appProofs.untimed", [1], "appProofs.untimed[0]", "a number, a string wanted"),
+  isNull("appProofs.untimed", "appProofs.untimed"),
+  one("appProofs.untimed", ["ORDER"], "appProofs.untimed[0]", "not in appProofs.types"),
+  one("appProofs", { types: ["A", "B"], untimed: ["B", "b"] }, "appProofs.untimed[1]", "not in appProofs.types"),
+  ...["APP_PROOF_TYPE_ADDRESS_DERIVATION", "APP_PROOF_TYPE_POLICY_OUTCOME"].map((type) =>
+    one(
+      "appProofs",
+      { untimed: ["ORDER", type] },
+      "appProofs.untimed[1]",
+      "app proofs of this type always have a time",
+    ),
+  ),
+  one(
+    "appProofs.untimed",
+    ["APP_PROOF_TYPE_ADDRESS_DERIVATION"],
+    "appProofs.untimed[0]",
+    "app proofs of this type always have a time",
+  ),
+  one(`${D}.appProofs`, { types: ["x"], untimed: ["x"] }, d("appProofs.untimed"), "unknown member"),
   isNull(`${D}.name`, d("name")),
 
   // PCRs.
@@ -424,6 +446,8 @@ const BEYOND_SCHEMA: readonly RegExp[] = [
   /workloads, at most 16 allowed$/,
   /PEM certificates, exactly one wanted$|^Certificate: /,
   /no files can be read/,
+  /^not in appProofs\.types$/,
+  /^app proofs of this type always have a time$/,
 ];
 
 /** Beside the table above: what is malformed by what stands together. */
@@ -675,6 +699,9 @@ describe("trust anchors in files", () => {
 
 /** What may stand in the full policy. */
 const accepted: [at: string, value: JsonValue][] = [
+  ["appProofs", { untimed: ["ORDER"] }],
+  ["appProofs", { types: ["A", "B"], untimed: ["B"] }],
+  ["appProofs", { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION", "B"], untimed: ["B"], maxAge: "1d" }],
   [`${D}.pcrs.0`, PCR.toUpperCase()],
   [`${D}.pcrs.0`, [PCR, PCR.toUpperCase(), "00".repeat(48)]],
   [`${D}.pcrs.31`, PCR],

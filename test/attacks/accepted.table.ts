@@ -14,6 +14,7 @@ import { withTag } from "../support/odd-cbor.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
+import { OWN_APPLICATION_ACCEPTED } from "./own-application.table.js";
 import {
   AT,
   type Accepted,
@@ -809,6 +810,7 @@ export const ACCEPTED: readonly Accepted[] = [
   ...appProofs,
   ...activities,
   ...policies,
+  ...OWN_APPLICATION_ACCEPTED,
 ];
 
 function inCamelCase({ manifest_set_approvals, share_set_approvals, ...rest }: JsonObject): JsonObject {

@@ -10,13 +10,14 @@ const expectKnownDetails = knownDetails("accepted", ACCEPTED.length);
 
 describe("accepted", () => {
   it.each(ACCEPTED)("$name", async (row) => {
-    const { judge: judgement, warns = [] } = row;
+    const { judge: judgement, warns = [], skips = [] } = row;
     const { report, verified } = await judgedRow(row);
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(report.verdict).toBe(judgement?.noPolicy === true ? "authentic" : "verified");
     expect(report.claims).not.toBeNull();
     // Every lab root is a warning, because it is not the AWS one.
     expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
+    expect(idsOf(report, "skip")).toEqual(expect.arrayContaining([...skips]));
     for (const { subject } of report.checks)
       if (subject !== "policy") expect(verified.get(subject), subject).not.toBeNull();
     expectKnownDetails(report);

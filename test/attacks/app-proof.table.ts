@@ -5,8 +5,9 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { type AppProofAlterations, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import type { Expected } from "../../src/index.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
-import { signDer, signRaw } from "../../src/lab/keys.js";
+import { signRaw } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign, sha256 } from "../../src/lab/qos.js";
+import { OWN_APPLICATION_ATTACKS } from "./own-application.table.js";
 import {
   type Alterations,
   type Attack,
@@ -42,7 +43,6 @@ const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
   ["an empty scheme", put("scheme", "")],
   ["a key of 129 bytes", put("publicKey", hex(key).slice(2))],
   ["a key of 131 bytes", put("publicKey", `${hex(key)}00`)],
-  ["a key of one point", put("publicKey", hex(key).slice(130))],
   ["a key that is not hex", put("publicKey", "zz".repeat(130))],
   ["0x before the key", put("publicKey", `0x${hex(key)}`)],
   [
@@ -53,10 +53,6 @@ const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
   ["a signature of 65 bytes", put("signature", `${whole.signature}00`)],
   ["an empty signature", put("signature", "")],
   ["a signature in base64", put("signature", "AAAA")],
-  [
-    "a signature in DER",
-    put("signature", hex(signDer(lab.ephemeralKey.signing, "sha256", toUtf8(whole.proofPayload)))),
-  ],
 ];
 
 const notProofs: [string, unknown][] = [
@@ -540,4 +536,5 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
     fails: ["chain.anchor"],
   },
   ...activities,
+  ...OWN_APPLICATION_ATTACKS,
 ];

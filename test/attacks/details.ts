@@ -16,6 +16,7 @@ function withoutChance(text: string): string {
     .replace(/\b(?:0x)?[0-9a-f]{16,}/gi, "<hex>")
     .replace(/(column|at byte) \d+/g, "$1 <n>")
     .replace(/\b\d{3,} (bytes|hex digits), /g, "<n> $1, ")
+    .replace(/\b\d+ bytes: neither/g, "<n> bytes: neither")
     .replace(/\b\d{4} bytes after/g, "<n> bytes after");
 }
 

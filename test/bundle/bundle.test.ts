@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type PolicyFile, parsePolicy } from "../../src/appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../../src/bootproof.js";
 import { MalformedError } from "../../src/errors.js";
+import { readOptionsUnder } from "../../src/inputs.js";
 import { type BundleFile, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, isBundle } from "../../src/bundle/file.js";
 import { packBundle, packEvidence, selfContainedPolicy } from "../../src/bundle/pack.js";
 import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
@@ -273,6 +274,16 @@ describe("the bundle's own policy", () => {
     expect(await faultsUnder(debug, { allowDebug: true })).toEqual(["policy.trustAnchors"]);
     expect(await faultsUnder(debug, { trustAnchors })).toEqual(["policy.allowDebug"]);
     expect(await faultsUnder(debug, { trustAnchors, allowDebug: true })).toEqual(["null"]);
+  });
+
+  it("may let no app proof be without a time", async () => {
+    const untimed = (file: Loose): void => (file["policy"].appProofs = { untimed: ["ORDER"] }) as never;
+    expect(await faultsUnder(untimed, { trustAnchors })).toEqual(["policy.appProofs.untimed"]);
+    const own = parsePolicy({ ...policy, appProofs: { untimed: ["ORDER"] } });
+    for (const code of ["bundle", "page"] as const)
+      expect(() => readOptionsUnder(own, { trustAnchors, now: NOW }, code)).toThrow(
+        "app proofs without a time: the policy came with the evidence, and only the caller can allow this",
+      );
   });
 
   it("is allowed nothing by what all objects inherit", async () => {

@@ -82,13 +82,14 @@ function hexValues(values: Readonly<Record<number, Uint8Array>>): JsonObject {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, toHex(value)]));
 }
 
-function questionOf({ organizationId, id, type, parameters, requestedAt, addresses }: Expected): JsonObject {
+function questionOf({ organizationId, id, type, parameters, requestedAt, addresses, payload }: Expected): JsonObject {
   return {
-    organizationId,
+    organizationId: organizationId ?? null,
     id: id ?? null,
     type: type ?? null,
     parameters: (parameters as JsonObject | undefined) ?? null,
     requestedAt: requestedAt === undefined ? null : new Date(requestedAt).toISOString(),
     addresses: addresses === undefined ? null : [...addresses],
+    ...(payload !== undefined && { payload: payload as unknown as JsonObject[] }),
   };
 }

@@ -1,15 +1,18 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { fromHex } from "../../src/bytes.js";
+import { fromHex, toHex } from "../../src/bytes.js";
 import {
   APP_PROOF_SCHEME,
   type AppProofPayload,
   type OtherPayload,
+  type AppProofMembers,
   appProofList,
+  appProofOf,
   decodeAppProof,
   decodeAppProofPayload,
   readAppProof,
   readAppProofPayloadText,
 } from "../../src/decode/app-proof.js";
+import { der } from "../support/der.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
@@ -35,6 +38,37 @@ describe("decodeAppProof", () => {
     const text = JSON.stringify(proof);
     for (const input of [text, new TextEncoder().encode(text)])
       expect(decodeAppProof(input)).toEqual(decodeAppProof(proof));
+  });
+
+  it("reads the signing half of the key", () => {
+    const half = proof.publicKey.slice(130);
+    expect(decodeAppProof({ ...proof, publicKey: half }).publicKey).toEqual(fromHex(half));
+  });
+
+  it("reads a signature in DER as r and s, and 64 bytes always as these", () => {
+    const inDer = (...bytes: number[][]): string =>
+      Buffer.from(der(0x30, ...bytes.map((each) => der(0x02, Uint8Array.from(each))))).toString("hex");
+    const read = (signature: string): string => toHex(decodeAppProof({ ...proof, signature }).signature);
+    expect(read(inDer([1], [0, 0x80]))).toBe(`${"00".repeat(31)}01${"00".repeat(31)}80`);
+    const longest = [0, ...Array<number>(32).fill(255)];
+    expect(inDer(longest, longest)).toHaveLength(144);
+    expect(read(inDer(longest, longest))).toBe("ff".repeat(64));
+    const ambiguous = inDer(Array<number>(29).fill(1), Array<number>(29).fill(2));
+    expect(ambiguous).toHaveLength(128);
+    expect(read(ambiguous)).toBe(ambiguous);
+  });
+
+  it("tells of a proof with other names which function maps it, and of no other", () => {
+    const { publicKey, proofPayload, signature, scheme } = proof;
+    const told = (value: object): boolean =>
+      readAppProof(value).faults.some(({ message }) =>
+        message.includes("appProofOf({ publicKey, payload, signature })"),
+      );
+    expect(told({ public_key: publicKey, payload: proofPayload, signature })).toBe(true);
+    expect(told({ scheme, publicKey, payload: proofPayload, signature })).toBe(true);
+    expect(told({ scheme, key: publicKey, proofPayload, signature })).toBe(true);
+    for (const value of [{}, { scheme, publicKey, signature }, { ...proof, note: 1 }, { ...proof, signature: "x" }])
+      expect(told(value)).toBe(false);
   });
 
   it("reads hex in either case", () => {
@@ -84,6 +118,91 @@ describe("decodeAppProof", () => {
     const text = JSON.stringify(proof);
     for (const broken of ["", `${text}x`, text.replace("{", '{"scheme":"x",')])
       expect(refusalOf(() => decodeAppProof(broken)).code).toBe("json");
+  });
+});
+
+describe("appProofOf", () => {
+  const members: AppProofMembers = {
+    publicKey: proof.publicKey,
+    payload: proof.proofPayload,
+    signature: proof.signature,
+  };
+
+  it("makes the standard form, of text and of bytes", () => {
+    expect(appProofOf(members)).toEqual(proof);
+    const bytes = {
+      publicKey: fromHex(proof.publicKey)!,
+      payload: new TextEncoder().encode(proof.proofPayload),
+      signature: fromHex(proof.signature)!,
+      scheme: APP_PROOF_SCHEME,
+    };
+    expect(appProofOf(bytes)).toEqual(proof);
+    expect(decodeAppProof(appProofOf({ ...members, scheme: undefined } as never))).toEqual(decodeAppProof(proof));
+  });
+
+  it("keeps another scheme and malformed values, which are faults of the proof", () => {
+    expect(appProofOf({ ...members, scheme: "P256" }).scheme).toBe("P256");
+    expect(faultsOf(() => decodeAppProof(appProofOf({ ...members, scheme: "P256" })))).toContain("scheme: ");
+    const broken = { publicKey: 7, signature: ["aa"], payload: { type: "x" } } as unknown as AppProofMembers;
+    expect(readAppProof(appProofOf(broken)).faults.map(({ path }) => path)).toEqual([
+      "publicKey",
+      "proofPayload",
+      "signature",
+    ]);
+  });
+
+  it("leaves a missing member missing", () => {
+    for (const [name, own] of Object.entries({
+      publicKey: "publicKey",
+      payload: "proofPayload",
+      signature: "signature",
+    }))
+      for (const value of [undefined, null]) {
+        const made = appProofOf({ ...members, [name]: value } as AppProofMembers);
+        expect(made).toEqual({ ...proof, [own]: null });
+        expect(readAppProof(made).faults).toEqual([{ path: own, message: "missing, a string wanted" }]);
+      }
+    const notText = appProofOf({ ...members, payload: Uint8Array.of(0xff) });
+    expect(readAppProof(notText).faults).toEqual([{ path: "proofPayload", message: "missing, a string wanted" }]);
+  });
+
+  it("refuses names that it does not know, and what is no object", () => {
+    for (const name of ["public_key", "proofPayload", "sig", "publickey"])
+      expect(() => appProofOf({ ...members, [name]: "x" })).toThrow(TypeError);
+    for (const value of [null, undefined, "x", [members]])
+      expect(() => appProofOf(value as unknown as AppProofMembers)).toThrow(TypeError);
+  });
+});
+
+describe("a payload without a time", () => {
+  const own = { type: "ORDER", id: "42" };
+  const decode = (value: Json, untimed?: readonly string[]): AppProofPayload =>
+    decodeAppProofPayload(JSON.stringify(value), untimed);
+  const MISSING = "timestampMs: missing, a string wanted";
+
+  it("is read where its type may have none, and has null", () => {
+    expect(decode(own, ["OTHER", "ORDER"])).toMatchObject({ type: "ORDER", timestampMs: null, json: own });
+    const budget = { left: 100 };
+    expect(readAppProofPayloadText(JSON.stringify(own), budget, ["ORDER"])).toMatchObject({
+      faults: [],
+      value: { timestampMs: null },
+    });
+  });
+
+  it("is refused otherwise", () => {
+    for (const untimed of [undefined, [], ["order"], ["ORDER "], ["ORDE"]])
+      expect(faultsOf(() => decode(own, untimed))).toBe(MISSING);
+    expect(readAppProofPayloadText(JSON.stringify(own)).value.timestampMs).toBeUndefined();
+    expect(faultsOf(() => decode({ id: "42" }, ["ORDER", "undefined"]))).toContain(MISSING);
+  });
+
+  it("has its time read where it has one, whatever its type may", () => {
+    expect(decode({ ...own, timestampMs: "7" }, ["ORDER"]).timestampMs).toBe(7);
+    expect(faultsOf(() => decode({ ...own, timestampMs: null }, ["ORDER"]))).toBe(MISSING);
+    for (const timestampMs of ["", 7, "-1", "x", [], "9".repeat(30)])
+      expect(faultsOf(() => decode({ ...own, timestampMs }, ["ORDER"]))).toContain("timestampMs: ");
+    // A member of another name, or deeper inside, is no time.
+    expect(decode({ ...own, timestampms: "7", a: { timestampMs: "7" } }, ["ORDER"]).timestampMs).toBeNull();
   });
 });
 

@@ -9,8 +9,10 @@ import { decodeCertificate } from "../../src/decode/certificate.js";
 import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
 import { decimalMilliseconds } from "../../src/decode/decimal-time.js";
 import { canonicalIpAddress } from "../../src/decode/ip-address.js";
-import { JsonNumber, type JsonValue, parseJson } from "../../src/decode/json.js";
+import { rawSignature } from "../../src/decode/ecdsa-signature.js";
+import { JsonNumber, type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
 import { plainNumbers } from "../../src/decode/json-numbers.js";
+import { P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH } from "../../src/decode/lengths.js";
 import { encodeBorshEnvelope, encodeBorshManifest, manifestEncodings } from "../../src/decode/manifest/index.js";
 import { canonicalQosJson } from "../../src/decode/qos-json.js";
 import { decodeFile } from "../../src/decode/text-encoding.js";
@@ -32,6 +34,7 @@ import type { InputFiles } from "../../src/cli/files.js";
 import { policySchema } from "../../src/appraise/policy.js";
 import { measureImage } from "../../src/image/index.js";
 import { encodeEnvelope, encodeManifest } from "../../src/lab/qos.js";
+import { comparePayload, payloadExpectations } from "../../src/verify/expected-payload.js";
 import { printable, quoted } from "../../src/report/printable.js";
 import { encodeCbor, type CborInput, head, join } from "../support/cbor.js";
 import {
@@ -46,6 +49,7 @@ import {
   pcrsOf,
   withRightCrc,
 } from "../support/images.js";
+import { inDer } from "../support/high-s.js";
 import { fits } from "../support/json-schema.js";
 import { genuineDocuments, manifestVectors, manifestBytes, readVector, vectorFiles } from "../support/vectors.js";
 import { parseItem } from "./cbor-items.js";
@@ -426,19 +430,64 @@ export const manifests: Layer = {
   },
 };
 
+const ORDER = '{"type":"ORDER","order":{"id":"42","a/b":[true,null,-1.5e0],"~":{"":"x"}}}';
+
 export const payloads: Layer = {
-  seeds: whole.appProofs.map((proof) => bytesOf(proof["proofPayload"] as string)),
+  seeds: [...whole.appProofs.map((proof) => bytesOf(proof["proofPayload"] as string)), bytesOf(ORDER)],
   run: (input) => {
     const words = fromUtf8(input);
     if (words === null) return "refused";
     return refusedOr(
-      () => decodeAppProofPayload(words),
+      () => decodeAppProofPayload(words, ["ORDER"]),
       (payload) => {
-        const theirs = JSON.parse(words) as { type: string; timestampMs: string };
+        const theirs = JSON.parse(words) as JsonObject & { type: string; timestampMs?: string };
         must(isDeepStrictEqual(plain(payload.json), theirs), "a payload that JSON.parse reads otherwise");
-        must(payload.type === theirs.type && String(payload.timestampMs) === theirs.timestampMs, "type or time");
+        const isUntimed = theirs.type === "ORDER" && theirs.timestampMs === undefined;
+        const time = isUntimed ? null : theirs.timestampMs;
+        must(payload.type === theirs.type && textOrNull(payload.timestampMs) === time, "type or time");
+        mustMeetItself(payload.json, theirs);
       },
     );
+  },
+};
+
+function textOrNull(time: number | null): string | null {
+  return time === null ? null : String(time);
+}
+
+/** Each value under its own pointer is met; any other value there is not. */
+function mustMeetItself(json: JsonObject, theirs: JsonObject & { type: string }): void {
+  const leaves: [pointer: string, value: JsonValue][] = [];
+  const visit = (value: JsonValue, pointer: string): void => {
+    if (leaves.length === 100) return;
+    if (typeof value !== "object" || value === null) leaves.push([pointer, value]);
+    else
+      for (const [name, item] of Object.entries(value))
+        visit(item, `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  };
+  visit(theirs, "");
+  const isMet = (values: [string, JsonValue][]): boolean => {
+    const own = [{ type: theirs.type, values: Object.fromEntries(values) }];
+    return comparePayload(payloadExpectations(own), theirs.type, json).met.length === 1;
+  };
+  must(isMet(leaves), "a payload that does not meet its own values");
+  for (const [pointer, value] of leaves)
+    must(!isMet([[pointer, value === null ? "null" : null]]), "a payload that meets another value");
+}
+
+export const signatures: Layer = {
+  seeds: [1, 2, 3, 4].map((factor) => inDer(Uint8Array.from({ length: 64 }, (_, index) => (index + 1) * 37 * factor))),
+  run: (input) => {
+    const raw = rawSignature(input, P256_SCALAR_LENGTH);
+    if (raw === null) return "refused";
+    must(raw.length === P256_SIGNATURE_LENGTH && input.length <= 72, "the length");
+    must(same(inDer(raw), input), "DER that is not encoded so again");
+    for (const half of [raw.subarray(0, 32), raw.subarray(32)])
+      must(
+        half.some((byte) => byte > 0),
+        "a zero",
+      );
+    return "accepted";
   },
 };
 

@@ -11,6 +11,7 @@ export const LAYERS: Readonly<Record<string, { readonly share: number; readonly 
   certificates: { share: 150, load: async () => (await import("./layers-decode.js")).der },
   cose: { share: 150, load: async () => (await import("./layers-decode.js")).cose },
   manifests: { share: 100, load: async () => (await import("./layers-decode.js")).manifests },
+  signatures: { share: 150, load: async () => (await import("./layers-decode.js")).signatures },
   payloads: { share: 150, load: async () => (await import("./layers-decode.js")).payloads },
   policies: { share: 40, load: async () => (await import("./layers-decode.js")).policies },
   releases: { share: 20, load: async () => (await import("./layers-decode.js")).releases },

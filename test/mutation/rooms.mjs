@@ -7,7 +7,7 @@
  */
 export const ROOMS = {
   verify: {
-    sources: ["src/verify/"],
+    sources: ["src/verify/", "src/decode/ecdsa-signature.ts"],
     tests: ["test/attacks/accepted.test.ts", "test/verify/", "test/appraise/", "test/attacks/", "test/"],
   },
   appraise: {

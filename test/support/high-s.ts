@@ -1,5 +1,6 @@
-/** Signatures with the other of their two values of S: both are valid. */
+/** Valid signatures in their other forms: with the other of the two values of S, and in DER. */
 import { concatBytes, fromHex, toHex } from "../../src/bytes.js";
+import { derInteger, derSequence } from "../../src/lab/der.js";
 import { P256_SIGNATURE_LENGTH, P384_SIGNATURE_LENGTH } from "../../src/decode/lengths.js";
 
 /** By the length of the curve's signatures. */
@@ -17,4 +18,16 @@ export function withS(half: "high" | "low", signature: Uint8Array): Uint8Array {
   const isHigh = 2n * s > order;
   const wanted = isHigh === (half === "high") ? s : order - s;
   return concatBytes(r, fromHex(wanted.toString(16).padStart(signature.length, "0"))!);
+}
+
+/** A positive INTEGER of DER in its shortest form. */
+export function positiveInteger(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((byte) => byte > 0);
+  return derInteger(bytes.subarray(first === -1 ? bytes.length - 1 : first));
+}
+
+/** A signature `r ‖ s` in DER. */
+export function inDer(raw: Uint8Array): Uint8Array {
+  const middle = raw.length / 2;
+  return derSequence(positiveInteger(raw.subarray(0, middle)), positiveInteger(raw.subarray(middle)));
 }

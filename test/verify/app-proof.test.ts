@@ -1,18 +1,32 @@
 /** App proofs: whose boot proof they are judged under, and what was asked of them. */
 import { describe, expect, it } from "vitest";
 import type { CheckId } from "../../src/checks.js";
+import {
+  type Expected,
+  NO_POLICY_ANY_ENCLAVE,
+  SignatureCache,
+  parseTrustAnchor,
+  verifyAppProof,
+} from "../../src/index.js";
+import { toUtf8 } from "../../src/bytes.js";
+import type { JsonObject } from "../../src/decode/json.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
-import { generateQosKeyPair } from "../../src/lab/qos.js";
+import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
+import { expectationOf } from "../../src/verify/expectation.js";
+import { comparePayload, payloadExpectations } from "../../src/verify/expected-payload.js";
+import { inDer, withS } from "../support/high-s.js";
 import {
   type Alterations,
   type Judgement,
+  NOW,
   after,
   appProof,
   drop,
   forge,
   hex,
   judged,
+  lab,
   put,
   withActivity,
 } from "../attacks/support.js";
@@ -115,5 +129,401 @@ describe("an app proof", () => {
     const none = new Uint8Array(130).fill(4);
     expect((await wrong(none)).details).toBe("the key is not two points of P-256");
     expect((await wrong(generateQosKeyPair().publicKey)).details).toContain("the key did not sign this payload");
+  });
+});
+
+const ORDER: JsonObject = { type: "ORDER", timestampMs: String(at.getTime()), id: "42", nested: { list: [1, null] } };
+const OTHER = put("id", "43")(ORDER);
+const CHALLENGE = "q83vEjRWeJCrze8SNFZ4kA";
+const expecting = (values: object, more: object = {}): Expected =>
+  ({ payload: [{ type: "ORDER", values, ...more }] }) as Expected;
+
+describe("what is expected of payloads", () => {
+  const item = (more: object): object => ({ type: "ORDER", values: { "/id": "42" }, ...more });
+  const VALUES = '.values: an object of values by JSON pointer wanted, such as { "/order/id": "…" }';
+  const POINTER = ": a JSON pointer wanted, such as /order/id, with ~0 for ~ and ~1 for /";
+  const VALUE = ": a string, finite number, boolean or null wanted; name the members of others";
+  const LIST = "expected.payload: a non-empty list wanted";
+  const WEAK =
+    ".challenge: its value is not random enough: a string of 22 or more base64url characters wanted, " +
+    "or of 32 or more hex digits";
+
+  it.each<[unknown, string]>([
+    [[], LIST],
+    [null, LIST],
+    [{}, LIST],
+    ["ORDER", LIST],
+    [new Set([item({})]), LIST],
+    [{ 0: item({}), length: 1 }, LIST],
+  ])("is no list: %j", (payload, message) => {
+    expect(() => expectationOf({ payload } as Expected)).toThrow(new TypeError(message));
+  });
+
+  it.each<[unknown, string]>([
+    [item({ type: "" }), ".type: a non-empty string wanted"],
+    [item({ type: undefined }), ".type: a non-empty string wanted"],
+    [item({ type: 7 }), ".type: a non-empty string wanted"],
+    [item({ values: {} }), `${VALUES}; an empty one would compare nothing`],
+    [item({ values: new Map([["/id", "42"]]) }), `${VALUES}; an empty one would compare nothing`],
+    [item({ values: undefined }), VALUES],
+    [item({ values: null }), VALUES],
+    [item({ values: "/id" }), VALUES],
+    [item({ values: [["/id", "42"]] }), VALUES],
+    [item({ values: { "/id": undefined } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": { a: 1 } } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": ["42"] } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": Symbol("42") } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": NaN } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": -Infinity } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": new Date(0) } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "/id": Object("42") } }), `.values["/id"]${VALUE}`],
+    [item({ values: { "": "42" } }), `.values[""]${POINTER}`],
+    [item({ values: { id: "42" } }), `.values["id"]${POINTER}`],
+    [item({ values: { "#/id": "42" } }), `.values["#/id"]${POINTER}`],
+    [item({ values: { " /id": "42" } }), `.values[" /id"]${POINTER}`],
+    [item({ values: { "/a~": "42" } }), `.values["/a~"]${POINTER}`],
+    [item({ values: { "/a~2": "42" } }), `.values["/a~2"]${POINTER}`],
+    [item({ values: { "/a~~0": "42" } }), `.values["/a~~0"]${POINTER}`],
+    [item({ values: { "/id": "42", "/~x": 1 } }), `.values["/~x"]${POINTER}`],
+    [item({ challenge: "/nonce" }), ".challenge: one of the pointers of values wanted"],
+    [item({ challenge: null }), ".challenge: one of the pointers of values wanted"],
+    [item({ challenge: CHALLENGE }), ".challenge: one of the pointers of values wanted"],
+    [item({ challenge: "/id" }), WEAK],
+    ...[
+      "a".repeat(31),
+      "0".repeat(31),
+      "F".repeat(31),
+      "z".repeat(21),
+      "",
+      `${"z".repeat(22)}=`,
+      ` ${"z".repeat(22)}`,
+      `${"z".repeat(21)}+`,
+      `${"z".repeat(21)} `,
+      `${"z".repeat(22)}\n`,
+      1e22,
+      true,
+      null,
+    ].map((value): [unknown, string] => [item({ values: { "/id": value }, challenge: "/id" }), WEAK]),
+  ])("is refused: %j", (one, message) => {
+    const payload = [item({}), one];
+    expect(() => expectationOf({ payload } as Expected)).toThrow(new TypeError(`expected.payload[1]${message}`));
+  });
+
+  it("is refused with a member that is not known, and with items that are no objects", () => {
+    for (const one of [item({ value: "x" }), item({ pointer: "/id" }), null, "ORDER", ["ORDER"], undefined])
+      expect(() => expectationOf({ payload: [one] } as Expected)).toThrow(TypeError);
+    // A list with a hole.
+    expect(() => expectationOf({ payload: new Array(1) })).toThrow(TypeError);
+  });
+
+  it.each(["z".repeat(22), "f".repeat(32), "F".repeat(64), CHALLENGE, "0".repeat(31) + "g", "-_".repeat(11)])(
+    "takes the challenge %s",
+    (value) => {
+      const [one] = payloadExpectations([item({ values: { "/id": value }, challenge: "/id" })]);
+      expect(one!.challenge).toEqual({ pointer: "/id", value });
+      expect(Object.isFrozen(one!.challenge)).toBe(true);
+    },
+  );
+
+  it("is read once, and does not change with the caller's objects", () => {
+    const reads: string[] = [];
+    const values = {
+      get "/id"() {
+        reads.push("value");
+        return reads.filter((read) => read === "value").length === 1 ? "42" : "43";
+      },
+    };
+    const one = {
+      get type() {
+        reads.push("type");
+        return "ORDER";
+      },
+      values,
+    };
+    const plain = { type: "OTHER", values: { "/id": "1" } as Record<string, string> };
+    const payload = [one, plain];
+    const expectations = expectationOf({ payload }).payload!;
+    expect(reads.toSorted()).toEqual(["type", "value"]);
+    plain.values["/id"] = "2";
+    plain.type = "ORDER";
+    payload.pop();
+    expect(expectations.map(({ type, values: [first] }) => [type, first!.value])).toEqual([
+      ["ORDER", "42"],
+      ["OTHER", "1"],
+    ]);
+  });
+
+  it("needs no organization, which without it is wanted", () => {
+    expect(expectationOf(expecting({ "/id": "42" })).organizationId).toBeNull();
+    expect(() => expectationOf({})).toThrow("expected.organizationId: a non-empty string wanted");
+    for (const organizationId of ["", null, 7])
+      expect(() => expectationOf({ ...expecting({ "/id": "42" }), organizationId } as Expected)).toThrow(
+        "expected.organizationId: a non-empty string wanted",
+      );
+  });
+});
+
+describe("comparePayload", () => {
+  const compare = (expected: object[], json: JsonObject = ORDER): ReturnType<typeof comparePayload> =>
+    comparePayload(payloadExpectations(expected), json["type"] as string, json);
+  const one = (values: object, type = "ORDER"): object => ({ type, values });
+
+  it("compares nothing where no expectation names the type", () => {
+    const nothing = { isNamed: false, met: [], contradictions: [] };
+    expect(compare([one({ "/id": "42" }, "OTHER")])).toEqual(nothing);
+    expect(comparePayload(null, "ORDER", ORDER)).toEqual(nothing);
+    expect(comparePayload(payloadExpectations([one({ "/id": "42" })]), undefined, undefined)).toEqual(nothing);
+  });
+
+  it("names every expectation that is met, by its index", () => {
+    const [right, wrong] = [one({ "/id": "42" }), one({ "/id": "43" })];
+    expect(compare([wrong, one({ "/x": 1 }, "OTHER"), right, right])).toEqual({
+      isNamed: true,
+      met: [2, 3],
+      contradictions: [],
+    });
+  });
+
+  it("tells what differs from the nearest one", () => {
+    const [far, near] = [one({ "/id": "43", "/x": 1 }), one({ "/id": "42", "/nested/list/0": "1" })];
+    expect(compare([far]).contradictions).toEqual([
+      'the payload differs from expected.payload[0]: /id is "42", "43" wanted, /x is missing, 1 wanted',
+    ]);
+    expect(compare([far, near]).contradictions).toEqual([
+      "the payload differs from expected.payload[1], the nearest of the 2 of its type: " +
+        '/nested/list/0 is 1, "1" wanted',
+    ]);
+  });
+
+  it("cuts long pointers and values", () => {
+    const long = "x".repeat(5000);
+    const [text] = compare([one({ [`/${long}`]: long, "/id": long })], put("id", long)(ORDER)).contradictions;
+    expect(text!.length).toBeLessThan(700);
+  });
+
+  it("reads pointers as RFC 6901 has them, and own members only", () => {
+    const json = { type: "ORDER", "a/b": 1, "~1": 2, "/": 3, list: ["first"], "~": { "/~": 4 } };
+    const isMet = (values: object): boolean => compare([one(values)], json).met.length === 1;
+    expect(isMet({ "/a~1b": 1, "/~01": 2, "/~1": 3, "/list/0": "first", "/~0/~1~0": 4 })).toBe(true);
+    for (const values of [{ "/~01": 3 }, { "/~1": 2 }, { "/~0/~0~1": 4 }, { "/a/b": 1 }])
+      expect(isMet(values)).toBe(false);
+    for (const index of ["00", "0.0", "0x0", "-0", "", " 0", "-", "1", "length"])
+      expect(isMet({ [`/list/${index}`]: "first" })).toBe(false);
+    // Of an object literal, which inherits these; of a parsed payload nothing inherits.
+    expect(isMet({ "/__proto__/__proto__": null })).toBe(false);
+    expect(isMet({ "/list/__proto__/length": 0 })).toBe(false);
+  });
+
+  it("fails what cannot be read", () => {
+    const [text] = comparePayload(payloadExpectations([one({ "/id": null })]), "ORDER", undefined).contradictions;
+    expect(text).toContain("/id is missing, null wanted");
+  });
+});
+
+describe("app.request, of an expected payload", () => {
+  const address = put(
+    "timestampMs",
+    String(at.getTime()),
+  )(JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject);
+  const ID = { "/id": "42" };
+  const [own, otherOwner] = [{ organizationId }, { organizationId: "another" }];
+  const unmet = (index = 0): string => `no app proof meets expected.payload[${index}], of type "ORDER"`;
+
+  it.each<[name: string, payloads: JsonObject[], expected: Expected, alone: string[], withActivity: string[] | null]>([
+    ["met", [ORDER], expecting(ID), ["pass"], null],
+    ["met, with an organization", [ORDER], { ...own, ...expecting(ID) }, ["pass"], ["pass"]],
+    ["met by neither", [ORDER, OTHER], expecting({ "/id": "44" }), ["fail", "fail"], null],
+    ["met by one of two", [OTHER, ORDER], { ...own, ...expecting(ID) }, ["fail", "pass"], ["fail", "pass"]],
+    ["met by none of its type", [address], { ...own, ...expecting(ID) }, ["fail"], ["fail"]],
+    ["met, beside another type", [ORDER, address], expecting(ID), ["pass", "skip"], null],
+    [
+      "met, beside the organization's",
+      [ORDER, address],
+      { ...own, ...expecting(ID) },
+      ["pass", "pass"],
+      ["pass", "skip"],
+    ],
+    [
+      "met, beside another organization's",
+      [ORDER, address],
+      { ...otherOwner, ...expecting(ID) },
+      ["pass", "fail"],
+      ["pass", "skip"],
+    ],
+    [
+      "met, with addresses that none names",
+      [ORDER],
+      { ...own, ...expecting(ID), addresses: [LAB_ADDRESS.address] },
+      ["fail"],
+      ["pass"],
+    ],
+    [
+      "met, with addresses",
+      [ORDER, address],
+      { ...own, ...expecting(ID), addresses: [LAB_ADDRESS.address] },
+      ["pass", "pass"],
+      ["pass", "skip"],
+    ],
+    ["of no proof", [], expecting(ID), ["fail"], null],
+    [
+      "beside a type that nobody expects",
+      [ORDER, customPayload(at)],
+      { ...own, ...expecting(ID) },
+      ["pass", "skip"],
+      ["pass", "skip"],
+    ],
+  ])("%s", async (_, payloads, expected, alone, beside) => {
+    const statuses = async (judgement: Judgement): Promise<string[]> =>
+      Object.values((await ask("app.request", { payloads }, { ...judgement, expected })).statuses);
+    expect(await statuses({})).toEqual(alone);
+    if (beside !== null) expect(await statuses({ given: withActivity })).toEqual(beside);
+    else if (payloads.length > 0)
+      await expect(statuses({ given: withActivity })).rejects.toThrow(
+        "expected.organizationId: a non-empty string wanted, since there is an activity",
+      );
+  });
+
+  it("beside an activity without app proofs fails; without an expected payload there is no check", async () => {
+    const without = { activity: drop("appProofs") };
+    const judgement = { given: withActivity, expected: { ...own, ...expecting(ID) } };
+    const answer = await ask("app.request", without, judgement);
+    expect(answer.statuses).toEqual({ "app[0]": "fail" });
+    expect(answer.details).toBe("payloads are expected, and there is no app proof");
+    expect((await ask("app.request", without, { ...judgement, expected: own })).statuses).toEqual({});
+    const both = await ask("app.request", { payloads: [] }, { expected: { ...expecting(ID), addresses: ["0x01"] } });
+    expect(both.details).toBe("addresses and payloads are expected, and there is no app proof");
+  });
+
+  it("that is missing is told once, and not where a proof of its type says how it differs", async () => {
+    const missing = await ask("app.request", { payloads: [address, address] }, { expected: expecting(ID) });
+    expect(missing.statuses).toEqual({ "app[0]": "fail", "app[1]": "skip" });
+    expect(missing.details).toContain(unmet().replaceAll('"', ""));
+    const differs = await ask("app.request", { payloads: [OTHER] }, { expected: expecting(ID) });
+    expect(differs.details).toBe('the payload differs from expected.payload[0]: /id is "43", "42" wanted');
+    const two = {
+      payload: [
+        { type: "ORDER", values: ID },
+        { type: "ORDER", values: { "/id": "43" } },
+      ],
+    };
+    const second = await ask("app.request", { payloads: [ORDER] }, { expected: two });
+    expect(second.details).toBe(unmet(1).replaceAll('"', ""));
+  });
+
+  it("is returned by its index, with the challenge that it has", async () => {
+    const challenged = put("challenge", CHALLENGE)(ORDER);
+    const payload = [
+      { type: "OTHER_TYPE", values: { "/id": "7" } },
+      { type: "ORDER", values: { "/id": "43" } },
+      { type: "ORDER", values: ID },
+      { type: "ORDER", values: { "/challenge": CHALLENGE }, challenge: "/challenge" },
+    ];
+    const payloads = [challenged, OTHER, customPayload(at), { ...ORDER, type: "OTHER_TYPE", id: "7" }];
+    const { report, verified } = await judged(forge({ payloads }), { expected: { payload } });
+    const answers = { pointer: "/challenge", value: CHALLENGE };
+    const wanted = [
+      { expectation: 3, answers },
+      { expectation: 1, answers: null },
+      { expectation: null, answers: null },
+      { expectation: 0, answers: null },
+    ];
+    expect(report.claims!.appProofs).toMatchObject(wanted);
+    expect([0, 1, 2, 3].map((index) => verified.get(`app[${index}]`))).toMatchObject(wanted);
+    const details = report.checks.filter(({ id }) => id === "app.request").map(({ detail }) => detail);
+    expect(details[0]).toBe("meets expected.payload[2], expected.payload[3], the challenge included");
+    expect(details[1]).toBe("meets expected.payload[1]");
+  });
+});
+
+describe("app.time, of a payload without a time", () => {
+  const payloads = [drop("timestampMs")(put("challenge", CHALLENGE)(ORDER))];
+  const policy = { appProofs: { untimed: ["ORDER"] } };
+  const values = { "/challenge": CHALLENGE };
+
+  it.each<[name: string, expected: Expected | undefined, status: string]>([
+    ["that nothing is expected of", undefined, "warn"],
+    ["that meets an expectation without a challenge", expecting(values), "warn"],
+    ["that meets one with a challenge", expecting(values, { challenge: "/challenge" }), "skip"],
+    [
+      "that meets one with a challenge, and one without",
+      { payload: [...expecting(values).payload!, ...expecting(values, { challenge: "/challenge" }).payload!] },
+      "skip",
+    ],
+    [
+      "that answers another challenge",
+      expecting({ "/challenge": CHALLENGE.replace("q", "r") }, { challenge: "/challenge" }),
+      "warn",
+    ],
+    ["signed before or after the request, which nobody knows", { ...expecting(values), requestedAt: NOW }, "warn"],
+  ])("%s", async (_, expected, status) => {
+    const answer = await ask("app.time", { payloads }, { policy, ...(expected && { expected }) });
+    expect(answer.statuses).toEqual({ "app[0]": status });
+  });
+});
+
+describe("an app proof in another encoding", () => {
+  const { bootProof, appProofs, anchorPem } = forge();
+  const proof = appProofs[0] as Record<"publicKey" | "proofPayload" | "signature", string>;
+  const raw = Buffer.from(proof.signature, "hex");
+  const half = proof.publicKey.slice(130);
+  const cache = new SignatureCache();
+  const isVerified = async (changes: object): Promise<boolean> => {
+    const options = {
+      policy: NO_POLICY_ANY_ENCLAVE,
+      trustAnchors: [parseTrustAnchor("lab", anchorPem)],
+      now: NOW,
+      cache,
+    } as const;
+    const { appProof: verified, report } = await verifyAppProof({ ...proof, ...changes }, bootProof, options);
+    expect(verified !== null).toBe(report.verdict === "authentic");
+    return verified !== null;
+  };
+  const good: [string, object][] = [
+    ["as it is", {}],
+    ["its signature in DER", { signature: hex(inDer(raw)) }],
+    ["its signing half", { publicKey: half }],
+    ["both", { publicKey: half, signature: hex(inDer(raw)) }],
+    ["a high S", { signature: hex(withS("high", raw)) }],
+    ["a high S in DER", { publicKey: half, signature: hex(inDer(withS("high", raw))) }],
+  ];
+
+  it.each(good)("is verified: %s", async (_, changes) => {
+    expect(await isVerified(changes)).toBe(true);
+    // The second time from the cache.
+    expect(await isVerified(changes)).toBe(true);
+  });
+
+  it("is refused beside a cached good one if its signature is damaged", async () => {
+    for (const [, changes] of good) await isVerified(changes);
+    for (let at = 0; at < 64; at += 7) {
+      const damaged = Uint8Array.from(raw);
+      damaged[at]! ^= 1;
+      for (const publicKey of [half, proof.publicKey])
+        for (const signature of [damaged, inDer(damaged), inDer(withS("high", damaged))].map(hex))
+          expect(await isVerified({ publicKey, signature })).toBe(false);
+    }
+    expect(await isVerified({ signature: hex(inDer(qosSign(lab.ephemeralKey, toUtf8("{}")))) })).toBe(false);
+    expect(await isVerified({ publicKey: half, proofPayload: `${proof.proofPayload} ` })).toBe(false);
+    expect(await isVerified({ publicKey: proof.publicKey.slice(0, 130), signature: hex(inDer(raw)) })).toBe(false);
+  });
+
+  it("says of a half that is no point what it is", async () => {
+    const none = appProof({ json: put("publicKey", "04".repeat(65)) });
+    expect((await ask("app.signature", none, {})).details).toBe("the key is not a point of P-256");
+    const another = appProof({ json: put("publicKey", hex(generateQosKeyPair().publicKey.subarray(65))) });
+    expect((await ask("app.signature", another, {})).details).toBe("the key did not sign this payload");
+  });
+
+  it("has one form in the library: r and s, and the key that was attested", async () => {
+    const forms = await Promise.all(
+      good.slice(0, 4).map(async ([, changes]) => {
+        const given = { bootProofs: [bootProof], appProofs: [{ ...proof, ...changes }] };
+        const { report, verified } = await judged(forge(), { given: () => given });
+        const claims = report.claims!;
+        expect(claims.bootProofs[0]!.hardware.publicKey).toBe(proof.publicKey);
+        return verified.get("app[0]") as { signature: Uint8Array };
+      }),
+    );
+    for (const { signature } of forms) expect(hex(signature)).toBe(proof.signature);
   });
 });
