@@ -1,4 +1,4 @@
-/** Applications of the caller's, which run in enclaves of the service (client/README.md, "Applications of your own"). */
+/** Applications of the caller's, in enclaves of the service (client/README.md, "Applications of your own"). */
 import { randomUUID } from "node:crypto";
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";

@@ -13,7 +13,7 @@ import {
   type TargetEnclave,
   payloadOf,
 } from "./faults.js";
-import { type EnclaveInfo, type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
+import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
