@@ -87,7 +87,8 @@ export class Misbehaviour {
   }
 
   /** What the enclave attested before the shares arrived. */
-  setupProof(saved: SavedEnclave, reader: Reader): JsonObject {
+  setupProof(honest: SavedEnclave, reader: Reader): JsonObject {
+    const saved = this.running(honest, reader);
     const { key, bootProof } = saved.setup!;
     if (!this.#altersBoot) return bootProof;
     const setupKey = loadQosKeyPair(key);

@@ -159,7 +159,8 @@ describe("an application", () => {
       ).toBe("verified");
     const proof = await other.sign(request(), { names: "standard" });
     expect(proof["publicKey"]).toBe(other.ephemeralKey);
-    await expect(lab.restartEnclave(other.enclaves[0]!.enclaveId)).rejects.toThrow(RangeError);
+    for (const id of [other.enclaves[0]!.enclaveId, `${other.appId} ${other.deploymentId}`])
+      await expect(lab.restartEnclave(id)).rejects.toThrow(RangeError);
   });
 });
 
@@ -446,12 +447,15 @@ describe("a deployment", () => {
   });
 
   it("has one setup key and one live key, and each document commits to both", async () => {
-    const { bootProof } = await setupProof(quotes);
-    const live = await bootProofOf(quotes.ephemeralKey);
-    const [setupPcrs, livePcrs] = [bootProof, live].map(
-      ({ cloudAttestationDocB64 }) => decodeAttestationDocument(fromBase64(cloudAttestationDocB64)!).pcrs,
-    );
-    for (const index of [16, 17]) expect(toHex(setupPcrs!.get(index)!)).toBe(toHex(livePcrs!.get(index)!));
+    for (const fault of [null, "stale-manifest", "ancient-boot"] as const) {
+      lab.setFault(fault);
+      const { bootProof } = await setupProof(quotes);
+      const live = await bootProofOf(quotes.ephemeralKey);
+      const [setupPcrs, livePcrs] = [bootProof, live].map(
+        ({ cloudAttestationDocB64 }) => decodeAttestationDocument(fromBase64(cloudAttestationDocB64)!).pcrs,
+      );
+      for (const index of [16, 17]) expect(toHex(setupPcrs!.get(index)!)).toBe(toHex(livePcrs!.get(index)!));
+    }
   });
 
   it("shows the faults of the boot, to callers and to holders of shares", async () => {
@@ -466,6 +470,8 @@ describe("a deployment", () => {
       expect(proof["publicKey"]).toBe(quotes.ephemeralKey);
       expect(await judged(quotes, proof)).toContain(expected);
     }
+    lab.setFault("another-label");
+    expect(await judged(quotes, await quotes.sign(request()))).toContain("policy.labels");
     lab.setFault("unattested-key");
     const any = await query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) });
     expect(["signer", "policy-engine"]).toContain(any.body["bootProof"].enclaveApp);
@@ -522,6 +528,12 @@ describe("a replica that was stopped", () => {
     const proof = await application.sign("{}");
     expect(proof["publicKey"]).toBe(application.ephemeralKey);
     expect(application.ephemeralKey).not.toBe(before);
+    const details = () =>
+      query(own, "get_tvc_deployment_provisioning_details", { deploymentId: application.deploymentId });
+    const [earlier, same] = [await details(), await details()];
+    expect(same.body).toEqual(earlier.body);
+    now = new Date(now.getTime() + 175 * 60_000);
+    expect((await details()).body).not.toEqual(earlier.body);
     await own.close();
   });
 });
@@ -557,6 +569,7 @@ describe("a data folder", () => {
     const first = await started({ binaryDigest: DIGEST, args: ["a"] });
     const again = await started({ binaryDigest: DIGEST.toString("hex").toUpperCase(), args: ["a"] });
     const args = await started({ binaryDigest: DIGEST, args: ["b"] });
+    expect(await started({ binaryDigest: DIGEST, args: ["b"] })).toEqual(args);
     const binary = await started({ binaryDigest: createHash("sha256").update("another").digest(), args: ["b"] });
     expect([again, args, binary].map(({ appId }) => appId)).toEqual([first.appId, first.appId, first.appId]);
     expect(again).toEqual(first);
