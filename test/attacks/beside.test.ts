@@ -67,7 +67,7 @@ const argvOf = (option: Option, file: string): string[] => [
 ];
 const asked: FormValues = {
   ...{ policyNone: true, policyBundle: false, organization: "", addresses: "", now: "", nonce: "" },
-  ...{ ephemeralKey: "", allowDebug: false },
+  ...{ ephemeralKey: "", allowDebug: false, expectedValues: [] },
 };
 const listed = (name: string, value: unknown): ReturnType<typeof listedFile> =>
   listedFile({ name, bytes: toUtf8(JSON.stringify(value)) });

@@ -216,7 +216,7 @@ it.each<[string, JsonObject, string | undefined, readonly string[]]>([
     "a known type has one",
     { type: "APP_PROOF_TYPE_POLICY_OUTCOME", policyOutcomeProof: { organizationId: "o", outcome: "OUTCOME_ALLOW" } },
     undefined,
-    ["proofPayload: timestampMs: missing"],
+    ["proofPayload: timestampMs: missing, a string wanted"],
   ],
   [
     "one that is no time is a fault in any type",

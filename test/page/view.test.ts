@@ -7,11 +7,11 @@ import { NO_POLICY_ANY_ENCLAVE, decodeAppProof, verifyBootProof, verifyEvidence 
 import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
 import { butsOf, headlineFacts } from "../../src/report/facts.js";
 import { printable } from "../../src/report/printable.js";
-import type { BootProofClaims, Report } from "../../src/report/report.js";
+import type { BootProofClaims } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
 import { verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
-import { report, reportOf } from "../report/reports.js";
+import { report, reportOf, withoutExpectation } from "../report/reports.js";
 import { CHALLENGE, HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
 import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
 import { decodeServiceForm } from "../support/provisioning.js";
@@ -172,7 +172,7 @@ describe("the bytes", () => {
   it("of a key and a signature in other forms, as received and as verified", async () => {
     const name = "verified, an application of one's own";
     const { shown, elements } = await shownPage(name);
-    const { appProofs } = shown.evidence as { appProofs: Record<"signature" | "publicKey", string>[] };
+    const { appProofs } = shown.evidence as unknown as { appProofs: Record<"signature" | "publicKey", string>[] };
     const hex = await hexOf(name);
     for (const { publicKey, signature } of appProofs)
       for (const bytes of [publicKey, signature]) expect(hex).toContain(bytes);
@@ -230,8 +230,8 @@ it("says which expectation a payload meets, which challenge it answers, and that
 
 it("shows reports of earlier versions, which say nothing of expectations", async () => {
   const { shown } = await shownPage("verified, an application of one's own");
-  const appProofs = shown.report.claims!.appProofs.map(({ expectation: _, answers: __, ...rest }) => rest);
-  const old = { ...shown.report, claims: { ...shown.report.claims!, appProofs } } as unknown as Report;
+  const appProofs = shown.report.claims!.appProofs.map(withoutExpectation);
+  const old = { ...shown.report, claims: { ...shown.report.claims!, appProofs } };
   const page = textOf(parse(await pageOf({ ...shown, report: old })));
   expect(page).toContain("app[0]QUOTE, without a time");
   expect(page).not.toMatch(/app\[\d\] (?:meets|answers)|undefined/);

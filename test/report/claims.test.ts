@@ -185,7 +185,7 @@ it("of app proofs and an activity say what was asked, and count decisions", () =
     payload: { type: "T" },
   });
   const answers = { pointer: "/challenge", value: "q7Yt3mVnB2xKc9PzLwRs4A" };
-  const quote = { type: "QUOTE", timestampMs: null, json: { type: "QUOTE" } } as AppProofPayload;
+  const quote = { type: "QUOTE", timestampMs: null, json: { type: "QUOTE" } } as unknown as AppProofPayload;
   expect(appProofClaims({ payload: quote, expectation: 1, answers } as VerifiedAppProof, 0)).toEqual({
     bootProof: 0,
     type: "QUOTE",

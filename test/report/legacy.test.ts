@@ -105,7 +105,14 @@ it.each([
 it("what an application says and what is proven stand apart in one report", () => {
   const claims = {
     bootProofs: [bootOf({}), bootOf({ image: { commitment: "legacy", restsOn: null } })],
-    appProofs: [0, 1].map((bootProof) => ({ bootProof, type: "T", time: "2026-03-04T05:07:07.000Z", payload: {} })),
+    appProofs: [0, 1].map((bootProof) => ({
+      bootProof,
+      type: "T",
+      time: "2026-03-04T05:07:07.000Z",
+      payload: {},
+      expectation: null,
+      answers: null,
+    })),
     activity: null,
   };
   const made = report({ claims });

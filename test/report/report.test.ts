@@ -16,7 +16,7 @@ const parts = (): ReportParts => ({
   checks: PASSED.map((check) => ({ ...check })),
   claims: structuredClone({
     bootProofs: [BOOT],
-    appProofs: [{ bootProof: 0, type: "T", time: "t", payload: { a: [{ b: 1 }] } }],
+    appProofs: [{ bootProof: 0, type: "T", time: "t", payload: { a: [{ b: 1 }] }, expectation: null, answers: null }],
     activity: ACTIVITY,
   }),
 });

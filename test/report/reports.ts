@@ -1,5 +1,6 @@
 /** Reports made by hand, for rendering: nothing in them was verified. */
 import type { Check } from "../../src/checks.js";
+import { otherMembers } from "../../src/decode/input.js";
 import type {
   ActivityClaims,
   AppProofClaims,
@@ -98,8 +99,8 @@ export const UNTIMED: AppProofClaims = {
 };
 
 /** As reports of earlier versions have it. */
-export function withoutExpectation({ expectation: _, answers: __, ...rest }: AppProofClaims): AppProofClaims {
-  return rest as AppProofClaims;
+export function withoutExpectation(claims: AppProofClaims): AppProofClaims {
+  return otherMembers(claims, "expectation", "answers") as AppProofClaims;
 }
 
 /** Parts of one boot proof's claims. */

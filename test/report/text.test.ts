@@ -330,11 +330,20 @@ describe("evidence cannot write to the terminal", () => {
             }),
           ],
           appProofs: [
-            { bootProof: 0, type: text, time: text, payload: { [text]: text } },
+            {
+              bootProof: 0,
+              type: text,
+              time: text,
+              payload: { [text]: text },
+              expectation: 0,
+              answers: { pointer: text, value: text },
+            },
             {
               bootProof: 0,
               type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
               time: text,
+              expectation: null,
+              answers: null,
               payload: { addressDerivationProof: { address: text, walletId: text } },
             },
           ],
