@@ -6,9 +6,7 @@ import type { JsonValue } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
-import { type AskService, fetchBootProof } from "./evidence.js";
-import { query } from "./requests.js";
-import type { Transport } from "./transport.js";
+import { type AskService, type EvidenceSource, fetchBootProof } from "./evidence.js";
 
 export interface FetchedBootProof {
   /** The key by which it was fetched: 130 bytes in hex. */
@@ -30,7 +28,7 @@ interface Entry {
 }
 
 export class BootProofCache {
-  readonly #transport: Transport;
+  readonly #source: EvidenceSource;
   readonly #policy: Policy;
   readonly #signatures: SignatureCache;
   readonly #limit: number;
@@ -38,12 +36,12 @@ export class BootProofCache {
   readonly #entries = new Map<string, Entry>();
 
   constructor(
-    transport: Transport,
+    source: EvidenceSource,
     policy: Policy,
     signatures: SignatureCache,
     bounds: { readonly limit: number; readonly maxAgeMs: number },
   ) {
-    this.#transport = transport;
+    this.#source = source;
     this.#policy = policy;
     this.#signatures = signatures;
     this.#limit = bounds.limit;
@@ -61,7 +59,7 @@ export class BootProofCache {
 
   /** The key is lower-case hex; null if the service has none. */
   get(key: string): Promise<FetchedBootProof | null> {
-    const now = this.#transport.now().getTime();
+    const now = this.#source.now().getTime();
     const known = this.#entries.get(key);
     this.#entries.delete(key);
     const isFresh = known !== undefined && now >= known.since && now - known.since <= this.#maxAgeMs;
@@ -94,12 +92,12 @@ export class BootProofCache {
 
   /** Ignores the caller's signal: another caller may wait for the same key. */
   async #fetch(key: string): Promise<FetchedBootProof | null> {
-    const queryService: AskService = (name, parameters) => query(this.#transport, { name }, parameters);
+    const queryService: AskService = (name, parameters) => this.#source.query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return null;
     const { bootProof } = await verifyBootProof(answer, {
       policy: this.#policy,
-      now: this.#transport.now(),
+      now: this.#source.now(),
       cache: this.#signatures,
       ephemeralKey: fromHex(key)!,
     });

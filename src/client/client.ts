@@ -28,7 +28,8 @@ import {
 } from "./requests.js";
 import type { AnyStamper } from "./stamp.js";
 import type { Transport } from "./transport.js";
-import { type VerificationOptions, type VerifiedClient, verifiedClient } from "./verified.js";
+import type { VerificationOptions } from "./activity-verifier.js";
+import { type VerifiedClient, verifiedClient } from "./verified.js";
 
 export interface ClientOptions {
   /** The service's address: `https://…`, without `/public/v1`. */

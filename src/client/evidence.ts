@@ -10,6 +10,7 @@ import { copyInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { shownName } from "../errors.js";
 import { ServiceError, answerError } from "./errors.js";
+import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
@@ -19,6 +20,13 @@ export const BOOT_PROOFS_AT_ONCE = 4;
 
 /** Sends a query: name, and parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
+
+/** Where evidence comes from. */
+export interface EvidenceSource {
+  readonly now: () => Date;
+  /** Sends a query: name, and parameters without the organization. */
+  readonly query: (name: string, parameters: JsonObject, options: CallOptions) => Promise<JsonValue>;
+}
 
 export interface KeyedBootProof<T> {
   readonly key: string;

@@ -22,13 +22,8 @@ export { createSessionTarget, openCredentialBundle, openSession } from "./sessio
 export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";
 
-export type {
-  VerificationOptions,
-  VerifiedCall,
-  VerifiedClient,
-  VerifiedSubmitFunctions,
-  VerifyActivityOptions,
-} from "./verified.js";
+export type { VerificationOptions } from "./activity-verifier.js";
+export type { VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
 export type {
   ExpectedOfAppProofs,
   ReceivedAppProof,

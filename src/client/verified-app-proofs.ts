@@ -16,10 +16,10 @@ import { inTurns } from "../verify/in-turns.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
 import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
 import { ClientError } from "./errors.js";
-import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS } from "./evidence.js";
+import { BOOT_PROOFS_AT_ONCE, type EvidenceSource, MAX_BOOT_PROOFS } from "./evidence.js";
 import { type PayloadSchemas, type SchemaOutput, readSchemas } from "./payload-schemas.js";
 import type { Signal } from "./platform.js";
-import { type Transport, untilAborted } from "./transport.js";
+import { untilAborted } from "./transport.js";
 
 /** An app proof as an application returned it. */
 export interface ReceivedAppProof {
@@ -76,7 +76,7 @@ export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never
 }
 
 export interface AppProofVerifierParts {
-  readonly transport: Transport;
+  readonly source: EvidenceSource;
   readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
@@ -104,7 +104,7 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   const appProofs = located.map(({ appProof }) => appProof);
   const verification = await verifyEvidence(
     { bootProofs: namedBootProofs(fetched), appProofs },
-    { policy: parts.policy, now: parts.transport.now(), cache: parts.signatures, expected },
+    { policy: parts.policy, now: parts.source.now(), cache: parts.signatures, expected },
   );
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);

@@ -3,26 +3,21 @@
  * response is compared with what was sent (verify/README.md, "The question"). Where no app proof covers it, only the
  * service claims that it executed the request as the result says.
  */
-import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import { verifyEvidence } from "../bootproof.js";
 import { outcomeOf } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { anyObject, count, readShape } from "../decode/shapes.js";
+import { typedOptions } from "../decode/options.js";
+import { anyObject, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
-import type { Verification } from "../verification.js";
 import type { VerifiedActivity } from "../verify/activity.js";
-import { AppProofUses } from "../verify/app-proof-uses.js";
 import { soleMember } from "../verify/contradictions.js";
 import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
-import { SignatureCache } from "../verify/signature-cache.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
-import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
-import { ClientError, RejectedActivityError, answerError } from "./errors.js";
-import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
+import { ActivityVerifier, type ExpectedOfOwner, type VerificationOptions } from "./activity-verifier.js";
+import type { EvidenceSource } from "./evidence.js";
+import { answerError } from "./errors.js";
 import {
   SUBMIT_OPERATIONS,
   type SubmitName,
@@ -30,9 +25,8 @@ import {
   type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
-import type { Signal } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, query, submit } from "./requests.js";
-import { type Transport, untilAborted } from "./transport.js";
+import type { Transport } from "./transport.js";
 import type { PayloadSchemas } from "./payload-schemas.js";
 import {
   type ReceivedAppProof,
@@ -40,23 +34,6 @@ import {
   type VerifyAppProofsOptions,
   verifyReceivedAppProofs,
 } from "./verified-app-proofs.js";
-
-export interface VerificationOptions {
-  /** Limit of cached boot proofs; the least recently used goes first. Default: 256. */
-  readonly bootProofLimit?: number;
-  /** Milliseconds that one is cached. Policy, ages and certificates are checked on every call. Default: an hour. */
-  readonly bootProofMaxAgeMs?: number;
-  /** Caches valid signatures; may be shared with other verifications. */
-  readonly cache?: SignatureCache;
-}
-
-const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
-  bootProofLimit: count,
-  bootProofMaxAgeMs: count,
-  cache: anyObject,
-};
-const DEFAULT_LIMIT = 256;
-const DEFAULT_MAX_AGE_MS = 3_600_000;
 
 export interface VerifiedCall<Result> {
   readonly result: Result;
@@ -116,11 +93,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 
 /** Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a result of parsePolicy wanted");
-  const options = typedOptions("options", given, VERIFICATION_OPTIONS);
-  if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
-    throw new TypeError("options.cache: a SignatureCache wanted");
-  const verifier = new ActivityVerifier(transport, policy, options);
+  const verifier = new ClientVerifier(transport, policy, given);
   const documented = Object.entries(SUBMIT_OPERATIONS).map(
     ([name, operation]) =>
       [
@@ -137,34 +110,17 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
   };
 }
 
-interface Case {
-  readonly activity: JsonValue;
-  readonly expected: ExpectedOfOwner;
-  /** Null for an undocumented one. */
-  readonly operation: SubmitOperation | null;
-  /** The submitted operation; null for a past activity. */
-  readonly sent: string | null;
-  readonly signal: Signal | undefined;
-}
-
-type ExpectedOfOwner = Expected & { readonly organizationId: string };
-
-class ActivityVerifier {
+class ClientVerifier {
   readonly #transport: Transport;
-  readonly #policy: Policy;
-  readonly #signatures: SignatureCache;
-  readonly #bootProofs: BootProofCache;
-  readonly #uses = new AppProofUses();
+  readonly #activities: ActivityVerifier;
 
   constructor(transport: Transport, policy: Policy, options: VerificationOptions) {
     this.#transport = transport;
-    this.#policy = policy;
-    this.#signatures = options.cache ?? new SignatureCache();
-    const bounds = {
-      limit: options.bootProofLimit ?? DEFAULT_LIMIT,
-      maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS,
+    const source: EvidenceSource = {
+      now: () => transport.now(),
+      query: (name, parameters, call) => query(transport, { name }, parameters, call),
     };
-    this.#bootProofs = new BootProofCache(transport, policy, this.#signatures, bounds);
+    this.#activities = new ActivityVerifier(source, policy, options);
   }
 
   async submit<Result>(
@@ -180,68 +136,25 @@ class ActivityVerifier {
     });
     const { type, organizationId, parameters: submitted, timestampMs: requestedAt } = request;
     const expected = { organizationId, type, parameters: submitted, requestedAt };
-    return this.#verify({ activity: unwrapped(answer), expected, operation, sent: sent.name, signal: options.signal });
+    const call = { activity: unwrapped(answer), expected, sent: sent.name, signal: options.signal };
+    const { activity, ...rest } = await this.#activities.verify(call);
+    return { ...readVerified<Result>(activity, operation, sent.name), ...rest };
   }
 
   async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
     const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: anyObject });
-    const { signal } = options;
     const expected = expectedOf(options, this.#transport.organizationId);
-    const activity = unwrapped(jsonInput(input) ?? null);
-    return this.#verify({ activity, expected, operation: operationOf(activity), sent: null, signal });
+    const past = unwrapped(jsonInput(input) ?? null);
+    const call = { activity: past, expected, sent: null, signal: options.signal };
+    const { activity, ...rest } = await this.#activities.verify(call);
+    return { ...readVerified<JsonValue>(activity, operationOf(past), null), ...rest };
   }
 
   async verifyReceived<Schemas extends PayloadSchemas>(
     received: readonly ReceivedAppProof[],
     options: VerifyAppProofsOptions<Schemas>,
   ): Promise<VerifiedAppProofs<Schemas>> {
-    const parts = {
-      transport: this.#transport,
-      policy: this.#policy,
-      signatures: this.#signatures,
-      bootProofs: this.#bootProofs,
-    };
-    return verifyReceivedAppProofs(parts, received, options);
-  }
-
-  async #verify<Result>(given: Case): Promise<VerifiedCall<Result>> {
-    const { operation, sent } = given;
-    const fetched = await this.#fetch(given);
-    const { report, activity } = await this.#verifyEvidence(fetched, given.expected);
-    if (report.verdict !== "verified" || activity === null)
-      throw new RejectedActivityError(report, factsOf(fetched.activity, sent));
-    return { ...readVerified<Result>(fetched.activity, operation, sent), report, verified: activity };
-  }
-
-  async #fetch({ activity, expected, sent, signal }: Case): Promise<ActivityEvidence<FetchedBootProof>> {
-    const { organizationId } = expected;
-    const queryService: AskService = (name, parameters) =>
-      query(this.#transport, { name }, parameters, { organizationId, ...(signal && { signal }) });
-    try {
-      const whole = sent === null ? await withAppProofs(queryService, activity) : activity;
-      return await untilAborted(
-        fetchEvidence(whole, (key) => this.#bootProofs.find(key)),
-        signal,
-      );
-    } catch (error) {
-      throw error instanceof ClientError ? evidenceError(error, factsOf(activity, sent)) : error;
-    }
-  }
-
-  async #verifyEvidence(
-    { activity, bootProofs }: ActivityEvidence<FetchedBootProof>,
-    expected: Expected,
-  ): Promise<Verification> {
-    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
-    // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
-    const evidence = { bootProofs: pieces, activity: { activity } };
-    return verifyEvidence(evidence, {
-      policy: this.#policy,
-      now: this.#transport.now(),
-      cache: this.#signatures,
-      expected,
-      uses: this.#uses,
-    });
+    return verifyReceivedAppProofs(this.#activities, received, options);
   }
 }
 
@@ -265,33 +178,6 @@ function unwrapped(answer: JsonValue): JsonValue {
 function operationOf(activity: JsonValue): SubmitOperation | null {
   const type = isJsonObject(activity) ? activity["type"] : undefined;
   return Object.values(SUBMIT_OPERATIONS).find((operation) => operation.type === type) ?? null;
-}
-
-interface ActivityFacts {
-  readonly operation: string | null;
-  readonly activityId: string | null;
-  readonly activityStatus: string | null;
-}
-
-function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {
-  const member = (name: string): string | null => {
-    const value = isJsonObject(activity) ? activity[name] : undefined;
-    return typeof value === "string" ? value.slice(0, 100) : null;
-  };
-  return { operation, activityId: member("id"), activityStatus: member("status") };
-}
-
-function evidenceError(cause: ClientError, { operation, activityId }: ActivityFacts): ClientError {
-  const code = cause.code === "aborted" ? "aborted" : "evidence";
-  const advice =
-    operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
-  const message = `the evidence for ${activityId ?? "the activity"} could not be fetched (${cause.message}).${advice}`;
-  return new ClientError(code, message, {
-    operation,
-    activityId,
-    cause,
-    effect: operation === null ? "none" : "unknown",
-  });
 }
 
 /** Throws {@link ClientError} (`answer`) if the result does not match the documented shape. */
