@@ -321,7 +321,7 @@ describe("comparePayload", () => {
 });
 
 describe("app.request, of an expected payload", () => {
-  const address = put(
+  const derivation = put(
     "timestampMs",
     String(at.getTime()),
   )(JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject);
@@ -334,18 +334,18 @@ describe("app.request, of an expected payload", () => {
     ["met, with an organization", [ORDER], { ...own, ...expecting(ID) }, ["pass"], ["pass"]],
     ["met by neither", [ORDER, OTHER], expecting({ "/id": "44" }), ["fail", "fail"], null],
     ["met by one of two", [OTHER, ORDER], { ...own, ...expecting(ID) }, ["fail", "pass"], ["fail", "pass"]],
-    ["met by none of its type", [address], { ...own, ...expecting(ID) }, ["fail"], ["fail"]],
-    ["met, beside another type", [ORDER, address], expecting(ID), ["pass", "skip"], null],
+    ["met by none of its type", [derivation], { ...own, ...expecting(ID) }, ["fail"], ["fail"]],
+    ["met, beside another type", [ORDER, derivation], expecting(ID), ["pass", "skip"], null],
     [
       "met, beside the organization's",
-      [ORDER, address],
+      [ORDER, derivation],
       { ...own, ...expecting(ID) },
       ["pass", "pass"],
       ["pass", "skip"],
     ],
     [
       "met, beside another organization's",
-      [ORDER, address],
+      [ORDER, derivation],
       { ...otherOwner, ...expecting(ID) },
       ["pass", "fail"],
       ["pass", "skip"],
@@ -359,7 +359,7 @@ describe("app.request, of an expected payload", () => {
     ],
     [
       "met, with addresses",
-      [ORDER, address],
+      [ORDER, derivation],
       { ...own, ...expecting(ID), addresses: [LAB_ADDRESS.address] },
       ["pass", "pass"],
       ["pass", "skip"],
@@ -389,13 +389,15 @@ describe("app.request, of an expected payload", () => {
     const answer = await ask("app.request", without, judgement);
     expect(answer.statuses).toEqual({ "app[0]": "fail" });
     expect(answer.details).toBe("payloads are expected, and there is no app proof");
+    const addresses = { ...judgement.expected, addresses: [address] };
+    expect((await ask("app.request", without, { ...judgement, expected: addresses })).details).toBe(answer.details);
     expect((await ask("app.request", without, { ...judgement, expected: own })).statuses).toEqual({});
     const both = await ask("app.request", { payloads: [] }, { expected: { ...expecting(ID), addresses: ["0x01"] } });
     expect(both.details).toBe("addresses and payloads are expected, and there is no app proof");
   });
 
   it("that is missing is told once, and not where a proof of its type says how it differs", async () => {
-    const missing = await ask("app.request", { payloads: [address, address] }, { expected: expecting(ID) });
+    const missing = await ask("app.request", { payloads: [derivation, derivation] }, { expected: expecting(ID) });
     expect(missing.statuses).toEqual({ "app[0]": "fail", "app[1]": "skip" });
     expect(missing.details).toContain(unmet().replaceAll('"', ""));
     const differs = await ask("app.request", { payloads: [OTHER] }, { expected: expecting(ID) });
