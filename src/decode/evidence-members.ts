@@ -8,7 +8,7 @@ import { type JsonObject, isJsonObject, memberPath } from "./json.js";
 /** The interface's name, and that of deployed services. */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
 
-/** What a share holder is shown (decode/README.md, "Provisioning details"): one document, one envelope, and no labels. */
+/** What a share holder is shown (decode/README.md, "Provisioning details"): document, envelope, and no labels. */
 export interface ProvisioningForm {
   readonly document: string;
   readonly envelope: { readonly name: string; readonly is: "object" | "base64" };
@@ -47,7 +47,8 @@ export function provisioningMembers({ document, envelope, time, deployment, key 
 }
 
 /**
- * The form by its document or, without one, by its envelope's name and type; null for an object with members of the service's form.
+ * The form by its document or, without one, by its envelope's name and type; null for an object with members of the
+ * service's form.
  * Members of several forms are a fault of the reader.
  */
 export function provisioningForm(value: unknown): ProvisioningForm | null {

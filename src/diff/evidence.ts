@@ -62,8 +62,7 @@ export async function readBootProofParts(json: Content): Promise<EvidenceParts> 
   const read = <T>(name: keyof EvidenceParts, decode: () => T): T | undefined => attemptWithin(name, decode, faults);
   const manifest = bootProof.manifest && read("manifest", () => encodedManifest(bootProof.manifest!));
   const manifestEnvelope = read("manifestEnvelope", () => encodedEnvelope(bootProof.manifestEnvelope));
-  const booted = manifest?.value ?? manifestEnvelope?.value.manifest;
-  const hash = booted ? await manifestHash(booted) : null;
+  const hash = await hashOf(manifest?.value ?? manifestEnvelope?.value.manifest);
   const attestationDocument = await readDocument(bootProof.attestationDocument, hash).catch((error: unknown) =>
     attemptWithin("attestationDocument", () => rethrown(error), faults),
   );
@@ -80,6 +79,10 @@ export async function readBootProofParts(json: Content): Promise<EvidenceParts> 
     ...(manifest && { manifest }),
     manifestEnvelope: manifestEnvelope!,
   };
+}
+
+async function hashOf(manifest: Manifest | undefined): Promise<Uint8Array | null> {
+  return manifest === undefined ? null : manifestHash(manifest);
 }
 
 /** Gives the members of provisioning details the names of the service's, so that the forms can be compared. */

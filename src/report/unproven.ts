@@ -165,8 +165,8 @@ function openQuestion(question: Question): string {
 function openShares({ form, hardware, image }: BootProofClaims): string[] {
   if (form !== "provisioning" || image.manifest === null) return [];
   return [
-    `That the shares of the quorum key ${shortHex(image.manifest.quorumKey)} would go to this enclave: the document is ` +
-      `legacy, so its key ${shortHex(hardware.publicKey ?? "")}, to which they would go, may be an attacker's.`,
+    `That the shares of the quorum key ${shortHex(image.manifest.quorumKey)} would go to this enclave: the document ` +
+      `is legacy, so its key ${shortHex(hardware.publicKey ?? "")}, to which they would go, may be an attacker's.`,
   ];
 }
 

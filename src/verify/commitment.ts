@@ -101,7 +101,14 @@ export async function checkCommitment(
     checklist.skip("bind.commitment", "public_key or the manifest could not be read");
     return null;
   }
-  return matchCommitment(pcrs, publicKey, manifestHash, checklist, isProvisioning);
+  const kind = await matchCommitment(pcrs, publicKey, manifestHash, checklist);
+  if (kind === null) return null;
+  if (isProvisioning && kind !== "setup") {
+    const why = `${kind} commitment: shares go to the key of an enclave's setup, and this document attests another key`;
+    checklist.fail("bind.commitment", why, { advice: SHARE_HOLDER });
+    return null;
+  }
+  return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, checklist) };
 }
 
 const SHARE_HOLDER = "Release no share for this document, and report it.";
@@ -112,8 +119,7 @@ async function matchCommitment(
   publicKey: Uint8Array,
   manifestHash: Uint8Array,
   checklist: Checklist,
-  isProvisioning: boolean,
-): Promise<Commitment | null> {
+): Promise<RegisteredKind | null> {
   const wanted = await Promise.all(
     REGISTERED.map(async (kind) => {
       return { kind, pcr: COMMITMENTS[kind].register.pcr, value: await commitmentPcr(kind, manifestHash, publicKey) };
@@ -135,12 +141,7 @@ async function matchCommitment(
     checklist.conclude("bind.commitment", reasons, undefined, kind === null ? compared : undefined);
     return null;
   }
-  if (isProvisioning && kind !== "setup") {
-    const why = `${kind} commitment: shares go to the key of an enclave's setup, and this document attests another key`;
-    checklist.fail("bind.commitment", why, { advice: SHARE_HOLDER });
-    return null;
-  }
-  return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, checklist) };
+  return kind;
 }
 
 async function checkManifestCommitment(

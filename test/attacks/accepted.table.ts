@@ -13,7 +13,7 @@ import { withS } from "../support/high-s.js";
 import { withTag } from "../support/odd-cbor.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
-import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
+import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 import { OWN_APPLICATION_ACCEPTED } from "./own-application.table.js";
 import {
   AT,
@@ -74,7 +74,7 @@ const kinds: Accepted[] = RELEASED.flatMap((version) =>
         name: `${version} ${encoding} in provisioning details, ${form}`,
         forge: { version, encoding, generation: "setup", payloads: [], bootProof },
         // They have no labels that a policy could pin.
-        judge: { deployments: ({ labels: _, ...all }) => [{ ...all, commitment: "setup" }], policy: { maxAge: "1h" } },
+        judge: { deployments: (all) => [{ ...withoutLabels(all), commitment: "setup" }], policy: { maxAge: "1h" } },
       };
     }),
     {
@@ -518,7 +518,7 @@ const wire: Accepted[] = [
   {
     name: "provisioning details of a legacy enclave, pinned as such",
     forge: { generation: "legacy", payloads: [], bootProof: (proof) => detailsOf(proof, "file") },
-    judge: { deployments: ({ labels: _, ...all }) => [{ ...all, commitment: "legacy" }] },
+    judge: { deployments: (all) => [{ ...withoutLabels(all), commitment: "legacy" }] },
     warns: ["bind.commitment", "policy.scope"],
   },
   {

@@ -11,7 +11,7 @@ import { forge, lab } from "../attacks/support.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 import { readVector } from "../support/vectors.js";
 import { auditorOf, entry, judged, whole } from "./support.js";
-import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
+import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 
 const { bootProof, appProofs, activity, document } = whole;
 const [appProof] = appProofs;
@@ -59,7 +59,7 @@ describe("an entry", () => {
 
   it.each(DETAIL_FORMS)("is provisioning details: %s", async (form) => {
     const setup = forge({ generation: "setup", payloads: [] });
-    const { labels: _, ...pins } = labDeployment(lab);
+    const pins = withoutLabels(labDeployment(lab));
     const policy = labPolicy(setup.anchorPem, [{ ...pins, commitment: "setup" }], { maxAge: "1h" });
     const auditor = await auditorOf({ policy: parsePolicy(JSON.stringify(policy)) });
     const details = detailsOf(setup.bootProof, form);
@@ -76,7 +76,7 @@ describe("an entry", () => {
   it("uses standing provisioning details that name no key only once they are verified", async () => {
     const legacy = forge({ generation: "legacy" });
     const details = JSON.stringify(detailsOf(legacy.bootProof, "query"));
-    const { labels: _, ...pins } = labDeployment(lab);
+    const pins = withoutLabels(labDeployment(lab));
     const policy = parsePolicy(JSON.stringify(labPolicy(legacy.anchorPem, [{ ...pins, commitment: "legacy" }])));
     expect(await judged(await auditorOf({ policy, bootProofs: [details] }), legacy.appProofs)).toEqual(accepted);
     const broken = details.replace('"attestationDocument":"', '"attestationDocument":"AAAA');

@@ -258,7 +258,7 @@ describe("provisioning details", () => {
         expect(decodeBootProof(input).manifestEnvelope).toEqual(bytes);
     }
     const beyond = parseJson(text.replace('"nonce":1782779387', '"nonce":1e999'), { numbers: "literal" });
-    expect(faultsOf(() => decodeManifestEnvelope(decodeBootProof(beyond).manifestEnvelope))).toContain("nonce");
+    expect(faultsOf(() => decodeManifestEnvelope(decodeBootProof(beyond).manifestEnvelope))).toContain('"1e999"');
   });
 
   it("keep a null of the envelope, which decides between versions", () => {
@@ -322,6 +322,9 @@ describe("provisioning details", () => {
       { ...setup.bootProof, more: [details] },
     ])
       expect(isRefused(() => decodeBootProof(value))).toBe(true);
+    expect(refusedPaths({ ...details, appProofs: [] })).toEqual(["appProofs"]);
+    expect(refusedPaths({ [ENVELOPES[form]]: 7 })).toContain(form === "query" ? DOCUMENTS.browser : DOCUMENTS[form]);
+    expect(refusedPaths({ manifest_envelope: "e30=" })).toContain(DOCUMENTS.file);
   });
 
   it("want strict base64 and hex, and an envelope of their form's type", () => {

@@ -19,7 +19,7 @@ import type { Report } from "../../src/report/report.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
 import { type Accepted, type Judgement, NOW, forge, judge, lab, optionsOf } from "../attacks/support.js";
 import { STATEMENT, VERIFICATION_SUMMARY } from "../support/in-toto-schema.js";
-import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
+import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 import { readVector } from "../support/vectors.js";
 
 interface Subject {
@@ -399,7 +399,7 @@ it.each([[null], [{}]])("throws for what is no report: %j", async (value) => {
 
 it.each(DETAIL_FORMS)("of provisioning details has the application of the envelope's manifest: %s", async (form) => {
   const evidence = forge({ generation: "setup", payloads: [], bootProof: (proof) => detailsOf(proof, form) });
-  const { labels: _, ...pins } = labDeployment(lab);
+  const pins = withoutLabels(labDeployment(lab));
   const deployments = (): JsonObject[] => [{ ...pins, commitment: "setup" }];
   const report = await judge(evidence, { deployments, policy: { maxAge: "1h" } });
   const given = { bootProofs: [evidence.bootProof] };

@@ -14,7 +14,7 @@ import {
   requested,
 } from "../../src/page/verifier.js";
 import { judged } from "../../src/page/verify.js";
-import { DETAIL_FORMS, detailsOf } from "../support/provisioning.js";
+import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
@@ -72,7 +72,7 @@ describe("files", () => {
     const setup = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z"), generation: "setup", payloads: [] });
     const details = file("details.json", detailsOf(setup.bootProof, form));
     expect([details.role, details.is]).toEqual(["bootProofs", "boot proof"]);
-    const { labels: _, ...pins } = labDeployment(lab);
+    const pins = withoutLabels(labDeployment(lab));
     const policy = file("policy.json", labPolicy(setup.anchorPem, [{ ...pins, commitment: "setup" }]));
     expect(await verdictOf([details, policy])).toBe("verified");
     expect(await verdictOf([file("live.json", detailsOf(forged.bootProof, form)), policy])).toBe("rejected");

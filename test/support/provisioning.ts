@@ -44,3 +44,8 @@ export function decodeServiceForm(input: unknown): ServiceForm {
   if (decoded.form !== "service") throw new TypeError("provisioning details");
   return decoded as ServiceForm;
 }
+
+/** A deployment for provisioning details, which have no labels to pin. */
+export function withoutLabels(deployment: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(deployment).filter(([name]) => name !== "labels"));
+}
