@@ -1,7 +1,7 @@
 /** The module of a judging thread; the pool calls it with one batch at a time. */
 import { workerData } from "node:worker_threads";
 import { Auditor } from "./auditor.js";
-import type { JudgedBatch } from "./batch.js";
+import type { Batch, JudgedBatch } from "./batch.js";
 import { judgeBatch } from "./judge.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -11,6 +11,7 @@ export interface PackedBatch {
   readonly first: number;
   readonly bytes: Uint8Array;
   readonly ends: readonly number[];
+  readonly expected?: Batch["expected"];
 }
 
 let auditor: Promise<Auditor> | undefined;
@@ -23,7 +24,7 @@ function auditorOfThread(): Promise<Auditor> {
   return auditor;
 }
 
-export default async function judgeInThread({ index, first, bytes, ends }: PackedBatch): Promise<JudgedBatch> {
+export default async function judgeInThread({ bytes, ends, ...batch }: PackedBatch): Promise<JudgedBatch> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
-  return judgeBatch(await auditorOfThread(), { index, first, entries }, () => performance.now());
+  return judgeBatch(await auditorOfThread(), { ...batch, entries }, () => performance.now());
 }

@@ -1,5 +1,6 @@
 /** Readers of option values. They report a fault to the arguments, and return undefined. */
 import { fromHex } from "../bytes.js";
+import { parseTime } from "../decode/decimal-time.js";
 import { parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
@@ -57,20 +58,6 @@ export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array |
 export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const nonce = fromHex(text);
   return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex expected, without 0x");
-}
-
-/** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */
-export function parseTime(text: string): Date | null {
-  const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(
-    text,
-  );
-  if (parts === null) return null;
-  const [, month, day, clock] = parts;
-  // Date turns 30 February into March: parsed without the offset, the day must stay the same.
-  const local = new Date(`${month}${day}T${clock}Z`);
-  if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return null;
-  const time = new Date(text.toUpperCase());
-  return Number.isNaN(time.getTime()) ? null : time;
 }
 
 /** The words after `--payload` and `--challenge`. */
