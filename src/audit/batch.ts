@@ -18,12 +18,17 @@ export interface Batch {
 export function ownBatch({ index, first, entries, expected }: Batch): Batch {
   if (expected !== undefined && expected.length !== entries.length)
     throw new TypeError("batch.expected: one for each entry wanted, or null");
-  return { index, first, entries: entries.map((entry) => new Uint8Array(entry)), ...(expected && { expected: [...expected] }) };
+  return {
+    index,
+    first,
+    entries: entries.map((entry) => new Uint8Array(entry)),
+    ...(expected && { expected: [...expected] }),
+  };
 }
 
 /** Some entries of a batch, with their numbers and expectations. */
-export function partOf<P extends Omit<Batch, "index">>(
-  { first, entries, expected }: P,
+export function partOf(
+  { first, entries, expected }: Omit<Batch, "index">,
   from: number,
   to: number,
 ): Omit<Batch, "index"> {

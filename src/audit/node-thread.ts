@@ -1,7 +1,7 @@
 /** The module of a judging thread; the pool calls it with one batch at a time. */
 import { workerData } from "node:worker_threads";
 import { Auditor } from "./auditor.js";
-import type { Batch, JudgedBatch } from "./batch.js";
+import type { JudgedBatch } from "./batch.js";
 import { judgeBatch } from "./judge.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -11,7 +11,7 @@ export interface PackedBatch {
   readonly first: number;
   readonly bytes: Uint8Array;
   readonly ends: readonly number[];
-  readonly expected?: Batch["expected"];
+  readonly expected?: readonly (string | null)[];
 }
 
 let auditor: Promise<Auditor> | undefined;

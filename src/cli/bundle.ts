@@ -79,7 +79,11 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const packed: PackOptions["policy"] | undefined =
     policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
   const evidence = await readEvidence(files, named, "bundle");
-  if (options.expected?.organizationId !== undefined && evidence.activity === undefined && evidence.appProofs?.length === 0)
+  if (
+    options.expected?.organizationId !== undefined &&
+    evidence.activity === undefined &&
+    evidence.appProofs?.length === 0
+  )
     throw new UsageError([NO_ORGANIZATION]);
   io.progress(verifying(evidence));
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });

@@ -56,8 +56,7 @@ export function requestOf(
   io: Io,
 ): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
-  const bundle =
-    bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
+  const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
   args.refuseRepeated();
   args.refuseRepeatedStdin([

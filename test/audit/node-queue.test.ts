@@ -545,7 +545,7 @@ class Forger {
       entries: (string | { base64: string })[];
     };
     const bytes = entries.map((entry) => (typeof entry === "string" ? toUtf8(entry) : fromBase64(entry.base64)!));
-    const digest = jobDigest(setting, first, bytes);
+    const digest = jobDigest(setting, { first, entries: bytes });
     return { key: key!, run: job.slice(0, 32), job, digest, first, count: entries.length };
   }
 

@@ -217,6 +217,7 @@ describe("audit", () => {
         end: "aborted",
         before: 0,
         slowest: null,
+        unmet: null,
         summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
       }),
     ).toBe("1 entry so far: 1 rejected (1 for age alone)\n");

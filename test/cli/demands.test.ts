@@ -176,7 +176,11 @@ describe("--payload and --challenge", () => {
   it("demand the organization, where there is an activity too", async () => {
     const files = ["--boot-proof", BOOT, "--activity", ACTIVITY];
     const bundle = fileOf(packEvidence({ bootProofs: [bootProof], activity }));
-    for (const argv of [["verify", ...files], ["bundle", ...files], ["verify", bundle]]) {
+    for (const argv of [
+      ["verify", ...files],
+      ["bundle", ...files],
+      ["verify", bundle],
+    ]) {
       const without = await judged([...argv, ...ID]);
       expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("its organization is required too")]);
       expect(without.stderr).toContain("--organization-id");
@@ -202,7 +206,11 @@ describe("--payload and --challenge", () => {
     ["one pointer in both", [...SENT, "--payload", "ORDER:/nonce=1"], "--payload ORDER:/nonce: repeated"],
     ["two challenges", [...SENT, `ORDER:/b="${CHALLENGE}"`], "--challenge: 2 of type ORDER: give one"],
     ["a short challenge", ["--challenge", 'ORDER:/a="short"'], "--challenge ORDER:/a: its value is not random enough"],
-    ["31 hex digits", ["--challenge", `ORDER:/a="${"a1".repeat(15)}f"`], "22 or more base64url characters wanted, or of"],
+    [
+      "31 hex digits",
+      ["--challenge", `ORDER:/a="${"a1".repeat(15)}f"`],
+      "22 or more base64url characters wanted, or of",
+    ],
     ["a challenge that is a number", ["--challenge", "ORDER:/a=12345678901234"], "not random enough"],
   ])("are refused as usage: %s", async (_, options, message) => {
     const { code, stdout, stderr } = await verified(...FILES, ...options);
@@ -219,16 +227,16 @@ describe("--payload and --challenge", () => {
     expect((await verified(...files, "--payload", 'A:/b:c="d=e:/f=h"')).code).toBe(1);
   });
 
-  it.each([["--app", "fetches all that it verifies"], ["--attestation", "is for a bare document"]])(
-    "are refused with %s",
-    async (option, message) => {
-      for (const own of [ID, SENT]) {
-        const { code, stderr } = await verified(option, "signer", ...own);
-        expect([code, stderr]).toEqual([2, expect.stringContaining(`${option} ${message}`)]);
-        expect(stderr).toContain(own[0]);
-      }
-    },
-  );
+  it.each([
+    ["--app", "fetches all that it verifies"],
+    ["--attestation", "is for a bare document"],
+  ])("are refused with %s", async (option, message) => {
+    for (const own of [ID, SENT]) {
+      const { code, stderr } = await verified(option, "signer", ...own);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${option} ${message}`)]);
+      expect(stderr).toContain(own[0]);
+    }
+  });
 });
 
 describe("an app proof whose application has its own names for the members", () => {
