@@ -82,7 +82,8 @@ class LineReader {
       return;
     }
     const { value, faults } = attempt(() => readExpectedLine(bytes));
-    for (const { path, message } of faults) this.#fault(path, message);
+    // The parser counts lines, too.
+    for (const { path, message } of faults) this.#fault(path, message.replace("(line 1, column ", "(column "));
     if (value === undefined) return;
     const before = this.#byEntry.get(value.entry);
     if (before === undefined) this.#byEntry.set(value.entry, { line, text: value.expected });
