@@ -10,7 +10,7 @@ import { type Expectation, type Expected, expectationOf } from "../verify/expect
 import type { EntryResult } from "./result.js";
 
 /** A line of a file of expectations. */
-export interface ExpectedLine {
+interface ExpectedLine {
   /** SHA-256 of the entry's bytes, in lowercase hex. */
   readonly entry: string;
   /** JSON of an `Expected`, as a `Batch` has it. */
@@ -32,7 +32,7 @@ export function readExpectedLine(line: Uint8Array): ExpectedLine {
 }
 
 /** Throws as {@link readExpectedLine} does. */
-export function readExpected(text: string): Expected {
+export function expectedOfText(text: string): Expected {
   return checkedExpected(exactJson(text));
 }
 

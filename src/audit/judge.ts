@@ -2,7 +2,7 @@ import { attempt, faultText } from "../errors.js";
 import { inTurns } from "../verify/in-turns.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
-import { readExpected } from "./expected.js";
+import { expectedOfText } from "./expected.js";
 import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -50,7 +50,7 @@ async function judgeEntry(
   entry: Uint8Array,
   text: string | null,
 ): Promise<AuditResult> {
-  const read = attempt(() => (text === null ? undefined : readExpected(text)));
+  const read = attempt(() => (text === null ? undefined : expectedOfText(text)));
   if (read.faults.length > 0) return malformedResult(n, `its expectation: ${faultText(read.faults)}`);
   for (let attempts = 0; attempts < 2; attempts++) {
     try {

@@ -61,7 +61,7 @@ export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefi
 }
 
 /** The words after `--payload` and `--challenge`. */
-export interface PayloadFlags {
+interface PayloadFlags {
   readonly payload?: readonly string[];
   readonly challenge?: readonly string[];
 }

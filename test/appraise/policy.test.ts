@@ -171,6 +171,17 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("appProofs", [], "appProofs", "an array, an object wanted"),
   one("appProofs", true, "appProofs", "a boolean, an object wanted"),
   isNull("appProofs", "appProofs"),
+  one("appProofs.untimed", [], "appProofs.untimed", "empty"),
+  one("appProofs.untimed", "A", "appProofs.untimed", "a string, an array wanted"),
+  one("appProofs.untimed", ["APP_PROOF_TYPE_POLICY_OUTCOME"], "appProofs.untimed[0]", "always have a time"),
+  one(
+    "appProofs",
+    { types: ["A"], untimed: ["A", "APP_PROOF_TYPE_ADDRESS_DERIVATION"] },
+    "appProofs.untimed[1]",
+    "always have a time",
+  ),
+  one("appProofs", { types: ["A"], untimed: ["B"] }, "appProofs.untimed[0]", "not in appProofs.types"),
+  one(`${D}.appProofs`, { types: ["x"], untimed: ["x"] }, d("appProofs.untimed"), "unknown member"),
   one("appProofs.type", "x", "appProofs.type", "unknown member"),
   one("appProofs.types", "APP_PROOF_TYPE_POLICY_OUTCOME", "appProofs.types", "a string, an array wanted"),
   one("appProofs.types", [], "appProofs.types", "empty"),
@@ -424,6 +435,8 @@ const BEYOND_SCHEMA: readonly RegExp[] = [
   /workloads, at most 16 allowed$/,
   /PEM certificates, exactly one wanted$|^Certificate: /,
   /no files can be read/,
+  /always have a time$/,
+  /^not in appProofs\.types$/,
 ];
 
 /** Beside the table above: what is malformed by what stands together. */
