@@ -5,6 +5,7 @@ import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { MalformedError } from "../errors.js";
 import { type VerifySetting, evidenceMembers, readOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -30,6 +31,7 @@ type Standing = unknown;
 export class Auditor {
   readonly #setting: VerifySetting;
   readonly #standing: ReadonlyMap<string, Standing>;
+  readonly #bySigningHalf = new Map<string, Standing[]>();
   /** By the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
@@ -41,6 +43,10 @@ export class Auditor {
     this.#setting = setting;
     this.#standing = boots.standing;
     this.bootProofs = boots.judged;
+    for (const [key, standing] of boots.standing) {
+      const half = key.slice(-2 * P256_POINT_LENGTH);
+      this.#bySigningHalf.set(half, [...(this.#bySigningHalf.get(half) ?? []), standing]);
+    }
   }
 
   /** Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot proofs. */
@@ -106,9 +112,14 @@ export class Auditor {
   #bootProofsFor(evidence: Evidence): Standing[] {
     const { appProofs, activity } = evidenceMembers(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
-    const named = new Set([...appProofs, ...inside].map((proof) => this.#standing.get(keyTextOf(proof))));
-    named.delete(undefined);
-    return [...named];
+    return [...new Set([...appProofs, ...inside].flatMap((proof) => this.#standingOf(keyTextOf(proof))))];
+  }
+
+  /** A proof may name the signing half alone. All that attest it: of two, verification chooses none. */
+  #standingOf(key: string): readonly Standing[] {
+    const named = this.#standing.get(key);
+    if (key.length !== 2 * P256_POINT_LENGTH) return named === undefined ? [] : [named];
+    return this.#bySigningHalf.get(key) ?? [];
   }
 
   #recall(name: string | null): VerifiedBootProof | undefined {

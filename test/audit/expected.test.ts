@@ -131,6 +131,20 @@ describe("an auditor with an expectation", async () => {
     }
   });
 
+  it("finds the setting's boot proof of a signing half", async () => {
+    const boots = [one, two].map(({ bootProof }) => JSON.stringify(bootProof));
+    const under = await Auditor.of({ ...setting, bootProofs: boots });
+    for (const [at, { appProofs }] of [one, two].entries()) {
+      const [proof] = appProofs as unknown as [{ publicKey: string }];
+      const half = { ...proof, publicKey: proof.publicKey.slice(130).toUpperCase() };
+      const verdict = async (id: string): Promise<string> =>
+        (await under.judge(1, toUtf8(JSON.stringify(half)), payloadOf(id) as never)).verdict;
+      expect([await verdict(String(at + 1)), await verdict("3")]).toEqual(["verified", "rejected"]);
+      const other = { ...half, publicKey: proof.publicKey.slice(0, 130) };
+      expect((await under.judge(1, toUtf8(JSON.stringify(other)))).reason).toContain("boot proof of its key");
+    }
+  });
+
   it("throws for an invalid expectation, and a batch makes the entry malformed", async () => {
     const entry = toUtf8(JSON.stringify(evidence));
     await expect(auditor.judge(1, entry, {})).rejects.toThrow(TypeError);
@@ -210,7 +224,10 @@ describe("a file of expectations", () => {
     [line({ ...good, more: 1 }), ["line 1: expected.more: unknown; known are organizationId"]],
     [line(payloadOf({})), ['line 1: expected.payload[0].values["/order/id"]: a string']],
     [line({ payload: [] }), ["line 1: expected.payload: a non-empty list wanted"]],
-    [line(payloadOf(7)).replace(":7", ":9007199254740993"), ["line 1: expected.payload[0].values./order/id: 9007199254740993 is a number"]],
+    [
+      line(payloadOf(7)).replace(":7", ":9007199254740993"),
+      ["line 1: expected.payload[0].values./order/id: 9007199254740993 is a number"],
+    ],
     [line({ organizationId: "o", requestedAt: "yesterday" }), ["line 1: expected.requestedAt: a valid Date wanted"]],
     [`${line(good)}\n${line(good)}`, ["line 2: entry: the same as in line 1: one line for each entry wanted"]],
     [`${line(good)}\r\n${line(good).replace(entry, entry.toUpperCase())}`, ["line 2: entry: the same as in line 1"]],

@@ -168,7 +168,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       .toEqual([]);
   });
 
-  it("compares each entry with its own expectation, in parts of failed jobs too", async (test) => {
+  it("compares each entry with its own expectation", async (test) => {
     const redis = await server(test);
     worker(test, redis.url);
     const { judge } = await producer(test, redis.url);
