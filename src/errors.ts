@@ -100,6 +100,7 @@ export type MalformedCode =
   | "app-proof"
   | "app-proof-payload"
   | "activity"
+  | "expected"
   | "policy"
   | "bundle"
   | "trust-anchor"

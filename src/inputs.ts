@@ -338,9 +338,8 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
-  if (activity === undefined) requireAnswerable(context.expectation, appProofs.length);
-  else if (context.expectation?.organizationId === null)
-    throw new TypeError("expected.organizationId: a non-empty string wanted, since there is an activity");
+  const unmet = context.expectation && unmetByKind(context.expectation, appProofs.length, activity !== undefined);
+  if (unmet !== null) throw new TypeError(unmet);
   const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
   return {
     bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
@@ -390,14 +389,18 @@ function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: read
 }
 
 /**
- * An expectation that no evidence can be checked against would silently not be checked. Missing addresses fail a check.
+ * An expectation that no evidence can be checked against would silently not be checked: why that is so, or null. Missing
+ * addresses and payloads fail a check.
  */
-function requireAnswerable(expectation: Expectation | null, appProofs: number): void {
-  if (expectation === null) return;
+export function unmetByKind(expectation: Expectation, appProofs: number, hasActivity: boolean): string | null {
+  if (hasActivity)
+    return expectation.organizationId === null
+      ? "expected.organizationId: a non-empty string wanted, since there is an activity"
+      : null;
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
-  if (name !== undefined) throw new TypeError(`expected.${name}: about an activity, and there is none`);
-  if (appProofs === 0 && expectation.addresses === null && expectation.payload === null)
-    throw new TypeError("expected: app proofs or an activity wanted, not boot proofs alone");
+  if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
+  const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
+  return isOfProofs ? null : "expected: app proofs or an activity wanted, not boot proofs alone";
 }
 
 /** Throws TypeError for anything but bytes, and for options of other evidence. */

@@ -363,7 +363,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",
-  "src/cli/option-values.ts parseTime": "a unit with many cases",
   "src/client/stamp.ts derSignature": "a unit with many cases",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",

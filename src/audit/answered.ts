@@ -26,8 +26,8 @@ const failed = refined(list(oneOf(...CHECK_IDS)), (ids, place) => {
   return isInOrder ? ids : place.fault<typeof ids>("not in the order of the checks");
 });
 
-/** Only the producer knows `file`. */
-const members = objectOf<Omit<AuditResult, "file">>({
+/** Only the producer knows the others. */
+const members = objectOf<Omit<AuditResult, "file" | "expected">>({
   n: count,
   verdict,
   failed,

@@ -5,6 +5,7 @@ import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { MalformedError } from "../errors.js";
 import { type VerifySetting, evidenceMembers, readOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -12,7 +13,9 @@ import { ApprovedManifests } from "../verify/approved-manifests.js";
 import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
+import { type Expectation, type Expected, expectationOf } from "../verify/expectation.js";
 import { readEntry } from "./entry.js";
+import { NO_DOCUMENT, incomparable } from "./expected.js";
 import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
@@ -28,6 +31,7 @@ type Standing = unknown;
 export class Auditor {
   readonly #setting: VerifySetting;
   readonly #standing: ReadonlyMap<string, Standing>;
+  readonly #bySigningHalf = new Map<string, Standing[]>();
   /** By the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
@@ -39,6 +43,10 @@ export class Auditor {
     this.#setting = setting;
     this.#standing = boots.standing;
     this.bootProofs = boots.judged;
+    for (const [key, standing] of boots.standing) {
+      const half = key.slice(-2 * P256_POINT_LENGTH);
+      this.#bySigningHalf.set(half, [...(this.#bySigningHalf.get(half) ?? []), standing]);
+    }
   }
 
   /** Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot proofs. */
@@ -52,23 +60,25 @@ export class Auditor {
   }
 
   /**
-   * Judges one entry. Its faults are in the result, and never thrown.
+   * Judges one entry. Its faults are in the result, and never thrown. `expected`: of this entry; never take it from the
+   * entry. Throws TypeError for an invalid one, as a verification does.
    *
    * @example
    * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
    * console.log(resultLine(await auditor.judge(1, line)));
    */
-  async judge(n: number, bytes: Uint8Array): Promise<AuditResult> {
+  async judge(n: number, bytes: Uint8Array, expected?: Expected): Promise<AuditResult> {
+    const expectation = expected === undefined ? null : expectationOf(expected);
     const entry = readEntry(bytes);
     switch (entry.kind) {
       case "malformed":
         return malformedResult(n, entry.reason);
       case "document":
-        return { n, ...(await this.#judgeDocument(entry.document)) };
+        return { n, ...(expectation ? NO_DOCUMENT : await this.#judgeDocument(entry.document)) };
       case "bundle":
-        return { n, ...(await this.#judge(entry.bundle.evidence, false)) };
+        return { n, ...(await this.#judge(entry.bundle.evidence, expectation, false)) };
       case "evidence":
-        return { n, ...(await this.#judge(entry.evidence, entry.isBootProofs)) };
+        return { n, ...(await this.#judge(entry.evidence, expectation, entry.isBootProofs)) };
     }
   }
 
@@ -78,18 +88,23 @@ export class Auditor {
     return resultOf(judged, [judged.attestation]);
   }
 
-  async #judge(evidence: Evidence, bootProofsOnly: boolean): Promise<EntryResult> {
-    if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence);
+  async #judge(evidence: Evidence, expectation: Expectation | null, isBootProofs: boolean): Promise<EntryResult> {
+    const refused = expectation && incomparable(evidence, expectation);
+    if (refused !== null) return refused;
+    const setting = { ...this.#setting, context: { ...this.#setting.context, expectation } };
+    if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence, setting);
+    // Missing app proofs fail what is expected of them.
+    const bootProofsOnly = isBootProofs && expectation === null;
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
     const bootProofs = evidence.bootProofs.map((bootProof, index) => this.#recall(names[index]!) ?? bootProof);
-    const judged = await judgeEvidence({ ...evidence, bootProofs }, { ...this.#setting, bootProofsOnly });
+    const judged = await judgeEvidence({ ...evidence, bootProofs }, { ...setting, bootProofsOnly });
     judged.bootProofs.forEach((verified, index) => this.#remember(names[index]!, verified));
     return resultOf(judged, attestationsOf(judged));
   }
 
-  async #judgeUnderSetting(evidence: Evidence): Promise<EntryResult> {
+  async #judgeUnderSetting(evidence: Evidence, setting: VerifySetting): Promise<EntryResult> {
     const bootProofs = this.#bootProofsFor(evidence);
-    const judged = await judgeEvidence({ ...evidence, bootProofs }, this.#setting);
+    const judged = await judgeEvidence({ ...evidence, bootProofs }, setting);
     const result = resultOf(judged, attestationsOf(judged));
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
@@ -97,9 +112,14 @@ export class Auditor {
   #bootProofsFor(evidence: Evidence): Standing[] {
     const { appProofs, activity } = evidenceMembers(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
-    const named = new Set([...appProofs, ...inside].map((proof) => this.#standing.get(keyTextOf(proof))));
-    named.delete(undefined);
-    return [...named];
+    return [...new Set([...appProofs, ...inside].flatMap((proof) => this.#standingOf(keyTextOf(proof))))];
+  }
+
+  /** A proof may name the signing half alone. All that attest it: of two, verification chooses none. */
+  #standingOf(key: string): readonly Standing[] {
+    const named = this.#standing.get(key);
+    if (key.length !== 2 * P256_POINT_LENGTH) return named === undefined ? [] : [named];
+    return this.#bySigningHalf.get(key) ?? [];
   }
 
   #recall(name: string | null): VerifiedBootProof | undefined {

@@ -7,11 +7,36 @@ export interface Batch {
   readonly first: number;
   /** Lines without line feeds, or files; cut off where longer than an entry may be. */
   readonly entries: readonly Uint8Array[];
+  /** What each entry must be an answer to: JSON of an `Expected`, from the caller, never from the entry. Null: none. */
+  readonly expected?: readonly (string | null)[];
 }
 
-/** Copies the entries, so that the caller may reuse its buffers. */
-export function ownBatch({ index, first, entries }: Batch): Batch {
-  return { index, first, entries: entries.map((entry) => new Uint8Array(entry)) };
+/**
+ * Copies the entries, so that the caller may reuse its buffers. Throws TypeError unless each has its expectation, or
+ * there are none: shifted, they would be compared with other entries.
+ */
+export function ownBatch({ index, first, entries, expected }: Batch): Batch {
+  if (expected !== undefined && expected.length !== entries.length)
+    throw new TypeError("batch.expected: one for each entry wanted, or null");
+  return {
+    index,
+    first,
+    entries: entries.map((entry) => new Uint8Array(entry)),
+    ...(expected && { expected: [...expected] }),
+  };
+}
+
+/** Some entries of a batch, with their numbers and expectations. */
+export function partOf(
+  { first, entries, expected }: Omit<Batch, "index">,
+  from: number,
+  to: number,
+): Omit<Batch, "index"> {
+  return {
+    first: first + from,
+    entries: entries.slice(from, to),
+    ...(expected && { expected: expected.slice(from, to) }),
+  };
 }
 
 /** One result for each entry, in their order. */

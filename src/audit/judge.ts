@@ -1,6 +1,8 @@
+import { attempt, faultText } from "../errors.js";
 import { inTurns } from "../verify/in-turns.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
+import { expectedOfText } from "./expected.js";
 import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -20,11 +22,11 @@ export async function judgeBatch(
   batch: Batch,
   clock: () => number = () => 0,
 ): Promise<JudgedBatch> {
-  const { index, first, entries } = ownBatch(batch);
+  const { index, first, entries, expected } = ownBatch(batch);
   let slowest = { n: first, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();
-    const result = await judgeEntry(auditor, first + at, entry);
+    const result = await judgeEntry(auditor, first + at, entry, expected?.[at] ?? null);
     const milliseconds = clock() - start;
     const { n, milliseconds: most } = slowest;
     // Entries end in any order: of equal ones, the first in the batch counts.
@@ -42,10 +44,17 @@ export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<Judge
 /** Few, since the decoded data of each is held until it is judged. */
 const AT_ONCE = 4;
 
-async function judgeEntry(auditor: Pick<Auditor, "judge">, n: number, entry: Uint8Array): Promise<AuditResult> {
+async function judgeEntry(
+  auditor: Pick<Auditor, "judge">,
+  n: number,
+  entry: Uint8Array,
+  text: string | null,
+): Promise<AuditResult> {
+  const read = attempt(() => (text === null ? undefined : expectedOfText(text)));
+  if (read.faults.length > 0) return malformedResult(n, `its expectation: ${faultText(read.faults)}`);
   for (let attempts = 0; attempts < 2; attempts++) {
     try {
-      return await auditor.judge(n, entry);
+      return await auditor.judge(n, entry, read.value);
     } catch {
       // An error is no verdict: it is tried once more, and then reported.
     }

@@ -4,9 +4,10 @@ import type { Redis } from "ioredis";
 import { fromBase64, fromUtf8, toBase64, toUtf8 } from "../bytes.js";
 import { isJsonObject } from "../decode/json.js";
 import { TOOL } from "../version.js";
+import type { Part } from "./queue-parts.js";
 
 /** Increment it if the same entry may yield another line, or jobs or answers are written in another form. */
-const FORMAT = 1;
+const FORMAT = 2;
 export const PREFIX = "bootproof";
 
 /** A peer that was silent for longer is gone. */
@@ -60,16 +61,19 @@ export function queueName(policy: string, seal: Seal): string {
 
 export interface Job {
   readonly run: string;
-  /** Covers the setting, and the entries with their numbers. */
+  /** Covers the setting, and the entries with their numbers and expectations. */
   readonly digest: string;
   readonly setting: string;
   readonly first: number;
   readonly entries: readonly Uint8Array[];
+  readonly expected?: readonly (string | null)[];
 }
 
-export function jobDigest(setting: string, first: number, entries: readonly Uint8Array[]): string {
+export function jobDigest(setting: string, { first, entries, expected }: Part): string {
   const hash = createHash("sha256").update(`${setting}\n${first}\n`);
   for (const entry of entries) hash.update(`${entry.length}\n`).update(entry);
+  // JSON separates them, and null from any text.
+  if (expected !== undefined) hash.update(`expected\n${JSON.stringify(expected)}`);
   return hash.digest("hex");
 }
 
@@ -77,19 +81,27 @@ const sealedJob = (id: string, { run, setting, digest }: Job): string => [run, i
 
 export function writeJob(id: string, job: Job, seal: Seal): unknown {
   const entries = job.entries.map((bytes) => fromUtf8(bytes) ?? { base64: toBase64(bytes) });
-  return { run: job.run, setting: job.setting, first: job.first, entries, seal: seal.of("job", sealedJob(id, job)) };
+  const { run, setting, first, expected } = job;
+  return { run, setting, first, entries, ...(expected && { expected }), seal: seal.of("job", sealedJob(id, job)) };
 }
 
 /** Null for a malformed job, or one with a wrong seal. */
 export function readJob(id: string, data: unknown, seal: Seal): Job | null {
   if (!isJsonObject(data)) return null;
-  const { run, setting, first, entries: written, seal: sealed } = data;
+  const { run, setting, first, entries: written, expected, seal: sealed } = data;
   const isWhole = isMatch(run, RUN) && isMatch(setting, DIGEST) && isNumber(first) && typeof sealed === "string";
   if (!isWhole || !Array.isArray(written)) return null;
   const entries = written.map(entryOf);
   if (!entries.every((entry) => entry !== null)) return null;
-  const job = { run, setting, first, entries, digest: jobDigest(setting, first, entries) };
+  if (expected !== undefined && !isExpected(expected, entries.length)) return null;
+  const part = { first, entries, ...(expected && { expected }) };
+  const job = { run, setting, ...part, digest: jobDigest(setting, part) };
   return seal.holds("job", sealedJob(id, job), sealed) ? job : null;
+}
+
+function isExpected(value: unknown, entries: number): value is readonly (string | null)[] {
+  if (!Array.isArray(value) || value.length !== entries) return false;
+  return value.every((each) => each === null || typeof each === "string");
 }
 
 function entryOf(written: unknown): Uint8Array | null {

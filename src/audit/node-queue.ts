@@ -127,8 +127,8 @@ class QueueJudge implements Judge {
   }
 
   async judge(batch: Batch): Promise<JudgedBatch> {
-    const { index, first, entries } = ownBatch(batch);
-    const parts = await Promise.all(partsOf(first, entries).map((part) => this.#judgePart(part)));
+    const { index, ...entries } = ownBatch(batch);
+    const parts = await Promise.all(partsOf(entries).map((part) => this.#judgePart(part)));
     return { index, ...joined(parts) };
   }
 
@@ -187,7 +187,7 @@ class QueueJudge implements Judge {
 
   /** Null if the job failed, according to the server or a sealed answer. */
   async #ask(part: Part): Promise<JudgedPart | null> {
-    const digest = jobDigest(this.#run.digest, part.first, part.entries);
+    const digest = jobDigest(this.#run.digest, part);
     return new Promise((resolve, reject) => {
       const settle = (judged: JudgedPart | null): void => {
         for (const [id, each] of this.#tasks) if (each === task) this.#tasks.delete(id);

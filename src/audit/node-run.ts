@@ -4,6 +4,13 @@ import { dirname, resolve, sep } from "node:path";
 import { ownOptions } from "../decode/input.js";
 import type { Judge, JudgedBatch } from "./batch.js";
 import { Auditor } from "./auditor.js";
+import {
+  type ExpectedBatch,
+  ExpectedEntries,
+  MetLines,
+  type UnmetExpectation,
+  withExpectations,
+} from "./node-expected.js";
 import { type InputBatch, STDIN_INPUT, comparedInputs, inputBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
@@ -16,6 +23,8 @@ export interface AuditFilesOptions {
   /** Files of lines, folders, or `-` for {@link stdin}. */
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
+  /** What entries must be answers to. Never take it from the entries. */
+  readonly expected?: ExpectedEntries;
   readonly stdin?: AsyncIterable<Uint8Array>;
   /** A file, overwritten unless `state` exists; or a function that takes text. */
   readonly out: string | ((lines: string) => Promise<void> | void);
@@ -41,6 +50,7 @@ export interface AuditFilesOptions {
 const FILES_OPTIONS: Readonly<Record<keyof AuditFilesOptions, true>> = {
   inputs: true,
   setting: true,
+  expected: true,
   stdin: true,
   out: true,
   state: true,
@@ -64,7 +74,11 @@ export interface AuditFilesEnd extends AuditEnd {
   /** Entries that earlier processes judged. */
   readonly before: number;
   readonly slowest: Slowest | null;
+  /** Of a whole input with `expected`: how many of its lines no entry had, and the first of them. Else null. */
+  readonly unmet: { readonly count: number; readonly first: readonly UnmetExpectation[] } | null;
 }
+
+const MAX_UNMET = 10;
 
 /** Minimal time between two writes of the state: each waits for the disk. */
 const SAVE_EVERY_MS = 500;
@@ -80,7 +94,10 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   const own = ownOptions("options", given, FILES_OPTIONS);
   const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
-  const question = { inputs, onlyFailures, failFast, isNowGiven, setting: options.setting };
+  if (options.expected !== undefined && !(options.expected instanceof ExpectedEntries))
+    throw new TypeError("options.expected: an ExpectedEntries wanted");
+  const { setting, expected = null } = options;
+  const question = { inputs, onlyFailures, failFast, isNowGiven, setting, expected: expected && expected.digest };
   // Checks the setting before any file is created.
   const { bootProofs } = await Auditor.of(options.setting);
   options.onBootProofs?.(bootProofs);
@@ -182,10 +199,11 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
   const { onlyFailures = false, failFast = false, onProgress, signal } = options;
   const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
   const done = before?.summary ?? NO_ENTRIES;
-  const source = sourceOf(options, before, state !== null);
+  const { expected = null } = options;
+  const source = withExpectations(sourceOf(options, before, state !== null), expected);
   const judge = await judgeFor(options, setting, before);
   try {
-    const run = await runAudit<InputBatch>({
+    const run = await runAudit<ExpectedBatch>({
       source,
       judge,
       lineOf,
@@ -194,16 +212,22 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
       failFast,
       ...(signal && { signal }),
       write: async (part) => {
-        await keeper.add(part.lines, { position: part.batch.end, summary: part.summary });
+        await keeper.add(part.lines, part.batch.lines, { position: part.batch.end, summary: part.summary });
         onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
       },
     });
     const end = run.end === "done" && hasFailedFast(options, before) ? "failed" : run.end;
     await keeper.finish(end === "aborted" ? null : end);
-    return { ...run, end, before: done.entries };
+    return { ...run, end, before: done.entries, unmet: end === "done" ? unmetOf(expected, keeper.met) : null };
   } finally {
     await judge.close();
   }
+}
+
+function unmetOf(expected: ExpectedEntries | null, met: MetLines): AuditFilesEnd["unmet"] {
+  if (expected === null) return null;
+  const unmet = [...expected.unmet(met)];
+  return { count: unmet.length, first: unmet.slice(0, MAX_UNMET) };
 }
 
 function lineOf(result: AuditResult, { first, files }: InputBatch): string {
@@ -216,6 +240,8 @@ class Keeper {
   readonly #out: AuditFilesOptions["out"];
   readonly #results: ResultsFile | null;
   readonly #state: OpenedState | null;
+  /** The lines of expectations that an entry had. */
+  readonly met: MetLines;
   #progress: Pick<AuditProgress, "position" | "summary">;
   #savedAt = -Infinity;
 
@@ -230,13 +256,19 @@ class Keeper {
     this.#out = out;
     this.#results = parts.results;
     this.#state = parts.state;
+    this.met = new MetLines(parts.before?.met);
     this.#progress = parts.before ?? { position: null, summary: NO_ENTRIES };
   }
 
-  async add(lines: string, progress: Pick<AuditProgress, "position" | "summary">): Promise<void> {
+  async add(
+    lines: string,
+    met: readonly number[],
+    progress: Pick<AuditProgress, "position" | "summary">,
+  ): Promise<void> {
     if (typeof this.#out === "function") await this.#out(lines);
     else await this.#results!.append(lines);
     this.#progress = progress;
+    for (const line of met) this.met.add(line);
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
   }
 
@@ -247,7 +279,8 @@ class Keeper {
 
   async save(end: AuditProgress["end"] = null): Promise<void> {
     if (this.#state === null || this.#results === null) return;
-    await this.#state.save({ ...this.#progress, results: await this.#results.mark(), end });
+    const { position, summary } = this.#progress;
+    await this.#state.save({ position, summary, met: String(this.met), results: await this.#results.mark(), end });
     this.#savedAt = performance.now();
   }
 }

@@ -25,13 +25,15 @@ import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
 import type { AuditSetting } from "./setting.js";
 
-const STATE_FORMAT = "bootproof-audit-state/1";
+const STATE_FORMAT = "bootproof-audit-state/2";
 
 interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
+  /** The digest of the expectations; null without any. */
+  readonly expected: string | null;
   /** Whether the caller chose `now`. */
   readonly isNowGiven: boolean;
 }
@@ -41,6 +43,8 @@ export interface AuditProgress {
   readonly position: AuditPosition | null;
   readonly results: ResultsMark;
   readonly summary: AuditSummary;
+  /** The lines of expectations that an entry had, as `MetLines` writes them. */
+  readonly met: string;
   readonly end: "done" | "failed" | null;
 }
 
@@ -97,7 +101,7 @@ async function lockOf(path: string): Promise<Lock> {
   }
 }
 
-function stateText({ position, results, summary, end, now, asked }: Omit<StateFile, "state" | "tool">): string {
+function stateText({ position, results, summary, met, end, now, asked }: Omit<StateFile, "state" | "tool">): string {
   const state: StateFile = {
     state: STATE_FORMAT,
     tool: TOOL.version,
@@ -106,6 +110,7 @@ function stateText({ position, results, summary, end, now, asked }: Omit<StateFi
     position,
     results,
     summary,
+    met,
     end,
   };
   return `${JSON.stringify(state, undefined, 2)}\n`;
@@ -148,6 +153,7 @@ const STATE = objectOf<StateFile>(
           IGNORE,
         ),
         stale: count,
+        withoutExpected: count,
         failures: object(Object.fromEntries(CHECK_IDS.map((id) => [id, optional(count)]))),
         deployments: record(count),
         oldest: nullable(text),
@@ -155,19 +161,21 @@ const STATE = objectOf<StateFile>(
       },
       IGNORE,
     ),
+    met: text,
     end: oneOf("done", "failed", null),
   },
   IGNORE,
 );
 
 /** Each option as one word or a digest. */
-function optionsOf({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
+function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
   return {
     INPUT: [...inputs],
     "--policy": policy === null ? "none" : digestOf([policy.text, Object.entries(policy.anchors ?? {}).sort()]),
     "--trust-anchor": digestOf(trustAnchors.map(({ name, pem }) => [name, pem])),
     "--boot-proof": digestOf(bootProofs),
+    "--expected": expected ?? "none",
     "--at": at,
     "--allow-debug": allowDebug,
     "--only-failures": onlyFailures,

@@ -11,6 +11,7 @@ export interface PackedBatch {
   readonly first: number;
   readonly bytes: Uint8Array;
   readonly ends: readonly number[];
+  readonly expected?: readonly (string | null)[];
 }
 
 let auditor: Promise<Auditor> | undefined;
@@ -23,7 +24,7 @@ function auditorOfThread(): Promise<Auditor> {
   return auditor;
 }
 
-export default async function judgeInThread({ index, first, bytes, ends }: PackedBatch): Promise<JudgedBatch> {
+export default async function judgeInThread({ bytes, ends, ...batch }: PackedBatch): Promise<JudgedBatch> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
-  return judgeBatch(await auditorOfThread(), { index, first, entries }, () => performance.now());
+  return judgeBatch(await auditorOfThread(), { ...batch, entries }, () => performance.now());
 }

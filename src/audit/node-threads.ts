@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
-import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
+import { type Batch, type Judge, type JudgedBatch, ownBatch, partOf } from "./batch.js";
 import { joined, unjudgedResult } from "./judge.js";
 import type { PackedBatch } from "./node-thread.js";
 import { ownOptions } from "../decode/input.js";
@@ -69,8 +69,8 @@ class ThreadJudge implements Judge {
     if (entries.length > 1) {
       const half = Math.ceil(entries.length / 2);
       const parts = [
-        await this.#judge({ index, first, entries: entries.slice(0, half) }),
-        await this.#judge({ index, first: first + half, entries: entries.slice(half) }),
+        await this.#judge({ index, ...partOf(batch, 0, half) }),
+        await this.#judge({ index, ...partOf(batch, half, entries.length) }),
       ];
       return { index, ...joined(parts) };
     }
@@ -143,11 +143,11 @@ function shippedThread(): string {
   return pathToFileURL(createRequire(import.meta.url).resolve("bootproof/audit/thread")).href;
 }
 
-function pack({ index, first, entries }: Batch): PackedBatch {
+function pack({ entries, ...batch }: Batch): PackedBatch {
   const ends: number[] = [];
   let length = 0;
   for (const entry of entries) ends.push((length += entry.length));
   const bytes = new Uint8Array(length);
   for (const [at, entry] of entries.entries()) bytes.set(entry, ends[at]! - entry.length);
-  return { index, first, bytes, ends };
+  return { ...batch, bytes, ends };
 }

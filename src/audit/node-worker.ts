@@ -202,10 +202,15 @@ class QueueWorker {
     }
   }
 
-  async #judge(id: string, { run, digest, first, entries }: Job, judge: Judge): Promise<void> {
+  async #judge(id: string, { run, digest, first, entries, expected }: Job, judge: Judge): Promise<void> {
     const answer = { run, job: id, digest, results: null, slowest: null };
     try {
-      const { results, slowest = null } = await judge.judge({ index: this.#batches++, first, entries });
+      const { results, slowest = null } = await judge.judge({
+        index: this.#batches++,
+        first,
+        entries,
+        ...(expected && { expected }),
+      });
       this.#entries += entries.length;
       await this.#answer({ ...answer, results, slowest });
     } catch (error) {

@@ -1,4 +1,6 @@
 /** Exports of `bootproof/audit/node`: threads, files, and a state that survives a kill. */
+export { ExpectedEntries } from "./node-expected.js";
+export type { UnmetExpectation } from "./node-expected.js";
 export { AuditInputError, STDIN_INPUT, inputBatches, inputBytes } from "./node-source.js";
 export type { AuditPosition, InputBatch, InputOptions } from "./node-source.js";
 export { AuditFileError } from "./node-results.js";

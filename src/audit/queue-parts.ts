@@ -1,29 +1,27 @@
-/** Bytes of the entries of a job. A longer entry is a job by itself. */
+import { type Batch, partOf } from "./batch.js";
+
+/** Bytes of the entries of a job, and of their expectations. A longer entry is a job by itself. */
 const MAX_JOB_BYTES = 1024 * 1024;
 
 /** Consecutive entries that are one job. */
-export interface Part {
-  readonly first: number;
-  readonly entries: readonly Uint8Array[];
-}
+export type Part = Omit<Batch, "index">;
 
-export function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
-  const parts: { first: number; entries: Uint8Array[] }[] = [];
-  let bytes = Infinity;
-  entries.forEach((entry, index) => {
-    if (bytes + entry.length > MAX_JOB_BYTES) {
-      parts.push({ first: first + index, entries: [] });
-      bytes = 0;
+export function partsOf(batch: Part): Part[] {
+  const parts: Part[] = [];
+  let [from, bytes] = [0, 0];
+  batch.entries.forEach((entry, index) => {
+    const size = entry.length + (batch.expected?.[index]?.length ?? 0);
+    if (index > from && bytes + size > MAX_JOB_BYTES) {
+      parts.push(partOf(batch, from, index));
+      [from, bytes] = [index, 0];
     }
-    parts.at(-1)!.entries.push(entry);
-    bytes += entry.length;
+    bytes += size;
   });
-  return parts;
+  return batch.entries.length === 0 ? parts : [...parts, partOf(batch, from, batch.entries.length)];
 }
 
-export function splitPart({ first, entries }: Part, size: number): Part[] {
-  return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => ({
-    first: first + index * size,
-    entries: entries.slice(index * size, (index + 1) * size),
-  }));
+export function splitPart(part: Part, size: number): Part[] {
+  return Array.from({ length: Math.ceil(part.entries.length / size) }, (_, index) =>
+    partOf(part, index * size, (index + 1) * size),
+  );
 }

@@ -16,7 +16,9 @@ export interface AuditResult {
   readonly failed: readonly CheckId[];
   /** Only because of its age. */
   readonly stale?: true;
-  /** Why an entry is malformed, or has no boot proof. */
+  /** Where expectations are given: none is of this entry, so it was compared with nothing. */
+  readonly expected?: false;
+  /** Why an entry is malformed, or has no boot proof, or cannot be compared with its expectation. */
   readonly reason?: string;
   /** The policy's deployments that matched, each once. */
   readonly deployments?: readonly string[];
@@ -26,7 +28,7 @@ export interface AuditResult {
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
-export type EntryResult = Omit<AuditResult, "n" | "file">;
+export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
 /** Whether `verify` would end with exit code 0. */
 export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
@@ -35,7 +37,7 @@ export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
 export function resultLine(result: AuditResult): string {
-  const { n, file, verdict, failed, stale, reason, deployments, notApplied } = result;
+  const { n, file, verdict, failed, stale, expected, reason, deployments, notApplied } = result;
   return printableJson(
     JSON.stringify({
       n,
@@ -43,6 +45,7 @@ export function resultLine(result: AuditResult): string {
       verdict,
       failed,
       ...(stale && { stale }),
+      ...(expected === false && { expected }),
       ...(reason !== undefined && { reason }),
       ...(deployments && { deployments }),
       ...(notApplied && { notApplied }),

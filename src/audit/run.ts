@@ -9,6 +9,8 @@ export interface AuditSummary {
   readonly accepted: number;
   readonly verdicts: Readonly<Record<AuditResult["verdict"], number>>;
   readonly stale: number;
+  /** Entries without an expectation, if the batches have some. */
+  readonly withoutExpected: number;
   /** Entries in which the check failed, in the order of the checks. */
   readonly failures: Readonly<Partial<Record<CheckId, number>>>;
   /** Entries by matching deployment. */
@@ -23,6 +25,7 @@ export const NO_ENTRIES: AuditSummary = {
   accepted: 0,
   verdicts: { verified: 0, authentic: 0, rejected: 0, malformed: 0 },
   stale: 0,
+  withoutExpected: 0,
   failures: {},
   deployments: {},
   oldest: null,
@@ -212,7 +215,7 @@ class Results<B extends Batch> {
 
   add(batch: B, judged: JudgedBatch): AuditedPart<B> {
     const { onlyFailures = false, lineOf = resultLine } = this.#run;
-    const results = this.#counted(checkedResults(batch, judged));
+    const results = this.#counted(withExpected(batch, checkedResults(batch, judged)));
     this.#summary = withResults(this.#summary, results);
     this.hasFailed = this.#summary.accepted < this.#summary.entries;
     const told = onlyFailures ? results.filter((result) => !isAccepted(result)) : results;
@@ -241,6 +244,12 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
   return results;
 }
 
+/** Marks the results of entries without an expectation. */
+function withExpected({ expected }: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
+  if (expected === undefined) return results;
+  return results.map((result, at) => (expected[at] === null ? { ...result, expected: false } : result));
+}
+
 function withResults(before: AuditSummary, results: readonly AuditResult[]): AuditSummary {
   const verdicts = { ...before.verdicts };
   for (const { verdict } of results) verdicts[verdict]++;
@@ -261,6 +270,7 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
     accepted: before.accepted + results.filter(isAccepted).length,
     verdicts,
     stale: before.stale + results.filter(({ stale }) => stale === true).length,
+    withoutExpected: before.withoutExpected + results.filter(({ expected }) => expected === false).length,
     failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (failures.has(id) ? [[id, failures.get(id)!]] : []))),
     deployments: Object.fromEntries([...deployments].sort(([a], [b]) => (a < b ? -1 : 1))),
     oldest: times[0] ?? null,

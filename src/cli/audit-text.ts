@@ -80,8 +80,13 @@ export function interruptedText(entries: number, hasState: boolean): string {
 }
 
 /** Covers the whole audit, with the part before a resume; only the slowest entry is of this process. */
-export function summaryText({ end, summary, slowest }: AuditFilesEnd): string {
-  const lines = [headline(summary, end), ...failureLines(summary), ...deploymentLines(summary)];
+export function summaryText({ end, summary, slowest, unmet }: AuditFilesEnd): string {
+  const lines = [
+    headline(summary, end),
+    ...failureLines(summary),
+    ...expectedLines(summary, unmet),
+    ...deploymentLines(summary),
+  ];
   if (summary.oldest !== null)
     lines.push(`Documents: the oldest of ${summary.oldest}, the newest of ${summary.newest!}`);
   if (slowest !== null) lines.push(`Slowest: entry ${slowest.n}, ${slowest.milliseconds.toFixed(1)} ms`);
@@ -103,6 +108,17 @@ function headline({ entries, verdicts, stale }: AuditSummary, end: AuditFilesEnd
 function failureLines({ failures }: AuditSummary): string[] {
   const shown = Object.entries(failures).map(([id, times]) => `${id} ${count(times)}`);
   return shown.length === 0 ? [] : [`Failed: ${shown.join(", ")}`];
+}
+
+/** Without these, entries that were compared with nothing would look like the others. */
+function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["unmet"]): string[] {
+  const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;
+  const without = withoutExpected === 0 ? [] : [`No line of --expected names ${entries} compared with nothing`];
+  if (unmet === null || unmet.count === 0) return without;
+  const rest = unmet.count - unmet.first.length;
+  const named = unmet.first.map(({ line, entry }) => `line ${line} (${entry.slice(0, 16)}…)`).join(", ");
+  const lines = unmet.count === 1 ? "1 line of --expected" : `${count(unmet.count)} lines of --expected`;
+  return [...without, `No entry is that of ${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`];
 }
 
 function deploymentLines({ deployments }: AuditSummary): string[] {

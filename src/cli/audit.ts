@@ -1,8 +1,11 @@
 /** `bootproof audit`: verifies every entry, and writes a line for each. */
 import type { Command } from "commander";
-import type { AuditFilesEnd } from "../audit/node.js";
+import { createReadStream } from "node:fs";
+import type { AuditFilesEnd, ExpectedEntries } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
 import { parseJson } from "../decode/json.js";
+import { diskReason } from "../disk/reason.js";
+import type { MalformedError } from "../errors.js";
 import { printable } from "../report/printable.js";
 import { auditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
@@ -24,6 +27,7 @@ interface AuditRequest {
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
+  readonly expected: string | undefined;
   /** Undefined: stdout. */
   readonly out: string | undefined;
   readonly state: string | undefined;
@@ -74,13 +78,13 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
 }
 
 function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">, io: Io): AuditRequest {
-  const { policy, bootProof = [], out, state, queue, trustAnchor } = flags;
+  const { policy, bootProof = [], expected, out, state, queue, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([...inputs, ...bootProof, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor]);
   refuseFiles(args, inputs, flags);
   if (queue !== undefined && flags.workers !== undefined)
     args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
@@ -92,6 +96,7 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     policy: policy === false ? null : (policy as string),
     trustAnchor,
     bootProofs: bootProof,
+    expected,
     out: out === STDIN ? undefined : out,
     state,
     workers,
@@ -112,13 +117,17 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
   );
 }
 
-function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: Flags<"audit">): void {
+function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state, expected }: Flags<"audit">): void {
   if (state === STDIN) args.fault("--state -: a file is required");
   if (state !== undefined && (out === undefined || out === STDIN))
     args.fault("--state requires --out FILE: what a reader of stdout received is not known");
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
     args.fault("--out and --state name the same file: give two files");
+  if (expected !== undefined && expected !== STDIN)
+    for (const path of [...inputs, ...files])
+      if (path === expected || isSameFile(path!, expected))
+        args.fault(`--expected ${expected}: is also ${path === out || path === state ? "written" : "an INPUT"}`);
   for (const path of files)
     if (inputs.some((input) => input === path || isSameFile(input, path!)))
       args.fault(`${path}: is also an INPUT: give another file`);
@@ -141,11 +150,13 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
   try {
     const setting = await settingOf(request, io);
     const { auditFiles, inputBytes } = await import("../audit/node.js");
+    const expected = await expectedOf(request, io);
     progress.start(await inputBytes(request.inputs));
     const output = new ResultLines(io);
     const end = await auditFiles({
       inputs: request.inputs,
       setting,
+      ...(expected && { expected }),
       isNowGiven: request.isNowGiven,
       onlyFailures: request.onlyFailures,
       failFast: request.failFast,
@@ -173,6 +184,24 @@ async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   for (const path of request.bootProofs) texts.push((await bootProofText(files, path)) ?? "");
   files.throwFaults();
   return { ...held, ...request.options, bootProofs: texts };
+}
+
+/** Read before anything is written. */
+async function expectedOf({ expected: path }: AuditRequest, io: Io): Promise<ExpectedEntries | undefined> {
+  if (path === undefined) return undefined;
+  const { ExpectedEntries } = await import("../audit/node.js");
+  try {
+    return await ExpectedEntries.read(path === STDIN ? io.stdin : createReadStream(path));
+  } catch (error) {
+    const file = nameOf(path);
+    const { name, faults = [] } = error as MalformedError;
+    const reason = name === "MalformedError" ? null : diskReason(error);
+    if (reason !== null) throw new UsageError([{ file, message: reason }]);
+    if (name !== "MalformedError") throw error;
+    throw new UsageError(
+      faults.map(({ path: at, message }) => ({ file, message: at ? `${at}: ${message}` : message })),
+    );
+  }
 }
 
 async function bootProofText(files: InputFiles, path: string): Promise<string | undefined> {
@@ -233,7 +262,7 @@ function ended(
   { io, isReadNoMore }: { readonly io: Io; readonly isReadNoMore: boolean },
 ): number {
   const { summary } = end;
-  const isBad = summary.accepted < summary.entries;
+  const isBad = summary.accepted < summary.entries || (end.unmet !== null && end.unmet.count > 0);
   if (end.end === "aborted") {
     // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();

@@ -4,13 +4,13 @@ import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { jsonDocument } from "../report/json.js";
-import { NO_ORGANIZATION } from "./connection.js";
+import { NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { type Flags, addOptions } from "./option-table.js";
-import { nonceOf, nowOf } from "./option-values.js";
+import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
 
@@ -52,12 +52,16 @@ function requestOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): Bundle
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   const now = nowOf(args, flags.now, io.now());
+  const payload = payloadsOf(args, flags);
+  if (payload !== undefined && activity !== undefined && organizationId === undefined)
+    args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
   args.throwFaults();
-  const expected = organizationId === undefined ? {} : { expected: { organizationId } };
+  const isExpected = organizationId !== undefined || payload !== undefined;
+  const expected = { ...(organizationId !== undefined && { organizationId }), ...(payload && { payload }) };
   return {
     files: { bootProofs: bootProof, appProofs: appProof, activity },
     policy,
-    options: { now: now!, ...(nonce && { nonce }), ...expected },
+    options: { now: now!, ...(nonce && { nonce }), ...(isExpected && { expected }) },
   };
 }
 
@@ -75,7 +79,11 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const packed: PackOptions["policy"] | undefined =
     policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
   const evidence = await readEvidence(files, named, "bundle");
-  if (options.expected !== undefined && evidence.activity === undefined && evidence.appProofs?.length === 0)
+  if (
+    options.expected?.organizationId !== undefined &&
+    evidence.activity === undefined &&
+    evidence.appProofs?.length === 0
+  )
     throw new UsageError([NO_ORGANIZATION]);
   io.progress(verifying(evidence));
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });

@@ -98,6 +98,7 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   type: () => [],
   url: () => [],
   address: () => [],
+  payload: () => [],
   arn: () => [],
   time: () => [],
   seconds: () => [],

@@ -41,6 +41,11 @@ export const NO_ORGANIZATION =
   "--organization-id: boot proofs name no organization, so it could not be checked: add app proofs or the activity, " +
   "or leave it out";
 
+/** `--payload` alone says nothing about the activity beside it. */
+export const ORGANIZATION_OF_THE_ACTIVITY =
+  "there is an activity beside --payload or --challenge, so its organization is required too: give --organization-id, " +
+  "or the request with --request";
+
 /** Part of the help of each command with a connection. */
 export const CONNECTION_HELP = `
 The connection, by options or by the environment:

@@ -7,8 +7,8 @@ import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import type { VerifiedSource } from "../formats/reports.js";
-import type { Expected } from "../verify/expectation.js";
-import { type Connection, NO_ORGANIZATION } from "./connection.js";
+import type { Expected, ExpectedPayload } from "../verify/expectation.js";
+import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
@@ -43,6 +43,7 @@ export interface ExpectedFlags {
   readonly activityId: string | undefined;
   readonly addresses: readonly string[] | undefined;
   readonly request: string | undefined;
+  readonly payload: readonly ExpectedPayload[] | undefined;
 }
 
 /** `policy` is undefined where the bundle's own is used. */
@@ -67,7 +68,7 @@ function answerable<O extends Pick<VerifyOptions, "expected">>(
   demandsOrganization: boolean,
 ): O {
   const { expected, ...others } = options;
-  if (expected === undefined || expected.addresses !== undefined) return options;
+  if (expected === undefined || (expected.addresses ?? expected.payload) !== undefined) return options;
   if (appProofs.length > 0 || activity !== undefined) return options;
   if (demandsOrganization) throw new UsageError([NO_ORGANIZATION]);
   return others as O;
@@ -143,7 +144,7 @@ async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Pro
 /** From the options, and from the file of the request. Undefined: nothing is expected. */
 export async function readExpected(
   files: InputFiles,
-  { organizationId, activityId, addresses, request }: ExpectedFlags,
+  { organizationId, activityId, addresses, request, payload }: ExpectedFlags,
 ): Promise<Expected | undefined> {
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;
@@ -154,10 +155,11 @@ export async function readExpected(
         `BOOTPROOF_ORGANIZATION_ID) is ${organization!}`,
     );
   }
-  if (organization === undefined) return undefined;
+  if (organization === undefined) return payload && { payload };
   return {
     ...submitted,
     organizationId: organization,
+    ...(payload && { payload }),
     ...(activityId !== undefined && { id: activityId }),
     ...(addresses && { addresses }),
   };
@@ -206,9 +208,11 @@ async function judgeBundle(
     throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
   }
   const { activity } = bundle!.evidence;
-  const { id, type } = given.expected ?? {};
+  const { id, type, organizationId, payload } = given.expected ?? {};
   if (activity === undefined && (id ?? type) !== undefined)
     throw new UsageError([`${file}: an activity is expected, and the bundle has none`]);
+  if (activity !== undefined && payload !== undefined && organizationId === undefined)
+    throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
   const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));

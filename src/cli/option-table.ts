@@ -20,6 +20,7 @@ export type ValueWord =
   | "member"
   | "name"
   | "number"
+  | "payload"
   | "policy"
   | "report-format"
   | "seconds"
@@ -55,11 +56,13 @@ export const OPTIONS = {
   binary: ["file", "demands"],
   "boot-proof": ["file...", "neither"],
   "bundle-policy": [null, "loosens"],
+  challenge: ["payload...", "demands"],
   commitment: ["kind", "loosens"],
   data: ["folder", "neither"],
   "deployment-id": ["id", "demands"],
   "ear-key": ["file", "neither"],
   "ephemeral-key": ["hex", "demands"],
+  expected: ["file", "demands"],
   "fail-fast": [null, "neither"],
   "fail-on-warning": [null, "demands"],
   fault: ["fault...", "neither"],
@@ -83,6 +86,7 @@ export const OPTIONS = {
   "only-failures": [null, "neither"],
   "organization-id": ["id", "demands"],
   out: ["file", "neither"],
+  payload: ["payload...", "demands"],
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
   port: ["number", "neither"],
@@ -136,6 +140,11 @@ const NO_POLICY = [
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 
+const PAYLOAD = [
+  ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
+  ["challenge", "the same, of a random value that you sent: the proof was made after it"],
+] as const satisfies readonly Row[];
+
 /** The sources of `pin` that no enclave attests. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
 
@@ -156,6 +165,7 @@ export const COMMAND_OPTIONS = {
     ["nonce", "the expected nonce: each document must carry it"],
     ["request", "the request as it was submitted, JSON: the activity must be its result"],
     ["address", "expected addresses: each must be in an app proof"],
+    ...PAYLOAD,
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)"],
     ["now", "RFC 3339: the current time, from which ages are counted, for repeatable audits (default: the clock)"],
     ALLOW_DEBUG,
@@ -172,6 +182,7 @@ export const COMMAND_OPTIONS = {
     POLICY,
     NO_POLICY,
     ["boot-proof", "boot proofs, for app proofs and activities that come without one"],
+    ["expected", "what each entry must be an answer to: a line for each, by the SHA-256 of the entry's line"],
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
     ["workers", "threads that verify (default: one for each core)"],
@@ -205,6 +216,8 @@ export const COMMAND_OPTIONS = {
     ["policy", "the policy that the evidence must meet; it is packed too"],
     ["no-policy", "pack authentic evidence of any enclave, and no policy"],
     ["organization-id", "the organization that the evidence must belong to; it is not packed"],
+    ["payload", "what app proofs must hold: TYPE:/pointer=JSON; it is not packed"],
+    ["challenge", "the same, of a random value that you sent; it is not packed"],
     ["nonce", "the expected nonce; it is not packed"],
     ["now", "RFC 3339: the current time, from which ages are counted (default: the clock)"],
   ],
@@ -220,6 +233,8 @@ export const COMMAND_OPTIONS = {
     ["activity-id", "with --verify: the expected activity"],
     ["request", "with --verify: the request as it was submitted, JSON: the activity must be its result"],
     ["address", "with --verify: expected addresses: each must be in an app proof"],
+    ["payload", "with --verify: what app proofs must hold: TYPE:/pointer=JSON"],
+    ["challenge", "with --verify: the same, of a random value that you sent"],
     ["format", "with --verify: text or json (default: text)"],
   ],
   watch: [

@@ -1,7 +1,12 @@
 /** Readers of option values. They report a fault to the arguments, and return undefined. */
 import { fromHex } from "../bytes.js";
+import { parseTime } from "../decode/decimal-time.js";
+import { parseJson } from "../decode/json.js";
+import { plainNumbers } from "../decode/json-numbers.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { attempt, faultText } from "../errors.js";
 import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
+import { type ExpectedPayload, challengeFault, pointerFault } from "../verify/expected-payload.js";
 import type { ArgumentReader } from "./options.js";
 
 export function formatOf(args: ArgumentReader, text: string | undefined): Format {
@@ -55,16 +60,68 @@ export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefi
   return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex expected, without 0x");
 }
 
-/** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */
-export function parseTime(text: string): Date | null {
-  const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(
-    text,
+/** The words after `--payload` and `--challenge`. */
+interface PayloadFlags {
+  readonly payload?: readonly string[];
+  readonly challenge?: readonly string[];
+}
+
+type PayloadValue = ExpectedPayload["values"][string];
+
+interface PayloadWord {
+  readonly option: keyof PayloadFlags;
+  readonly type: string;
+  readonly pointer: string;
+  readonly value: PayloadValue;
+}
+
+/** Those of one type are one expectation. Undefined: none. */
+export function payloadsOf(args: ArgumentReader, flags: PayloadFlags): readonly ExpectedPayload[] | undefined {
+  const words = (["payload", "challenge"] as const).flatMap((option) =>
+    (flags[option] ?? []).flatMap((word) => payloadWord(args, option, word) ?? []),
   );
-  if (parts === null) return null;
-  const [, month, day, clock] = parts;
-  // Date turns 30 February into March: parsed without the offset, the day must stay the same.
-  const local = new Date(`${month}${day}T${clock}Z`);
-  if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return null;
-  const time = new Date(text.toUpperCase());
-  return Number.isNaN(time.getTime()) ? null : time;
+  if (args.has("payload") || args.has("challenge")) return expectationsOf(args, words);
+  return undefined;
+}
+
+function expectationsOf(args: ArgumentReader, words: readonly PayloadWord[]): readonly ExpectedPayload[] {
+  const types = [...new Set(words.map(({ type }) => type))];
+  return types.map((type) => {
+    const own = words.filter((word) => word.type === type);
+    const challenges = own.filter(({ option }) => option === "challenge").map(({ pointer }) => pointer);
+    args.refuseTwice(
+      "--payload",
+      own.map(({ pointer }) => `${type}:${pointer}`),
+    );
+    if (challenges.length > 1) args.fault(`--challenge: ${challenges.length} of type ${type}: give one for each type`);
+    const [challenge] = challenges;
+    const values = Object.fromEntries(own.map(({ pointer, value }) => [pointer, value]));
+    return { type, values, ...(challenge !== undefined && { challenge }) };
+  });
+}
+
+/** The type ends at the first colon, the pointer at the first equals sign. */
+function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: string): PayloadWord | undefined {
+  const parts = /^([^:]+):([^=]*)=([^]*)$/.exec(word);
+  if (parts === null) return args.fault(`--${option} ${word}: TYPE:/pointer=JSON expected${PERHAPS_A_FILE}`);
+  const [, type, pointer, text] = parts as unknown as readonly [string, string, string, string];
+  // The value may be a secret.
+  const place = `--${option} ${type}:${pointer}`;
+  const json = attempt(() => parseJson(text, { numbers: "literal" }));
+  if (json.value === undefined) return args.fault(`${place}: the value is not JSON: ${quoteIt(option, type, pointer)}`);
+  const { value, faults } = plainNumbers(json.value);
+  if (typeof value === "object" && value !== null)
+    return args.fault(`${place}: an object or array: name its members, such as ${type}:${pointer}/0=…`);
+  const found = [
+    ...(faults.length > 0 ? [faultText(faults)] : []),
+    ...[pointerFault(pointer), option === "challenge" ? challengeFault(value) : null].filter((each) => each !== null),
+  ];
+  if (found.length > 0) return args.fault(found.map((fault) => `${place}: ${fault}`).join("; "));
+  return { option, type, pointer, value };
+}
+
+const PERHAPS_A_FILE = ". It takes every word up to the next option: give files before it, or after --";
+
+function quoteIt(option: string, type: string, pointer: string): string {
+  return `a string is written in two kinds of quotes, since the shell removes one: --${option} '${type}:${pointer}="42"'`;
 }

@@ -4,13 +4,14 @@ import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
 import { MalformedError } from "../errors.js";
 import type { PageCheckOptions } from "../page/check.js";
 import type { Format } from "../report/report.js";
+import { ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import type { ExpectedFlags } from "./evidence.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
-import { formatOf, nowOf } from "./option-values.js";
+import { formatOf, nowOf, payloadsOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { pageCheckJson, pageCheckText } from "./page-text.js";
 
@@ -59,6 +60,8 @@ const WITH_VERIFY = [
   "activity-id",
   "request",
   "address",
+  "payload",
+  "challenge",
   "format",
 ] as const;
 
@@ -76,6 +79,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckReq
   args.refuseRepeated();
   args.refuseRepeatedStdin([file, policy, trustAnchor, request]);
   const now = nowOf(args, flags.now, io.now());
+  const payload = payloadsOf(args, flags);
   args.throwFaults();
   if (file === undefined) return null;
   return {
@@ -84,7 +88,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckReq
     trustAnchor,
     now: now!,
     allowDebug: flags.allowDebug === true,
-    expected: { organizationId, activityId, addresses, request },
+    expected: { organizationId, activityId, addresses, request, payload },
     format,
   };
 }
@@ -185,7 +189,8 @@ function refuseUsage(error: unknown, path: string): never {
       })),
     );
   if (!(error instanceof TypeError)) throw error;
-  throw new UsageError([{ file, message: error.message }]);
+  const isAboutOrganization = error.message.startsWith("expected.organizationId:");
+  throw new UsageError([{ file, message: isAboutOrganization ? ORGANIZATION_OF_THE_ACTIVITY : error.message }]);
 }
 
 async function plainPolicyOf(files: InputFiles, path: string): Promise<PlainPolicy | undefined> {

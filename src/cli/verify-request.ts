@@ -4,6 +4,7 @@ import type { Detail } from "../report/layout.js";
 import type { ReportFormat } from "../report/report.js";
 import {
   NO_ORGANIZATION,
+  ORGANIZATION_OF_THE_ACTIVITY,
   connectionOf,
   connectionOptionsGiven,
   isConfigured,
@@ -14,7 +15,7 @@ import type { ExpectedFlags, Source } from "./evidence.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { atOf, ephemeralKeyOf, nonceOf, nowOf, reportFormatOf } from "./option-values.js";
+import { atOf, ephemeralKeyOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
 
@@ -55,7 +56,7 @@ export function requestOf(
   io: Io,
 ): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
-  const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address);
+  const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
   args.refuseRepeated();
   args.refuseRepeatedStdin([
@@ -104,7 +105,7 @@ function levelOf(args: ArgumentReader): Level {
  * The command line decides, not the evidence: the maker of a bundle chooses its contents, and a service may omit some.
  */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
-  const others = ["app-proof", "activity", "activity-id", "request", "address"] as const;
+  const others = ["app-proof", "activity", "activity-id", "request", "address", "payload", "challenge"] as const;
   const own = ["boot-proof", "ephemeral-key", "app"] as const;
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
@@ -120,6 +121,11 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
         `if it is a bundle`,
     );
   return undefined;
+}
+
+/** {@link payloadsOf} reports it. */
+function fileAmongPayloads({ payload = [], challenge = [] }: Flags<"verify">): string | undefined {
+  return [...payload, ...challenge].find((word) => isFileName(word) && !word.includes(":"));
 }
 
 const TAKES_EVERY_WORD = "--address takes every word up to the next option";
@@ -154,6 +160,8 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
     "organization-id",
     "request",
     "address",
+    "payload",
+    "challenge",
   ]);
   refuseBeside(args, "app", "fetches all that it verifies", [
     "boot-proof",
@@ -164,6 +172,8 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
     "attestation",
     "request",
     "address",
+    "payload",
+    "challenge",
   ]);
   refuseApps(args, flags.app);
   refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
@@ -261,7 +271,11 @@ function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): Expec
   if (addresses !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--address: the organization is required too: give --organization-id, or the request with --request");
   }
-  return { organizationId, activityId, addresses, request };
+  const payload = payloadsOf(args, flags);
+  const hasActivity = flags.activity !== undefined;
+  if (payload !== undefined && hasActivity && organizationId === undefined && request === undefined)
+    args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
+  return { organizationId, activityId, addresses, request, payload };
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {

@@ -7,3 +7,17 @@ export const MAX_TIME_MS = 8.64e15;
 export function decimalMilliseconds(value: unknown): number | null {
   return typeof value === "string" && DECIMAL_TIME.test(value) ? Number(value) : null;
 }
+
+/** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */
+export function parseTime(text: string): Date | null {
+  const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(
+    text,
+  );
+  if (parts === null) return null;
+  const [, month, day, clock] = parts;
+  // Date turns 30 February into March: parsed without the offset, the day must stay the same.
+  const local = new Date(`${month}${day}T${clock}Z`);
+  if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return null;
+  const time = new Date(text.toUpperCase());
+  return Number.isNaN(time.getTime()) ? null : time;
+}

@@ -1,7 +1,7 @@
 /** Describes files of unknown kinds for an error message. */
 import { fromUtf8, isAllZero } from "../bytes.js";
 import { isServiceError } from "../decode/evidence-members.js";
-import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
 
@@ -68,6 +68,9 @@ function describeBinary(bytes: Uint8Array): string {
 }
 
 const MAX_NAMES = 8;
+const OTHER_NAMES =
+  "probably an app proof whose application has its own names for the members: make the standard form of it with the " +
+  "library's appProofOf({ publicKey, payload, signature })";
 export const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
 
 /** Null if the text does not begin as JSON. */
@@ -87,11 +90,17 @@ function describeValue(value: JsonValue): string {
   if (!isJsonObject(value)) return `JSON that is ${jsonKind(value)} alone: an object is wanted`;
   if (Object.hasOwn(value, "NOT VERIFIED")) return "the output of bootproof inspect: use the evidence itself";
   if (isServiceError(value)) return SERVICE_ERROR;
+  if (isAppProofOfOtherNames(value)) return OTHER_NAMES;
   const names = Object.keys(value);
   if (names.length === 0) return "an empty JSON object";
   const rest = names.length - MAX_NAMES;
   const shown = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(shownName(name)));
   return `JSON with ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}, which no kind of evidence has`;
+}
+
+function isAppProofOfOtherNames(value: JsonObject): boolean {
+  const names = Object.keys(value);
+  return [/public_?key$/i, /payload$/i, /signature$/i].every((pattern) => names.some((name) => pattern.test(name)));
 }
 
 function describeText(text: string, bytes: Uint8Array): string {

@@ -376,5 +376,6 @@ const NOT_NAMED = "no expectation names its type, so nothing was compared";
 
 function metText({ met }: PayloadComparison, { payload }: Expectation): string {
   const challenge = met.some((index) => payload?.[index]?.challenge) ? ", the challenge included" : "";
-  return `meets ${met.map((index) => `expected.payload[${index}]`).join(", ")}${challenge}`;
+  const type = shownName(payload![met[0]!]!.type);
+  return `meets ${met.map((index) => `expected.payload[${index}]`).join(", ")}, of type ${type}${challenge}`;
 }

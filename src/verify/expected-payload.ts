@@ -1,7 +1,7 @@
 /** What a caller expects in the payload of an app proof (verify/README.md, "Expected payloads"). */
 import { ownOptions } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { cut, listed } from "../errors.js";
+import { cut, listed, shownName } from "../errors.js";
 
 /** Values that the payload of an app proof must have. Never take them from the evidence. */
 export interface ExpectedPayload {
@@ -59,7 +59,9 @@ function expectedValues(values: unknown, path: string): readonly ExpectedValue[]
     const place = `${path}[${JSON.stringify(pointer)}]`;
     if (!isComparable(value))
       throw new TypeError(`${place}: a string, finite number, boolean or null wanted; name the members of others`);
-    return { pointer, tokens: pointerTokens(pointer, place), value };
+    const fault = pointerFault(pointer);
+    if (fault !== null) throw new TypeError(`${place}: ${fault}`);
+    return { pointer, tokens: pointerTokens(pointer), value };
   });
 }
 
@@ -68,9 +70,12 @@ function isComparable(value: unknown): value is JsonValue {
 }
 
 /** RFC 6901 sections 3 and 4. */
-function pointerTokens(pointer: string, place: string): readonly string[] {
-  if (!/^\/(?:[^~]|~[01])*$/su.test(pointer))
-    throw new TypeError(`${place}: a JSON pointer wanted, such as /order/id, with ~0 for ~ and ~1 for /`);
+export function pointerFault(pointer: string): string | null {
+  const isPointer = /^\/(?:[^~]|~[01])*$/su.test(pointer);
+  return isPointer ? null : "a JSON pointer wanted, such as /order/id, with ~0 for ~ and ~1 for /";
+}
+
+function pointerTokens(pointer: string): readonly string[] {
   const tokens = pointer.slice(1).split("/");
   return tokens.map((token) => token.replace(/~1/g, "/").replace(/~0/g, "~"));
 }
@@ -81,12 +86,17 @@ const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 function challengeOf(pointer: unknown, values: readonly ExpectedValue[], path: string): Challenge {
   const own = values.find((each) => each.pointer === pointer);
   if (own === undefined) throw new TypeError(`${path}.challenge: one of the pointers of values wanted`);
-  if (typeof own.value !== "string" || !LONG_ENOUGH.test(own.value))
-    throw new TypeError(
-      `${path}.challenge: its value is not random enough: a string of 22 or more base64url characters wanted, ` +
-        "or of 32 or more hex digits",
-    );
-  return Object.freeze({ pointer: own.pointer, value: own.value });
+  const fault = challengeFault(own.value);
+  if (fault !== null) throw new TypeError(`${path}.challenge: ${fault}`);
+  return Object.freeze({ pointer: own.pointer, value: own.value as string });
+}
+
+export function challengeFault(value: unknown): string | null {
+  if (typeof value === "string" && LONG_ENOUGH.test(value)) return null;
+  return (
+    "its value is not random enough: a string of 22 or more base64url characters wanted, or of 32 or more hex " +
+    "digits"
+  );
 }
 
 /** How a payload compares with the expectations of its type. */
@@ -109,7 +119,7 @@ export function comparePayload(
     .map(([index, { values }]) => ({ index, faults: valueFaults(values, json) }));
   const met = compared.filter(({ faults }) => faults.length === 0).map(({ index }) => index);
   const isNamed = compared.length > 0;
-  return { isNamed, met, contradictions: isNamed && met.length === 0 ? [nearestFaults(compared)] : [] };
+  return { isNamed, met, contradictions: isNamed && met.length === 0 ? [nearestFaults(type!, compared)] : [] };
 }
 
 interface Compared {
@@ -117,11 +127,11 @@ interface Compared {
   readonly faults: readonly string[];
 }
 
-function nearestFaults(compared: readonly Compared[]): string {
+function nearestFaults(type: string, compared: readonly Compared[]): string {
   const least = Math.min(...compared.map(({ faults }) => faults.length));
   const { index, faults } = compared.find((each) => each.faults.length === least)!;
-  const nearest = compared.length === 1 ? "" : `, the nearest of the ${compared.length} of its type`;
-  return `the payload differs from expected.payload[${index}]${nearest}: ${listed(faults, ", ")}`;
+  const nearest = compared.length === 1 ? "" : `, the nearest of the ${compared.length}`;
+  return `the payload differs from expected.payload[${index}], of type ${shownName(type)}${nearest}: ${listed(faults, ", ")}`;
 }
 
 function valueFaults(values: readonly ExpectedValue[], json: JsonObject | undefined): string[] {

@@ -168,6 +168,19 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       .toEqual([]);
   });
 
+  it("compares each entry with its own expectation", async (test) => {
+    const redis = await server(test);
+    worker(test, redis.url);
+    const { judge } = await producer(test, redis.url);
+    const entries = ENTRIES.slice(0, 28);
+    const each = entries.map((_, at) => (at % 2 === 0 ? null : JSON.stringify({ organizationId: `o${at}` })));
+    const batch = { index: 0, first: 1, entries, expected: each };
+    const here = await localJudge(SETTING);
+    const { results } = await judge.judge(batch);
+    test.expect(results).toEqual((await here.judge(batch)).results);
+    test.expect(results).not.toEqual((await here.judge({ index: 0, first: 1, entries })).results);
+  });
+
   it("cuts large batches by bytes, and sends larger entries alone", async (test) => {
     const redis = await server(test);
     worker(test, redis.url);
@@ -545,7 +558,7 @@ class Forger {
       entries: (string | { base64: string })[];
     };
     const bytes = entries.map((entry) => (typeof entry === "string" ? toUtf8(entry) : fromBase64(entry.base64)!));
-    const digest = jobDigest(setting, first, bytes);
+    const digest = jobDigest(setting, { first, entries: bytes });
     return { key: key!, run: job.slice(0, 32), job, digest, first, count: entries.length };
   }
 

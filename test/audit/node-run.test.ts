@@ -334,8 +334,8 @@ describe("a state", () => {
   it.each([
     ["", /damaged, or no state/],
     ["{", /damaged, or no state/],
-    ['{"state": "bootproof-audit-state/2"}', /no state of an audit, or one that another version/],
-    ['{"state": "bootproof-audit-state/1"}', /damaged: tool: missing, a string wanted; now: missing/],
+    ['{"state": "bootproof-audit-state/1"}', /no state of an audit, or one that another version/],
+    ['{"state": "bootproof-audit-state/2"}', /damaged: tool: missing, a string wanted; now: missing/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });

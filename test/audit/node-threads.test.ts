@@ -17,7 +17,7 @@ const module = pathToFileURL(join(folder, "thread.mjs")).href;
 writeFileSync(
   new URL(module),
   `import { existsSync, writeFileSync } from "node:fs";
-export default async ({ index, first, bytes, ends }) => {
+export default async ({ index, first, bytes, ends, expected }) => {
   const results = [];
   for (const [at, end] of ends.entries()) {
     const entry = Buffer.from(bytes.subarray(at === 0 ? 0 : ends[at - 1], end)).toString();
@@ -32,7 +32,8 @@ export default async ({ index, first, bytes, ends }) => {
       await new Promise(() => {});
     }
     if (entry === "reject") throw new Error("the setting is none");
-    results.push({ n: first + at, verdict: "verified", failed: [] });
+    const reason = expected?.[at];
+    results.push({ n: first + at, verdict: "verified", failed: [], ...(reason && { reason }) });
   }
   return { index, results };
 };
@@ -73,6 +74,23 @@ describe("threads", () => {
     expect(bad).toEqual([6, 12].map((n) => ({ n, verdict: "malformed", failed: [], reason: UNJUDGED_REASON })));
     expect(judged.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
     await judge.close();
+  });
+
+  it("have the expectation of each entry, in parts of a batch too", async () => {
+    const judge = threadJudge(setting, { threads: 2, module });
+    const entries = Array.from({ length: 7 }, (_, at) => (at === 3 ? "exit" : "good"));
+    const expected = entries.map((_, at) => (at === 5 ? null : `of ${at + 1}`));
+    const { results } = await judge.judge({ ...batch(0, 1, entries), expected });
+    const reasons = [1, 2, 3, UNJUDGED_REASON, 5, undefined, 7];
+    expect(results.map(({ reason }) => reason)).toEqual(
+      reasons.map((of) => (typeof of === "number" ? `of ${of}` : of)),
+    );
+    await judge.close();
+    const both = { ...batch(0, 1, ["", ""]), expected: ["{}", '{"organizationId":"o"}'] };
+    const real = threadJudge(setting, { threads: 1 });
+    const here = await localJudge(setting);
+    expect((await real.judge(both)).results).toEqual((await here.judge(both)).results);
+    await real.close();
   });
 
   it("try an entry again, alone", async () => {

@@ -126,6 +126,7 @@ describe("an audit", () => {
       accepted: 4,
       verdicts: { verified: 4, authentic: 0, rejected: 2, malformed: 0 },
       stale: 2,
+      withoutExpected: 0,
       failures: {},
       deployments: { one: 4 },
       oldest: "2026-01-02",

@@ -1,4 +1,5 @@
 /** `bootproof audit`, in this process: its command line, lines and words. Needs `npm run build`, for threads. */
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,6 +110,51 @@ describe("audit", () => {
     ]);
   });
 
+  it("compares entries with --expected, and counts those without a line and lines without an entry", async () => {
+    const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+    const entries = [0, 1].map((at) => `{"bootProofs":[${boots[at]!}],"appProofs":[${apps[at]!}]}`);
+    const lineOf = (text: string, organizationId: string): string =>
+      JSON.stringify({ entry: digest(text), expected: { organizationId } });
+    const organization = /\\"organizationId\\":\\"([^\\]+)/.exec(apps[0]!)![1]!;
+    const input = fileOf(entries.join("\n"));
+    const answerTo = (...lines: string[]): Promise<Answer> =>
+      audit("--policy", policy, input, "--expected", fileOf(`${lines.join("\n")}\n`), "--workers", "2");
+
+    const good = await answerTo(lineOf(entries[1]!, organization), lineOf(entries[0]!, organization));
+    expect([good.code, linesOf(good).map(({ verdict }) => verdict)]).toEqual([0, ["verified", "verified"]]);
+    expect(good.stderr).not.toContain("--expected");
+    const other = await answerTo(lineOf(entries[0]!, organization), lineOf(entries[1]!, "another"));
+    expect([other.code, linesOf(other).map(({ failed }) => failed)]).toEqual([1, [[], ["app.request"]]]);
+    const without = await answerTo(lineOf(entries[0]!, organization));
+    expect([without.code, linesOf(without)[1]!["expected"]]).toEqual([0, false]);
+    expect(without.stderr).toContain("No line of --expected names 1 entry, which was compared with nothing\n");
+    const unmet = await answerTo(...[...entries, "x", "y"].map((text) => lineOf(text, organization)));
+    expect([unmet.code, linesOf(unmet).map(({ verdict }) => verdict)]).toEqual([1, ["verified", "verified"]]);
+    expect(unmet.stderr).toContain(
+      `No entry is that of 2 lines of --expected: line 3 (${digest("x").slice(0, 16)}…), line 4 (${digest("y").slice(0, 16)}…)`,
+    );
+  });
+
+  it("refuses a file of --expected with line and path, and writes nothing", async () => {
+    const input = fileOf(boots.join("\n"));
+    const [out, state] = [newPath("results"), newPath("state")];
+    const bad = fileOf('{"entry":"a","expected":{}}\n[]\n', "bad.ndjson");
+    const answer = await audit("--policy", policy, input, "--expected", bad, "--out", out, "--state", state);
+    expect([answer.code, answer.stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
+    expect(answer.stderr).toContain("bad.ndjson: line 1: entry: the SHA-256 of the entry's line wanted");
+    expect(answer.stderr).toContain("bad.ndjson: line 2: an object wanted");
+    const missing = await audit("--policy", policy, input, "--expected", newPath("none"));
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no such file")]);
+    for (const [files, message] of [
+      [[input, "--expected", input], "is also an INPUT"],
+      [[input, "--expected", bad, "--out", bad], "is also written"],
+      [["-", "--expected", "-"], "only one file can be - (stdin)"],
+    ] as const) {
+      const same = await audit("--policy", policy, ...files);
+      expect([same.code, same.stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
+  });
+
   it("writes to a file, and keeps its state in another", async () => {
     const input = fileOf(boots.join("\n"));
     const [out, state] = [newPath("results"), newPath("state")];
@@ -217,6 +263,7 @@ describe("audit", () => {
         end: "aborted",
         before: 0,
         slowest: null,
+        unmet: null,
         summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
       }),
     ).toBe("1 entry so far: 1 rejected (1 for age alone)\n");

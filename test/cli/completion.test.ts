@@ -72,6 +72,7 @@ describe("completion", () => {
       "type",
       "url",
       "address",
+      "payload",
       "time",
       "seconds",
       "number",

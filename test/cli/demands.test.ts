@@ -86,6 +86,8 @@ describe("an option that would do nothing", () => {
     [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the bundle has none"],
     [["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"], "nothing is fetched here"],
     [["page", "--policy", POLICY], "--policy: requires --verify FILE"],
+    [["page", "--payload", "A:/b=1"], "--payload: requires --verify FILE"],
+    [["page", "--challenge", "A:/b=1"], "--challenge: requires --verify FILE"],
     [
       ["audit", "--policy", POLICY, BOOT, "--queue", "redis://localhost:9", "--workers", "2"],
       "--workers sets the threads",
@@ -94,5 +96,161 @@ describe("an option that would do nothing", () => {
     const { code, stdout, stderr } = await bootproof(argv);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
+  });
+});
+
+const CHALLENGE = "Zx8_qK3vT1mN7bR5wY9cDa";
+const PROOF_AT = "1772600830000";
+const ORDER = { type: "ORDER", timestampMs: PROOF_AT, order: { id: "42", items: [1.5, 7] }, nonce: CHALLENGE };
+const orders = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z"), payloads: [ORDER] });
+const untimed = forgeEvidence({
+  lab,
+  at: new Date("2026-03-04T05:06:07.000Z"),
+  payloads: [{ type: "ORDER", order: { id: "42" }, nonce: CHALLENGE }],
+});
+const ORDER_POLICY = fileOf(
+  labPolicy(orders.anchorPem, [labDeployment(lab)], { appProofs: { untimed: ["ORDER"] } } as never),
+);
+const FILES = ["--boot-proof", fileOf(orders.bootProof), "--app-proof", fileOf(orders.appProofs)];
+const ID = ["--payload", 'ORDER:/order/id="42"'];
+const SENT = ["--challenge", `ORDER:/nonce="${CHALLENGE}"`];
+
+const verified = (...argv: string[]): Promise<Answer> =>
+  bootproof(["verify", ...argv, "--policy", ORDER_POLICY], { now: "2026-03-04T06:00:00Z" });
+
+describe("--payload and --challenge", () => {
+  it.each([
+    ["a value", 0, ID],
+    ["a value and a challenge", 0, [...ID, ...SENT]],
+    ["a number, as another decimal", 0, ["--payload", "ORDER:/order/items/0=1.50", "ORDER:/order/items/1=0.7e1"]],
+    ["another value", 1, ["--payload", 'ORDER:/order/id="43"']],
+    ["a number in place of a string", 1, ["--payload", "ORDER:/order/id=42"]],
+    ["the challenge of somebody else", 1, [...ID, "--challenge", `ORDER:/nonce="${CHALLENGE.toLowerCase()}"`]],
+    ["a member that is missing", 1, ["--payload", "ORDER:/order/paid=true"]],
+    ["a type of no proof", 1, ["--payload", 'OFFER:/order/id="42"']],
+  ])("compare app proofs without an organization: %s", async (_, code, options) => {
+    expect((await verified(...FILES, ...options)).code).toBe(code);
+  });
+
+  it("say how the payload differs, with the type", async () => {
+    const { stdout } = await verified(...FILES, "--payload", 'ORDER:/order/id="43"');
+    expect(stdout.replace(/\s+/g, " ")).toContain(
+      'the payload differs from expected.payload[0], of type ORDER: /order/id is "42", "43" wanted',
+    );
+  });
+
+  it("refuse boot proofs alone: there is no app proof that meets them", async () => {
+    expect((await verified(...FILES.slice(0, 2), ...ID)).code).toBe(1);
+    const key = (orders.bootProof as { ephemeralPublicKeyHex: string }).ephemeralPublicKeyHex;
+    expect((await verified(...FILES.slice(0, 2), "--ephemeral-key", key, ...SENT)).code).toBe(1);
+  });
+
+  it("are compared with what is in a bundle, and with what is packed", async () => {
+    const bundle = fileOf(packEvidence({ bootProofs: [orders.bootProof], appProofs: orders.appProofs }));
+    expect((await verified(bundle, ...ID, ...SENT)).code).toBe(0);
+    expect((await verified(bundle, "--payload", 'ORDER:/order/id="43"')).code).toBe(1);
+    const packed = (...argv: string[]): Promise<Answer> =>
+      bootproof(["bundle", ...FILES, ...argv, "--policy", ORDER_POLICY], { now: "2026-03-04T06:00:00Z" });
+    const { code, stdout } = await packed(...ID, ...SENT);
+    expect(code).toBe(0);
+    expect(Object.keys(JSON.parse(stdout) as object)).not.toContain("expected");
+    expect((await packed("--payload", 'ORDER:/order/id="43"')).code).toBe(1);
+  });
+
+  it("leave a packed report without differences, timed or not", async () => {
+    for (const { bootProof: boot, appProofs: apps } of [orders, untimed]) {
+      const files = ["--boot-proof", fileOf(boot), "--app-proof", fileOf(apps)];
+      const { stdout } = await bootproof(["bundle", ...files, ...ID, ...SENT, "--policy", ORDER_POLICY], {
+        now: "2026-03-04T06:00:00Z",
+      });
+      const bundle = fileOf(stdout);
+      for (const options of [[], [...ID, ...SENT], ["--payload", 'ORDER:/order/id="42"']]) {
+        const answer = await verified(bundle, ...options, "--format", "json");
+        const { differences } = (JSON.parse(answer.stdout) as { bundle: { packed: { differences: unknown } } }).bundle
+          .packed;
+        expect([answer.code, differences]).toEqual([0, []]);
+      }
+    }
+  });
+
+  it("demand the organization, where there is an activity too", async () => {
+    const files = ["--boot-proof", BOOT, "--activity", ACTIVITY];
+    const bundle = fileOf(packEvidence({ bootProofs: [bootProof], activity }));
+    for (const argv of [
+      ["verify", ...files],
+      ["bundle", ...files],
+      ["verify", bundle],
+    ]) {
+      const without = await judged([...argv, ...ID]);
+      expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("its organization is required too")]);
+      expect(without.stderr).toContain("--organization-id");
+      const given = await judged([...argv, ...ID, "--organization-id", organizationId]);
+      expect(given.code).toBe(1);
+    }
+  });
+
+  it.each([
+    ["a word without a pointer", ["--payload", "ORDER"], "--payload ORDER: TYPE:/pointer=JSON expected"],
+    ["a word without a value", ["--payload", "ORDER:/order/id"], "TYPE:/pointer=JSON expected"],
+    ["a word without a type", ["--payload", ":/order/id=1"], "TYPE:/pointer=JSON expected"],
+    ["the file after it", ["--payload", "ORDER:/a=1", "bundle.json"], "It takes every word up to the next option"],
+    ["quotes that a shell removed", ["--payload", "ORDER:/id=abc"], `--payload 'ORDER:/id="42"'`],
+    ["no value", ["--challenge", "ORDER:/id="], `--challenge 'ORDER:/id="42"'`],
+    ["an object", ["--payload", 'ORDER:/order={"id":"42"}'], "--payload ORDER:/order: an object or array: name its"],
+    ["a list", ["--payload", "ORDER:/order=[]"], "an object or array: name its members"],
+    ["a number that a double cannot hold", ["--payload", "ORDER:/n=9007199254740993"], "--payload ORDER:/n: "],
+    ["a number without end", ["--payload", "ORDER:/n=1e999"], "--payload ORDER:/n: "],
+    ["a pointer without a slash", ["--payload", "ORDER:order=1"], "--payload ORDER:order: a JSON pointer wanted"],
+    ["a pointer with a lone ~", ["--payload", "ORDER:/a~2=1"], "--payload ORDER:/a~2: a JSON pointer wanted"],
+    ["one pointer twice", ["--payload", "ORDER:/a=1", "ORDER:/a=1"], "--payload ORDER:/a: repeated"],
+    ["one pointer in both", [...SENT, "--payload", "ORDER:/nonce=1"], "--payload ORDER:/nonce: repeated"],
+    ["two challenges", [...SENT, `ORDER:/b="${CHALLENGE}"`], "--challenge: 2 of type ORDER: give one"],
+    ["a short challenge", ["--challenge", 'ORDER:/a="short"'], "--challenge ORDER:/a: its value is not random enough"],
+    [
+      "31 hex digits",
+      ["--challenge", `ORDER:/a="${"a1".repeat(15)}f"`],
+      "22 or more base64url characters wanted, or of",
+    ],
+    ["a challenge that is a number", ["--challenge", "ORDER:/a=12345678901234"], "not random enough"],
+  ])("are refused as usage: %s", async (_, options, message) => {
+    const { code, stdout, stderr } = await verified(...FILES, ...options);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr.replace(/\s+/g, " ")).toContain(message);
+    expect(stderr).not.toMatch(/expected\.payload|TypeError/);
+  });
+
+  it("end the type at the first colon, the pointer at the first equals sign", async () => {
+    const payload = { type: "A", timestampMs: PROOF_AT, "b:c": "d=e:/f=g" };
+    const own = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z"), payloads: [payload] });
+    const files = ["--boot-proof", fileOf(own.bootProof), "--app-proof", fileOf(own.appProofs)];
+    expect((await verified(...files, "--payload", 'A:/b:c="d=e:/f=g"')).code).toBe(0);
+    expect((await verified(...files, "--payload", 'A:/b:c="d=e:/f=h"')).code).toBe(1);
+  });
+
+  it.each([
+    ["--app", "fetches all that it verifies"],
+    ["--attestation", "is for a bare document"],
+  ])("are refused with %s", async (option, message) => {
+    for (const own of [ID, SENT]) {
+      const { code, stderr } = await verified(option, "signer", ...own);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${option} ${message}`)]);
+      expect(stderr).toContain(own[0]);
+    }
+  });
+});
+
+describe("an app proof whose application has its own names for the members", () => {
+  const [{ publicKey, proofPayload, signature }] = orders.appProofs as unknown as [Record<string, string>];
+  const named = { public_key: publicKey, payload: proofPayload, signature };
+
+  it("is rejected by verify, which names the function that maps it", async () => {
+    const { code, stdout } = await verified(...FILES.slice(0, 3), fileOf(named));
+    expect([code, stdout.replace(/\s+/g, " ")]).toEqual([1, expect.stringContaining("appProofOf({ publicKey,")]);
+  });
+
+  it("is unknown to inspect and audit, which name it too", async () => {
+    const file = fileOf(named);
+    const { code, stderr } = await bootproof(["inspect", file]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("appProofOf")]);
   });
 });

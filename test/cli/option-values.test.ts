@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseTime } from "../../src/cli/option-values.js";
+import { parseTime } from "../../src/decode/decimal-time.js";
 
 describe("parseTime", () => {
   it.each([

@@ -34,6 +34,24 @@ const names = (path: string): (string | undefined)[] =>
   (readJson(path) as unknown as PolicyFile).deployments.map(({ name }) => name);
 const FIRST = "preprod/signer nonce 20250902";
 
+describe("appProofs.untimed", () => {
+  it("is shown by policy check, and its faults", async () => {
+    const base = readFileSync(await pinned(), "utf8");
+    const withRules = (appProofs: object): string => fileOf({ ...(JSON.parse(base) as object), appProofs });
+    const plain = await bootproof(["policy", "check", withRules({ types: ["A", "B"] })]);
+    expect(plain.stdout).not.toContain("without a time");
+    const good = withRules({ types: ["A", "B"], untimed: ["B"] });
+    const { code, stdout } = await bootproof(["policy", "check", good]);
+    expect([code, stdout.replace(/\s+/g, " ")]).toEqual([0, expect.stringContaining("without a time where of type B")]);
+    const json = await bootproof(["policy", "check", good, "--format", "json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ appProofs: { untimed: ["B"] } });
+    const bad = await bootproof(["policy", "check", withRules({ types: ["A"], untimed: ["B"] })]);
+    expect([bad.code, bad.stdout + bad.stderr]).toEqual([2, expect.stringContaining("appProofs.untimed[0]")]);
+    const changed = await bootproof(["diff", withRules({ types: ["A", "B"] }), good]);
+    expect([changed.code, changed.stdout]).toEqual([1, expect.stringContaining("untimed")]);
+  });
+});
+
 describe("pin --out", () => {
   it("writes what goes to stdout otherwise, and says what it wrote", async () => {
     const path = join(folder(), "policy.json");

@@ -214,6 +214,13 @@ const OF_POLICIES: Case[] = [
   ],
   ...both("policy.app-proofs", ["narrower", "changed"], plain, policy({ appProofs: { required: true } })),
   ...both("policy.app-proofs", ["narrower", "changed"], plain, policy({ appProofs: { maxAge: "10m" } })),
+  ...both("policy.app-proofs", ["changed", "narrower"], plain, policy({ appProofs: { untimed: ["A"] } })),
+  ...both(
+    "policy.app-proofs",
+    ["changed", "narrower"],
+    policy({ appProofs: { untimed: ["A"] } }),
+    policy({ appProofs: { untimed: ["A", "B"] } }),
+  ),
   ...both("policy.max-age", ["changed", "narrower"], policy({ maxAge: "1d" }), policy({ maxAge: "25h" })),
   [
     "policy.order",

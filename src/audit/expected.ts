@@ -1,0 +1,86 @@
+/** What the caller expects of an entry, as JSON (audit/README.md, "Expectations"). */
+import type { Evidence } from "../bootproof.js";
+import { parseTime } from "../decode/decimal-time.js";
+import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
+import { plainNumbers } from "../decode/json-numbers.js";
+import { type Fault, MalformedError } from "../errors.js";
+import { evidenceMembers, unmetByKind } from "../inputs.js";
+import type { CheckId } from "../checks.js";
+import { type Expectation, type Expected, expectationOf } from "../verify/expectation.js";
+import type { EntryResult } from "./result.js";
+
+/** A line of a file of expectations. */
+interface ExpectedLine {
+  /** SHA-256 of the entry's bytes, in lowercase hex. */
+  readonly entry: string;
+  /** JSON of an `Expected`, as a `Batch` has it. */
+  readonly expected: string;
+}
+
+const ENTRY = /^[0-9a-fA-F]{64}$/;
+
+/** Throws {@link MalformedError} (`json` or `expected`). */
+export function readExpectedLine(line: Uint8Array): ExpectedLine {
+  const json = exactJson(line);
+  if (!isJsonObject(json)) throw malformed("", 'an object wanted: {"entry": "…", "expected": {…}}');
+  const unknown = Object.keys(json).find((name) => name !== "entry" && name !== "expected");
+  if (unknown !== undefined) throw malformed(unknown, "unknown; known are entry, expected");
+  const { entry, expected } = json;
+  if (typeof entry !== "string" || !ENTRY.test(entry))
+    throw malformed("entry", "the SHA-256 of the entry's line wanted, 64 hex digits");
+  return { entry: entry.toLowerCase(), expected: JSON.stringify(checkedExpected(expected)) };
+}
+
+/** Throws as {@link readExpectedLine} does. */
+export function expectedOfText(text: string): Expected {
+  return checkedExpected(exactJson(text));
+}
+
+/** Numbers as the caller wrote them: another one would be compared. */
+function exactJson(text: string | Uint8Array): unknown {
+  const { value, faults } = plainNumbers(parseJson(text, { numbers: "literal" }));
+  if (faults.length > 0) throw new MalformedError("expected", faults);
+  return value;
+}
+
+function checkedExpected(value: unknown): Expected {
+  if (!isJsonObject(value)) throw malformed("expected", "an object wanted");
+  const expected = withMilliseconds(value);
+  try {
+    expectationOf(expected);
+    return expected;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const [, path, message] = /^(\S+): ([^]*)$/.exec(error.message)!;
+    throw malformed(path!, message!);
+  }
+}
+
+/** JSON has no Date: `requestedAt` may be RFC 3339. */
+function withMilliseconds(value: JsonObject): Expected {
+  const { requestedAt } = value;
+  const time = typeof requestedAt === "string" ? parseTime(requestedAt) : null;
+  return { ...value, ...(time !== null && { requestedAt: time.getTime() }) } as Expected;
+}
+
+function malformed(path: string, message: string): MalformedError {
+  const fault: Fault = { path, message };
+  return new MalformedError("expected", [fault]);
+}
+
+/** Rejects an entry that cannot be compared with its expectation: without this, nothing would be. Null: it can be. */
+export function incomparable(evidence: Evidence, expectation: Expectation): EntryResult | null {
+  const { appProofs, activity } = evidenceMembers(evidence);
+  const reason = unmetByKind(expectation, appProofs.length, activity !== undefined);
+  if (reason === null) return null;
+  const isOfActivity = activity !== undefined || /^expected\.(?:id|type|parameters):/.test(reason);
+  const failed: CheckId = isOfActivity ? "activity.request" : "app.request";
+  return { verdict: "rejected", failed: [failed], reason };
+}
+
+/** The result of a bare document with an expectation. */
+export const NO_DOCUMENT: EntryResult = {
+  verdict: "rejected",
+  failed: ["app.request"],
+  reason: "expected: app proofs or an activity wanted, not a bare document",
+};

@@ -1,0 +1,155 @@
+/** A file of expectations (audit/README.md, "Expectations"). */
+import { createHash } from "node:crypto";
+import { FaultList, MalformedError, attempt } from "../errors.js";
+import { readExpectedLine } from "./expected.js";
+import { LineCutter } from "./lines.js";
+import { sha256Hex } from "./node-queue-wire.js";
+import type { InputBatch } from "./node-source.js";
+
+/** A longer line is malformed. */
+const MAX_LINE_BYTES = 1024 * 1024;
+
+interface Expected {
+  /** In the file, from 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A line that no entry had. */
+export interface UnmetExpectation {
+  readonly line: number;
+  readonly entry: string;
+}
+
+/** What the entries of an audit must be answers to, by their SHA-256. */
+export class ExpectedEntries {
+  readonly #byEntry: ReadonlyMap<string, Expected>;
+  /** SHA-256 of the file, in hex. */
+  readonly digest: string;
+
+  private constructor(byEntry: ReadonlyMap<string, Expected>, digest: string) {
+    this.#byEntry = byEntry;
+    this.digest = digest;
+  }
+
+  /**
+   * Reads the bytes of a file, such as `createReadStream(path)`: NDJSON of `{"entry": "…", "expected": {…}}`. Throws
+   * {@link MalformedError} (`expected`) with the line and path of each fault, also for two lines of one entry and for a
+   * file without lines.
+   *
+   * @example
+   * const expected = await ExpectedEntries.read(createReadStream("expected.ndjson"));
+   * const { unmet } = await auditFiles({ inputs: ["proofs.ndjson"], expected, setting, out: "results.ndjson" });
+   */
+  static async read(chunks: AsyncIterable<Uint8Array>): Promise<ExpectedEntries> {
+    const reader = new LineReader();
+    const cutter = new LineCutter(MAX_LINE_BYTES);
+    const hash = createHash("sha256");
+    for await (const chunk of chunks) {
+      // Lines may be views of the chunk, and are read before the next one.
+      hash.update(chunk);
+      for (const { line } of cutter.cut(chunk)) reader.read(line);
+    }
+    const rest = cutter.rest();
+    if (rest !== null) reader.read(rest);
+    return new ExpectedEntries(reader.finish(), hash.digest("hex"));
+  }
+
+  get size(): number {
+    return this.#byEntry.size;
+  }
+
+  /** Of an entry's bytes: a line without its line feed and the carriage return before it, or a file. Null: none. */
+  of(entry: Uint8Array): Expected | null {
+    return this.#byEntry.get(sha256Hex(entry)) ?? null;
+  }
+
+  /** Those that are not among the met lines, in the order of the file. */
+  *unmet(met: MetLines): Generator<UnmetExpectation> {
+    for (const [entry, { line }] of this.#byEntry) if (!met.has(line)) yield { line, entry };
+  }
+}
+
+class LineReader {
+  readonly #byEntry = new Map<string, Expected>();
+  readonly #faults = new FaultList();
+  #line = 0;
+
+  read(bytes: Uint8Array): void {
+    const line = ++this.#line;
+    if (bytes.length > MAX_LINE_BYTES) {
+      this.#fault("", `longer than ${MAX_LINE_BYTES} bytes`);
+      return;
+    }
+    const { value, faults } = attempt(() => readExpectedLine(bytes));
+    // The parser counts lines, too.
+    for (const { path, message } of faults) this.#fault(path, message.replace("(line 1, column ", "(column "));
+    if (value === undefined) return;
+    const before = this.#byEntry.get(value.entry);
+    if (before === undefined) this.#byEntry.set(value.entry, { line, text: value.expected });
+    else this.#fault("entry", `the same as in line ${before.line}: one line for each entry wanted`);
+  }
+
+  #fault(path: string, message: string): void {
+    this.#faults.push({ path: path === "" ? `line ${this.#line}` : `line ${this.#line}: ${path}`, message });
+  }
+
+  finish(): ReadonlyMap<string, Expected> {
+    if (this.#line === 0)
+      this.#faults.push({ path: "", message: "no lines: the program that wrote it may have failed" });
+    if (this.#faults.length > 0) throw new MalformedError("expected", this.#faults);
+    return this.#byEntry;
+  }
+}
+
+/** The lines that an entry had: one bit for each. */
+export class MetLines {
+  #bits: Uint8Array;
+
+  /** `text`: of another run's {@link toString}. */
+  constructor(text = "") {
+    this.#bits = Buffer.from(text, "base64");
+  }
+
+  add(line: number): void {
+    const at = line >> 3;
+    if (at >= this.#bits.length) {
+      const grown = new Uint8Array(Math.max(at + 1, 2 * this.#bits.length));
+      grown.set(this.#bits);
+      this.#bits = grown;
+    }
+    this.#bits[at]! |= 1 << (line & 7);
+  }
+
+  has(line: number): boolean {
+    return ((this.#bits[line >> 3] ?? 0) & (1 << (line & 7))) !== 0;
+  }
+
+  toString(): string {
+    return Buffer.from(this.#bits).toString("base64");
+  }
+}
+
+/** A batch whose entries have their expectations. */
+export interface ExpectedBatch extends InputBatch {
+  /** Of the expectations that its entries have. */
+  readonly lines: readonly number[];
+}
+
+export async function* withExpectations(
+  source: AsyncIterable<InputBatch>,
+  expected: ExpectedEntries | null,
+): AsyncGenerator<ExpectedBatch> {
+  for await (const batch of source) {
+    if (expected === null) {
+      yield { ...batch, lines: [] };
+      continue;
+    }
+    const own = batch.entries.map((entry) => expected.of(entry));
+    yield {
+      ...batch,
+      expected: own.map((each) => each && each.text),
+      lines: own.flatMap((each) => (each === null ? [] : each.line)),
+    };
+  }
+}
