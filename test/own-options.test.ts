@@ -180,7 +180,8 @@ const watchOptions: watching.WatchOptions = {
   onRefusal: async () => {},
 };
 
-const theLab = await lab.startLab();
+const theLab = await lab.startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
+const application = theLab.application("own");
 afterAll(() => theLab.close());
 const passkey = new lab.SoftwarePasskey("a");
 
@@ -629,6 +630,22 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       await made.close();
       return [made.faults, Object.hasOwn(made.policyFile, "allowDebug")];
     }),
+    door(
+      [{ applications: [{ name: "a", binaryDigest: new Uint8Array(32), args: ["b"], sign: { names: "template" } }] }],
+      async (given) => {
+        const made = await lab.startLab(given as lab.LabOptions);
+        const { policyFile } = made.application("a");
+        const proof = await made.application("a").sign("{}");
+        await made.close();
+        const { pivotHash, pivotArgs } = policyFile.deployments[0]!;
+        return [pivotHash, pivotArgs, Object.keys(proof), Object.hasOwn(policyFile, "allowDebug")];
+      },
+    ),
+  ],
+  "lab.application().sign": [
+    door([{ a: { b: "c" } }, { names: "template", fault: null, challenge: "/a/b" }] as const, async (payload, one) =>
+      application.sign(payload, one).then((proof) => [Object.keys(proof), proof["payload"]]),
+    ),
   ],
   "lab.addRelease": [
     door([{ app: "signer", manifestVersion: "v2" }] as const, async (given) => {
@@ -760,6 +777,9 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "MemoryEventStore.release",
   "Forge.manifestParts",
   "lab.restartEnclave",
+  "lab.application",
+  "lab.application().setFault",
+  "lab.application().restart",
   "memoryStore",
   "lab.stopEnclave",
   "lab.deliveriesSettled",
@@ -810,6 +830,7 @@ function everything(): string[] {
     ...methodsOf("verified", clientOf(fetch, () => AT).withVerification(policyOf())),
     ...methodsOf("lab", theLab),
     ...methodsOf("lab", Object.getPrototypeOf(theLab)),
+    ...methodsOf("lab.application()", Object.getPrototypeOf(application)),
     ...methodsOf("localJudge()", judge),
     ...methodsOf("memoryStore()", watching.memoryStore()),
     ...methodsOf("SYSTEM", watchNode.SYSTEM),

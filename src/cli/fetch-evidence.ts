@@ -51,6 +51,15 @@ export async function fetchBootProofOf(
   return bootProof;
 }
 
+/** Without members beside the two, by which such details are recognised. */
+export async function fetchProvisioningDetails(deploymentId: string, connection: Connection, io: Io): Promise<object> {
+  const client = await connect(connection, io);
+  io.progress(`fetching the provisioning details from ${hostOf(connection)}`);
+  const details = client.getTvcDeploymentProvisioningDetails({ deploymentId });
+  const { attestationDocument, manifestEnvelope } = await reached(details, connection);
+  return { attestationDocument, manifestEnvelope };
+}
+
 /**
  * Throws {@link UnreachableError} without the activity itself: app proofs of an id alone do not show what was
  * requested.

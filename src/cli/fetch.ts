@@ -7,7 +7,7 @@ import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
-import { fetchActivityEvidence, fetchBootProofOf, unreachable } from "./fetch-evidence.js";
+import { fetchActivityEvidence, fetchBootProofOf, fetchProvisioningDetails, unreachable } from "./fetch-evidence.js";
 import { InputFiles, STDIN } from "./files.js";
 import type { Io, UnreachableError } from "./io.js";
 import { type Flags, addOptions } from "./option-table.js";
@@ -17,6 +17,7 @@ import { ArgumentReader } from "./options.js";
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
   {"bootProof": …}, for verify --boot-proof, with --ephemeral-key and --app;
+  {"attestationDocument": …, "manifestEnvelope": …}, for verify --boot-proof, with --deployment-id;
   a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
 ${CONNECTION_HELP}
 
@@ -32,7 +33,7 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
     .command("fetch")
     .summary("fetch boot proofs and app proofs from the service")
     .description("Fetch evidence from the service and write it to stdout, unverified.")
-    .usage("(--ephemeral-key HEX | --app NAME | --activity-id ID | --activity FILE) [connection]")
+    .usage("(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [connection]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "fetch"));
   command.action(async (flags: Flags<"fetch">) => {
@@ -50,19 +51,22 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
 type Wanted =
   | { readonly ephemeralKey: string }
   | { readonly app: string }
+  | { readonly deploymentId: string }
   | { readonly activityId: string }
   | { readonly activityFile: string };
 
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
 
 function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefined {
-  const { ephemeralKey, app, activity, activityId } = flags;
-  if ([ephemeralKey, app, activity, activityId].filter((value) => value !== undefined).length !== 1) {
+  const { ephemeralKey, app, deploymentId, activity, activityId } = flags;
+  if ([ephemeralKey, app, deploymentId, activity, activityId].filter((value) => value !== undefined).length !== 1) {
     return args.fault(
-      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required: what to fetch",
+      "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is required: " +
+        "what to fetch",
     );
   }
   if (app !== undefined) return { app };
+  if (deploymentId !== undefined) return { deploymentId };
   if (activityId !== undefined) return { activityId };
   if (activity !== undefined) return isOldSpelling(activity) ? { activityId: activity } : { activityFile: activity };
   if (args.isEmpty("ephemeral-key")) return undefined;
@@ -76,6 +80,7 @@ function isOldSpelling(value: string): boolean {
 
 async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
   if ("ephemeralKey" in wanted || "app" in wanted) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
+  if ("deploymentId" in wanted) return fetchProvisioningDetails(wanted.deploymentId, connection, io);
   const given = "activityFile" in wanted ? { activity: await activityOf(wanted.activityFile, connection, io) } : wanted;
   const { activity, bootProofs, missing } = await fetchActivityEvidence(given, connection, io);
   if (bootProofs.length + missing.length === 0)

@@ -57,6 +57,7 @@ export const OPTIONS = {
   "bundle-policy": [null, "loosens"],
   commitment: ["kind", "loosens"],
   data: ["folder", "neither"],
+  "deployment-id": ["id", "demands"],
   "ear-key": ["file", "neither"],
   "ephemeral-key": ["hex", "demands"],
   "fail-fast": [null, "neither"],
@@ -192,6 +193,7 @@ export const COMMAND_OPTIONS = {
   fetch: [
     ["ephemeral-key", "the boot proof that attests this key"],
     ["app", "the newest boot proof of this application", "name"],
+    ["deployment-id", "the provisioning details of this deployment: what a holder of a share is shown"],
     ["activity-id", "this activity, its app proofs, and the boot proof of each key that they name"],
     ["activity", 'the app proofs and boot proofs that the activity in this file lacks: JSON, bare or {"activity": …}'],
     ...CONNECTION,

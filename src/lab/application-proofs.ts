@@ -46,7 +46,7 @@ interface ApplicationFaultFacts {
   readonly fails: readonly CheckId[];
 }
 
-export interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
+interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
   /** Index of the replica that signs. Default: 0. */
   readonly replica?: number;
   readonly replays?: true;
@@ -74,7 +74,7 @@ const NAMES = {
   }),
 };
 
-export const FORM_SHAPES: OptionShapes<AppProofForm> = {
+const FORM_SHAPES: OptionShapes<AppProofForm> = {
   key: keyOf(KEYS),
   signature: keyOf(SIGNATURES),
   names: keyOf(NAMES),
@@ -166,6 +166,12 @@ function isApplicationFault(name: string): name is ApplicationFaultName {
   return Object.hasOwn(BEHAVIOURS, name);
 }
 
+/** Throws TypeError for an invalid form. */
+export function readForm(what: string, given: AppProofForm): Required<AppProofForm> {
+  const { key = "whole", signature = "raw", names = "standard" } = typedOptions(what, given, FORM_SHAPES);
+  return { key, signature, names };
+}
+
 /** Throws TypeError for invalid options. */
 export function readSignOptions(options: SignOptions): SignOptions {
   return typedOptions("options", options, SIGN_SHAPES);
@@ -186,15 +192,16 @@ export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBeh
   return { text, publicKey: key.publicKey, signature };
 }
 
+/** The options replace parts of the form. */
 export function proofOf(
   { text, publicKey, signature }: Signed,
-  form: AppProofForm,
+  form: Required<AppProofForm>,
+  options: AppProofForm,
   fault: ApplicationBehaviour,
 ): JsonObject {
-  const { key = "whole", signature: encoding = "raw", names = "standard" } = form;
-  const shownKey = (fault.publicKey ?? KEYS[key])(publicKey);
-  const shownSignature = (fault.signature ?? SIGNATURES[encoding])(signature);
-  return NAMES[names](toHex(shownKey), text, toHex(shownSignature));
+  const shownKey = (fault.publicKey ?? KEYS[options.key ?? form.key])(publicKey);
+  const shownSignature = (fault.signature ?? SIGNATURES[options.signature ?? form.signature])(signature);
+  return NAMES[options.names ?? form.names](toHex(shownKey), text, toHex(shownSignature));
 }
 
 function alteredText(payload: string, { payload: alter }: ApplicationBehaviour, challenge: string): string {

@@ -1,4 +1,4 @@
-/** Applications of the caller's, which run in enclaves of the service (client/README.md, "Applications of your own"). */
+/** Applications of the caller's, in enclaves of the service (client/README.md, "Applications of your own"). */
 import { randomUUID } from "node:crypto";
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
@@ -9,12 +9,12 @@ import { type Shape, anything, list, matching, text } from "../decode/shapes.js"
 import {
   type AppProofForm,
   type ApplicationFaultName,
-  FORM_SHAPES,
   type SignOptions,
   type Signed,
   behaviourOf,
   payloadText,
   proofOf,
+  readForm,
   readSignOptions,
   sign,
 } from "./application-proofs.js";
@@ -76,7 +76,7 @@ export interface WantedApplication {
   /** Hex. */
   readonly binaryDigest: string;
   readonly args: readonly string[];
-  readonly form: AppProofForm;
+  readonly form: Required<AppProofForm>;
   readonly answer: ApplicationAnswer | null;
 }
 
@@ -105,7 +105,7 @@ function readApplication(what: string, given: ApplicationOptions): WantedApplica
     name,
     binaryDigest: digestOf(`${what}.binaryDigest`, binaryDigest),
     args,
-    form: isFunction || how === undefined ? {} : typedOptions(`${what}.sign`, how, FORM_SHAPES),
+    form: readForm(`${what}.sign`, isFunction ? {} : (how ?? {})),
     answer: isFunction ? how : null,
   };
 }
@@ -212,23 +212,16 @@ export class RunningApplication implements LabApplication {
   }
 
   async sign(payload: string | JsonObject, options: SignOptions = {}): Promise<JsonObject> {
-    const { key, signature, names, challenge, fault = this.#fault } = readSignOptions(options);
-    const payloadAsText = payloadText(payload);
+    const own = readSignOptions(options);
+    const { fault = this.#fault } = own;
+    const asText = payloadText(payload);
     const behaviour = behaviourOf(fault);
     const earlier = behaviour.replays ? this.#last : null;
     const enclave = await this.#replica(behaviour.replica ?? 0);
-    const signed = earlier ?? sign(loadQosKeyPair(enclave.key), payloadAsText, behaviour, challenge);
+    const signed = earlier ?? sign(loadQosKeyPair(enclave.key), asText, behaviour, own.challenge);
     if (fault === null || behaviour.replays) this.#last = signed;
     const { form, answer } = this.#wanted;
-    const proof = proofOf(
-      signed,
-      {
-        key: key ?? form.key ?? "whole",
-        signature: signature ?? form.signature ?? "raw",
-        names: names ?? form.names ?? "standard",
-      },
-      behaviour,
-    );
+    const proof = proofOf(signed, form, own, behaviour);
     return answer === null ? proof : answer(signed.text, proof);
   }
 

@@ -13,7 +13,7 @@ import {
   type TargetEnclave,
   payloadOf,
 } from "./faults.js";
-import { type EnclaveInfo, type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
+import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
@@ -87,7 +87,8 @@ export class Misbehaviour {
   }
 
   /** What the enclave attested before the shares arrived. */
-  setupProof(saved: SavedEnclave, reader: Reader): JsonObject {
+  setupProof(honest: SavedEnclave, reader: Reader): JsonObject {
+    const saved = this.running(honest, reader);
     const { key, bootProof } = saved.setup!;
     if (!this.#altersBoot) return bootProof;
     const setupKey = loadQosKeyPair(key);

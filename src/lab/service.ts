@@ -278,14 +278,11 @@ export class Service {
     return release!;
   }
 
-  /** The first replica, or of an earlier deployment the one that booted last. */
+  /** The first replica, or one of an earlier deployment. */
   #enclaveOf(release: SavedRelease): SavedEnclave {
     const running = this.#fleet.replicas(release.app).find((one) => one.release === release.name);
-    const [newest] = this.#state
-      .all("enclaves")
-      .filter(({ app, release: name }) => app === release.app && name === release.name)
-      .sort((one, other) => other.bootedAt - one.bootedAt);
-    return this.#state.get("enclaves", running?.ephemeralKey ?? "") ?? newest!;
+    const isOfRelease = (one: SavedEnclave): boolean => one.app === release.app && one.release === release.name;
+    return this.#state.get("enclaves", running?.ephemeralKey ?? "") ?? this.#state.all("enclaves").find(isOfRelease)!;
   }
 
   #activity(organization: Organization, { activityId }: JsonObject, operation: string): JsonObject {

@@ -17,7 +17,7 @@ let signer: string;
 let activityId: string;
 
 beforeAll(async () => {
-  lab = await startLab();
+  lab = await startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
   connection = connectionTo(lab);
   policy = fileOf(lab.policyFile);
   signer = lab.enclaves.find(({ app }) => app === "signer")!.ephemeralKey;
@@ -51,6 +51,15 @@ describe("fetch", () => {
     expect(Object.keys(JSON.parse(stdout) as object)).toEqual(["bootProof"]);
     expect(stdout).not.toContain("awsAttestationDocB64");
     expect((await offline("verify", "--boot-proof", fileOf(stdout), "--policy", policy)).code).toBe(0);
+  });
+
+  it("the provisioning details of a deployment", async () => {
+    const { deploymentId } = lab.application("own");
+    const { code, stdout, stderr } = await online("fetch", "--deployment-id", deploymentId);
+    expect([code, stderr]).toEqual([0, ""]);
+    const members = ["attestationDocument", "manifestEnvelope"];
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual(members);
+    for (const value of Object.values(JSON.parse(stdout) as Loose)) expect(value).toMatch(/^[A-Za-z0-9+/]{100,}=*$/);
   });
 
   it("an activity with all that proves it, for verify to take in whichever way", async () => {
@@ -124,12 +133,18 @@ describe("fetch", () => {
   });
 
   it.each([
-    ["nothing", [], "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required"],
+    [
+      "nothing",
+      [],
+      "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is required",
+    ],
     [
       "two things",
       ["--app", "signer", "--activity-id", "x"],
-      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is required",
+      "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is required",
     ],
+    ["two of another kind", ["--app", "signer", "--deployment-id", "x"], "--deployment-id ID"],
+    ["no deployment", ["--deployment-id", ""], "--deployment-id: empty"],
     ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, 260 hex digits expected"],
     ["no name", ["--app", ""], "--app: empty"],
     ["no id", ["--activity-id", ""], "--activity-id: empty"],
@@ -145,6 +160,7 @@ describe("fetch", () => {
   it.each([
     ["an application", ["--app", "nobody"], "get_latest_boot_proof"],
     ["a key", ["--ephemeral-key", "04".repeat(130)], "get_boot_proof"],
+    ["a deployment", ["--deployment-id", "none"], "get_tvc_deployment_provisioning_details"],
   ])("says with exit code 3 that there is no such thing: %s", async (_, args, operation) => {
     const { code, stdout, stderr } = await online("fetch", ...args);
     expect([code, stdout]).toEqual([3, ""]);
@@ -727,6 +743,19 @@ describe("a service that answers anything", () => {
       expect([code, stdout]).toEqual([3, ""]);
       expect(stderr).toContain("--activity FILE");
     }
+  });
+
+  it("with more than the provisioning details has only these written, and with less none", async () => {
+    const name = "get_tvc_deployment_provisioning_details";
+    const details = { attestationDocument: "hEQ=", manifestEnvelope: "e30=" };
+    const words = ["fetch", "--deployment-id", "d", ...args.slice(0, -2)];
+    answer = labBut({ [name]: { ...details, validationTimeSecs: 1 } });
+    const { code, stdout } = await bootproof(words, present());
+    expect([code, JSON.parse(stdout)]).toEqual([0, details]);
+    answer = labBut({ [name]: { ...details, manifestEnvelope: null } });
+    const refused = await bootproof(words, present());
+    expect([refused.code, refused.stdout]).toEqual([3, ""]);
+    expect(refused.stderr).toContain(`${name}: the answer is not what the interface promises: manifestEnvelope: null`);
   });
 
   it("with the app proofs beside the activity has them judged inside it", async () => {

@@ -22,7 +22,7 @@ import { NamedEvidence, verifyEvidence } from "../../src/index.js";
 import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "./support.js";
 
-const lab = await startLab();
+const lab = await startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
 afterAll(() => lab.close());
 beforeEach(() => lab.setFault(null));
 
@@ -163,6 +163,7 @@ describe("verified calls", () => {
 
 describe("queries", () => {
   const address = `0x${"ab".repeat(20)}`;
+  const own = () => lab.application("own");
   const queries: [string, (client: Client) => Promise<object>][] = [
     ["listEarnEnabledVaults", (one) => one.listEarnEnabledVaults({ provider: "EARN_PROVIDER_ALPHA" })],
     ["getOauthProviders", (one) => one.getOauthProviders({ userId: ids.userId })],
@@ -171,6 +172,11 @@ describe("queries", () => {
     ["getBootProof", (one) => one.getBootProof({ ephemeralKey: lab.enclaves[0]!.ephemeralKey })],
     ["getLatestBootProof", (one) => one.getLatestBootProof({ appName: "signer" })],
     ["listAppProofs", (one) => one.listAppProofs({ activityId: lab.walletActivityId })],
+    ["getTvcDeployment", (one) => one.getTvcDeployment({ deploymentId: own().deploymentId })],
+    [
+      "getTvcDeploymentProvisioningDetails",
+      (one) => one.getTvcDeploymentProvisioningDetails({ deploymentId: own().deploymentId }),
+    ],
   ];
   it.each(queries)("%s", async (_, query) => {
     expect(Object.keys(await query(client)).length).toBeGreaterThan(0);

@@ -79,7 +79,9 @@ function integersOf(der: string): string[] {
 
 async function judged(application: LabApplication, proof: Json, policy = application.policy): Promise<string[]> {
   const bootProof = await bootProofOf(application.ephemeralKey);
-  return failing((await verifyEvidence({ bootProofs: [bootProof], appProofs: [proof] }, { policy })).report);
+  return failing(
+    (await verifyEvidence({ bootProofs: [bootProof], appProofs: [proof] }, { policy, now: new Date() })).report,
+  );
 }
 
 describe("an application", () => {
@@ -152,10 +154,13 @@ describe("an application", () => {
     const after = other.enclaves.map(({ ephemeralKey }) => ephemeralKey);
     expect(new Set([...before, ...after]).size).toBe(4);
     for (const key of [...before, ...after])
-      expect((await verifyBootProof(await bootProofOf(key), { policy: other.policy })).report.verdict).toBe("verified");
+      expect(
+        (await verifyBootProof(await bootProofOf(key), { policy: other.policy, now: new Date() })).report.verdict,
+      ).toBe("verified");
     const proof = await other.sign(request(), { names: "standard" });
     expect(proof["publicKey"]).toBe(other.ephemeralKey);
-    await expect(lab.restartEnclave(other.enclaves[0]!.enclaveId)).rejects.toThrow(RangeError);
+    for (const id of [other.enclaves[0]!.enclaveId, `${other.appId} ${other.deploymentId}`])
+      await expect(lab.restartEnclave(id)).rejects.toThrow(RangeError);
   });
 });
 
@@ -247,7 +252,10 @@ describe("a fault of an application", () => {
     expect(isGenuine(proof)).toBe(true);
     expect(await judged(quotes, proof)).toEqual(["app.key"]);
     const own = await bootProofOf(proof["publicKey"]);
-    const { report } = await verifyEvidence({ bootProofs: [own], appProofs: [proof] }, { policy: quotes.policy });
+    const { report } = await verifyEvidence(
+      { bootProofs: [own], appProofs: [proof] },
+      { policy: quotes.policy, now: new Date() },
+    );
     expect(report.verdict).toBe("verified");
   });
 
@@ -283,13 +291,10 @@ describe("a fault of an application", () => {
   });
 
   it("replayed: the first proof is honest if there is none before", async () => {
-    const other = lab.application("examples");
-    await other.restart();
-    const form: SignOptions = { names: "standard", key: "whole", signature: "raw" };
     const fresh = await startLab({ applications: [{ name: "fresh", binaryDigest: DIGEST }] });
-    const first = await fresh.application("fresh").sign(text, { ...form, fault: "replayed" });
-    expect(first["proofPayload"]).toBe(text);
-    expect(await fresh.application("fresh").sign(request(), { ...form, fault: "replayed" })).toEqual(first);
+    const first = await fresh.application("fresh").sign(text, { fault: "replayed" });
+    expect([first["proofPayload"], isGenuine(first)]).toEqual([text, true]);
+    expect(await fresh.application("fresh").sign(request(), { fault: "replayed" })).toEqual(first);
     await fresh.close();
   });
 
@@ -426,14 +431,14 @@ describe("a deployment", () => {
     return { details: body, bootProof };
   }
   const checksOf = async (bootProof: Json, policy: Policy): Promise<string[]> =>
-    failing((await verifyBootProof(bootProof, { policy })).report);
+    failing((await verifyBootProof(bootProof, { policy, now: new Date() })).report);
 
   it("is shown to holders of shares as a setup document, before anyone posted a share", async () => {
     const { details, bootProof } = await setupProof(quotes);
     expect(bootProof["ephemeralPublicKeyHex"]).not.toBe(quotes.ephemeralKey);
     const envelope = decodeManifestEnvelope(fromBase64(details["manifestEnvelope"])!);
     expect([envelope.manifestSetApprovals.length, envelope.shareSetApprovals.length]).toEqual([2, 0]);
-    const verified = await verifyBootProof(bootProof, { policy: quotes.setupPolicy });
+    const verified = await verifyBootProof(bootProof, { policy: quotes.setupPolicy, now: new Date() });
     expect([verified.report.verdict, verified.bootProof?.commitment]).toEqual(["verified", "setup"]);
     expect(await checksOf(bootProof, quotes.policy)).toEqual(
       expect.arrayContaining(["policy.commitment", "policy.deployment"]),
@@ -442,12 +447,15 @@ describe("a deployment", () => {
   });
 
   it("has one setup key and one live key, and each document commits to both", async () => {
-    const { bootProof } = await setupProof(quotes);
-    const live = await bootProofOf(quotes.ephemeralKey);
-    const [setupPcrs, livePcrs] = [bootProof, live].map(
-      ({ cloudAttestationDocB64 }) => decodeAttestationDocument(fromBase64(cloudAttestationDocB64)!).pcrs,
-    );
-    for (const index of [16, 17]) expect(toHex(setupPcrs!.get(index)!)).toBe(toHex(livePcrs!.get(index)!));
+    for (const fault of [null, "stale-manifest", "ancient-boot"] as const) {
+      lab.setFault(fault);
+      const { bootProof } = await setupProof(quotes);
+      const live = await bootProofOf(quotes.ephemeralKey);
+      const [setupPcrs, livePcrs] = [bootProof, live].map(
+        ({ cloudAttestationDocB64 }) => decodeAttestationDocument(fromBase64(cloudAttestationDocB64)!).pcrs,
+      );
+      for (const index of [16, 17]) expect(toHex(setupPcrs!.get(index)!)).toBe(toHex(livePcrs!.get(index)!));
+    }
   });
 
   it("shows the faults of the boot, to callers and to holders of shares", async () => {
@@ -462,6 +470,8 @@ describe("a deployment", () => {
       expect(proof["publicKey"]).toBe(quotes.ephemeralKey);
       expect(await judged(quotes, proof)).toContain(expected);
     }
+    lab.setFault("another-label");
+    expect(await judged(quotes, await quotes.sign(request()))).toContain("policy.labels");
     lab.setFault("unattested-key");
     const any = await query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) });
     expect(["signer", "policy-engine"]).toContain(any.body["bootProof"].enclaveApp);
@@ -518,6 +528,12 @@ describe("a replica that was stopped", () => {
     const proof = await application.sign("{}");
     expect(proof["publicKey"]).toBe(application.ephemeralKey);
     expect(application.ephemeralKey).not.toBe(before);
+    const details = () =>
+      query(own, "get_tvc_deployment_provisioning_details", { deploymentId: application.deploymentId });
+    const [earlier, same] = [await details(), await details()];
+    expect(same.body).toEqual(earlier.body);
+    now = new Date(now.getTime() + 175 * 60_000);
+    expect((await details()).body).not.toEqual(earlier.body);
     await own.close();
   });
 });
@@ -539,9 +555,9 @@ describe("a data folder", () => {
       expect(answers.map(({ status }) => status)).toEqual(known.map(() => 200));
       known.push(deploymentId);
       const { body } = await query(own, "get_boot_proof", { ephemeralKey });
-      expect((await verifyBootProof(body["bootProof"], { policy: application.policy })).report.verdict).toBe(
-        "verified",
-      );
+      expect(
+        (await verifyBootProof(body["bootProof"], { policy: application.policy, now: new Date() })).report.verdict,
+      ).toBe("verified");
       own.setFault("forged-leaf");
       for (const key of keys) expect((await query(own, "get_boot_proof", { ephemeralKey: key })).status).toBe(200);
       keys.push(ephemeralKey);
@@ -553,6 +569,7 @@ describe("a data folder", () => {
     const first = await started({ binaryDigest: DIGEST, args: ["a"] });
     const again = await started({ binaryDigest: DIGEST.toString("hex").toUpperCase(), args: ["a"] });
     const args = await started({ binaryDigest: DIGEST, args: ["b"] });
+    expect(await started({ binaryDigest: DIGEST, args: ["b"] })).toEqual(args);
     const binary = await started({ binaryDigest: createHash("sha256").update("another").digest(), args: ["b"] });
     expect([again, args, binary].map(({ appId }) => appId)).toEqual([first.appId, first.appId, first.appId]);
     expect(again).toEqual(first);
