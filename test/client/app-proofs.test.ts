@@ -12,6 +12,7 @@ import {
   type SchemaResult,
   type StandardSchema,
   type VerifyAppProofsOptions,
+  fetchEvidence,
   webhookHandler,
 } from "../../src/client/index.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
@@ -372,11 +373,31 @@ describe("verified app proofs", () => {
     expect(service.asked).toHaveLength(1);
   });
 
+  it("of one key may be more than 16", async () => {
+    const { client, received, expected } = await answered();
+    const many = Array.from({ length: 17 }, () => received[0]);
+    expect((await client.withVerification(POLICY).verifyAppProofs(many, { expected })).payloads).toHaveLength(17);
+  });
+
   it("may come from several enclaves", async () => {
     const { client, service, received, expected, payload } = await answered();
     const other = proofOf(signed(service.boot(), JSON.stringify(payload), WHOLE), "standard");
     const call = client.withVerification(POLICY).verifyAppProofs([...received, { appProof: other }], { expected });
     expect((await call).payloads).toHaveLength(2);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("may name the halves of several remembered keys", async () => {
+    const { client, service, received, expected, payload } = await answered();
+    const enclaves = [service.enclave, service.boot()];
+    const proofs = (form: Pick<Form, "key" | "signature">): ReceivedAppProof[] =>
+      enclaves.map((each) => ({ appProof: proofOf(signed(each, JSON.stringify(payload), form), "standard") }));
+    const verified = client.withVerification(POLICY);
+    await verified.verifyAppProofs([...received, ...proofs(WHOLE)], { expected });
+    const { payloads } = await verified.verifyAppProofs(proofs(HALF), { expected });
+    expect(payloads.map(({ appProof }) => appProof.bootProof.ephemeralKey)).toEqual(
+      enclaves.map(({ ephemeralKey }) => ephemeralKey.publicKey),
+    );
     expect(service.asked).toHaveLength(2);
   });
 
@@ -527,7 +548,10 @@ describe("a signing half", () => {
     const alone = { ...activity, appProofs: [halved, half] };
     expect(await verified.verifyActivity(alone).catch(failedOf)).toBe("app.key,app.key");
     expect(service.asked).toEqual([]);
-    await verified.verifyActivity({ ...activity, appProofs: [half, allowed] });
+    const both = { ...activity, appProofs: [half, allowed] };
+    const { bootProofs, missing } = await fetchEvidence(both, async (key) => Promise.resolve(key));
+    expect([bootProofs.map(({ key }) => key), missing]).toEqual([[here.ephemeralKey], []]);
+    await verified.verifyActivity(both);
     await verified.verifyActivity(alone);
     expect(service.asked).toHaveLength(1);
   });
@@ -679,8 +703,16 @@ describe("a schema of the caller's", () => {
       }
     }
     const asFunction = Object.assign(() => {}, QUOTE);
+    const bound = {
+      version: 1 as const,
+      vendor: "test",
+      validate(this: { readonly vendor: string }) {
+        return { value: this.vendor };
+      },
+    };
     for (const [schema, value] of [
       [new Schema(), 2],
+      [{ "~standard": bound }, "test"],
       [asFunction, { pair: "A/B", cents: 150 }],
     ] as const) {
       const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: schema } });
