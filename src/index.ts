@@ -33,12 +33,14 @@ export type {
   AddressDerivationPayload,
   AddressDerivationProof,
   AppProof,
+  AppProofMembers,
   AppProofPayload,
   OtherPayload,
   OtherPayloadType,
   PolicyOutcome,
   PolicyOutcomePayload,
   PolicyOutcomeProof,
+  StandardAppProof,
 } from "./decode/app-proof.js";
 export { decodeAttestationDocument } from "./decode/attestation-document.js";
 export type { AttestationDocument, UnverifiedAttestationDocument } from "./decode/attestation-document.js";

@@ -102,7 +102,7 @@ const PROOF_MEMBERS: Readonly<Record<keyof AppProofMembers, true>> = {
 };
 
 /** The JSON form of an app proof. */
-export interface AppProofJson {
+export interface StandardAppProof {
   readonly scheme: string;
   readonly publicKey: string;
   readonly proofPayload: string;
@@ -118,12 +118,12 @@ export interface AppProofJson {
  * const { public_key: publicKey, payload, signature } = answer;
  * const appProof = appProofOf({ publicKey, payload, signature });
  */
-export function appProofOf(members: AppProofMembers): AppProofJson {
+export function appProofOf(members: AppProofMembers): StandardAppProof {
   const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = ownOptions("members", members, PROOF_MEMBERS);
   const text = payload instanceof Uint8Array ? fromUtf8(payload) : payload;
   // A missing value becomes null, which verification reports.
   const json = { scheme, publicKey: hexOf(publicKey), proofPayload: text ?? null, signature: hexOf(signature) };
-  return json as AppProofJson;
+  return json as StandardAppProof;
 }
 
 function hexOf(value: string | Uint8Array | undefined): string | null {
