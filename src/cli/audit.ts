@@ -124,11 +124,17 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, sta
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
     args.fault("--out and --state name the same file: give two files");
-  if (expected !== undefined && expected !== STDIN) {
-    if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
-    if (isAmong(expected, files)) args.fault(`--expected ${expected}: is also written`);
-  }
+  if (expected !== undefined && expected !== STDIN) refuseSame(args, expected, { inputs, files });
   for (const path of files) if (isAmong(path!, inputs)) args.fault(`${path}: is also an INPUT: give another file`);
+}
+
+function refuseSame(
+  args: ArgumentReader,
+  expected: string,
+  { inputs, files }: Readonly<Record<"inputs" | "files", readonly (string | undefined)[]>>,
+): void {
+  if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
+  if (isAmong(expected, files)) args.fault(`--expected ${expected}: is also written`);
 }
 
 function isAmong(path: string, others: readonly (string | undefined)[]): boolean {
