@@ -124,7 +124,7 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, sta
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
     args.fault("--out and --state name the same file: give two files");
-  if (expected !== undefined && expected !== STDIN) refuseSame(args, expected, { inputs, files });
+  if (expected !== undefined) refuseSame(args, expected, { inputs, files });
   for (const path of files) if (isAmong(path!, inputs)) args.fault(`${path}: is also an INPUT: give another file`);
 }
 
@@ -133,6 +133,7 @@ function refuseSame(
   expected: string,
   { inputs, files }: Readonly<Record<"inputs" | "files", readonly (string | undefined)[]>>,
 ): void {
+  if (expected === STDIN) return;
   if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
   if (isAmong(expected, files)) args.fault(`--expected ${expected}: is also written`);
 }
