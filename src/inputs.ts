@@ -389,8 +389,8 @@ function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: read
 }
 
 /**
- * An expectation that no evidence can be checked against would silently not be checked: why that is so, or null. Missing
- * addresses and payloads fail a check.
+ * An expectation that no evidence can be checked against would silently not be checked: why that is so, or null.
+ * Missing addresses and payloads fail a check.
  */
 export function unmetByKind(expectation: Expectation, appProofs: number, hasActivity: boolean): string | null {
   if (hasActivity)

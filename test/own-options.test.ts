@@ -699,6 +699,10 @@ async function* batches(): AsyncGenerator<audit.Batch> {
 
 /** These take text, numbers, bytes (see copied-bytes.test.ts), streams, or objects of this package. */
 const WITHOUT_OBJECTS: readonly string[] = [
+  "ExpectedEntries",
+  "ExpectedEntries.of",
+  "ExpectedEntries.read",
+  "ExpectedEntries.unmet",
   "RejectedError",
   "requireAuthentic",
   "requireVerified",

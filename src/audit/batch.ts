@@ -1,3 +1,4 @@
+import { ownMembers } from "../decode/input.js";
 import type { AuditResult } from "./result.js";
 
 /** Consecutive entries, as plain data for threads and machines. */
@@ -15,16 +16,16 @@ export interface Batch {
  * Copies the entries, so that the caller may reuse its buffers. Throws TypeError unless each has its expectation, or
  * there are none: shifted, they would be compared with other entries.
  */
-export function ownBatch({ index, first, entries, expected }: Batch): Batch {
+export function ownBatch(batch: Batch): Batch {
+  const own = ownMembers(batch, BATCH);
+  const { entries, expected } = own;
   if (expected !== undefined && expected.length !== entries.length)
     throw new TypeError("batch.expected: one for each entry wanted, or null");
-  return {
-    index,
-    first,
-    entries: entries.map((entry) => new Uint8Array(entry)),
-    ...(expected && { expected: [...expected] }),
-  };
+  const copy = { entries: entries.map((entry) => new Uint8Array(entry)) };
+  return Object.assign(own, copy, expected && { expected: [...expected] });
 }
+
+const BATCH: Readonly<Record<keyof Batch, true>> = { index: true, first: true, entries: true, expected: true };
 
 /** Some entries of a batch, with their numbers and expectations. */
 export function partOf(

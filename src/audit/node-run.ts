@@ -94,10 +94,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   const own = ownOptions("options", given, FILES_OPTIONS);
   const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
-  if (options.expected !== undefined && !(options.expected instanceof ExpectedEntries))
-    throw new TypeError("options.expected: an ExpectedEntries wanted");
-  const { setting, expected = null } = options;
-  const question = { inputs, onlyFailures, failFast, isNowGiven, setting, expected: expected && expected.digest };
+  const question = { inputs, onlyFailures, failFast, isNowGiven, ...settingAndExpected(options) };
   // Checks the setting before any file is created.
   const { bootProofs } = await Auditor.of(options.setting);
   options.onBootProofs?.(bootProofs);
@@ -108,6 +105,15 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   } finally {
     await state?.close();
   }
+}
+
+function settingAndExpected({ setting, expected }: AuditFilesOptions): {
+  readonly setting: AuditSetting;
+  readonly expected: string | null;
+} {
+  if (expected === undefined) return { setting, expected: null };
+  if (!(expected instanceof ExpectedEntries)) throw new TypeError("options.expected: an ExpectedEntries wanted");
+  return { setting, expected: expected.digest };
 }
 
 /** Output in an audited folder might become an entry; output to an input would destroy it. */

@@ -1,4 +1,4 @@
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
 import { type AuditResult, isAccepted, resultLine } from "./result.js";
@@ -245,7 +245,8 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
 }
 
 /** Marks the results of entries without an expectation. */
-function withExpected({ expected }: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
+function withExpected(batch: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
+  const { expected } = ownMembers(batch, { expected: true });
   if (expected === undefined) return results;
   return results.map((result, at) => (expected[at] === null ? { ...result, expected: false } : result));
 }

@@ -124,13 +124,22 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, sta
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
     args.fault("--out and --state name the same file: give two files");
-  if (expected !== undefined && expected !== STDIN)
-    for (const path of [...inputs, ...files])
-      if (path === expected || isSameFile(path!, expected))
-        args.fault(`--expected ${expected}: is also ${path === out || path === state ? "written" : "an INPUT"}`);
-  for (const path of files)
-    if (inputs.some((input) => input === path || isSameFile(input, path!)))
-      args.fault(`${path}: is also an INPUT: give another file`);
+  if (expected !== undefined) refuseSame(args, expected, { inputs, files });
+  for (const path of files) if (isAmong(path!, inputs)) args.fault(`${path}: is also an INPUT: give another file`);
+}
+
+function refuseSame(
+  args: ArgumentReader,
+  expected: string,
+  { inputs, files }: Readonly<Record<"inputs" | "files", readonly (string | undefined)[]>>,
+): void {
+  if (expected === STDIN) return;
+  if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
+  if (isAmong(expected, files)) args.fault(`--expected ${expected}: is also written`);
+}
+
+function isAmong(path: string, others: readonly (string | undefined)[]): boolean {
+  return others.some((other) => other !== undefined && (other === path || isSameFile(other, path)));
 }
 
 function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {

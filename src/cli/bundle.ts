@@ -43,7 +43,7 @@ interface BundleRequest {
 }
 
 function requestOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): BundleRequest {
-  const { bootProof = [], appProof = [], activity, organizationId } = flags;
+  const { bootProof = [], appProof = [], activity } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
   if (bootProof.length === 0) args.fault("--boot-proof FILE is required: the evidence to pack");
   if (!choosesPolicy(args)) args.fault("--policy FILE or --no-policy is required: what the evidence must meet");
@@ -52,17 +52,22 @@ function requestOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): Bundle
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   const now = nowOf(args, flags.now, io.now());
-  const payload = payloadsOf(args, flags);
-  if (payload !== undefined && activity !== undefined && organizationId === undefined)
-    args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
+  const expected = expectedOf(args, flags);
   args.throwFaults();
-  const isExpected = organizationId !== undefined || payload !== undefined;
-  const expected = { ...(organizationId !== undefined && { organizationId }), ...(payload && { payload }) };
   return {
     files: { bootProofs: bootProof, appProofs: appProof, activity },
     policy,
-    options: { now: now!, ...(nonce && { nonce }), ...(isExpected && { expected }) },
+    options: { now: now!, ...(nonce && { nonce }), ...(expected && { expected }) },
   };
+}
+
+function expectedOf(args: ArgumentReader, flags: Flags<"bundle">): PackOptions["expected"] {
+  const { activity, organizationId } = flags;
+  const payload = payloadsOf(args, flags);
+  if (payload !== undefined && activity !== undefined && organizationId === undefined)
+    args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
+  if (organizationId === undefined) return payload && { payload };
+  return { organizationId, ...(payload && { payload }) };
 }
 
 function refuseOrganization(args: ArgumentReader): void {

@@ -43,8 +43,8 @@ export const NO_ORGANIZATION =
 
 /** `--payload` alone says nothing about the activity beside it. */
 export const ORGANIZATION_OF_THE_ACTIVITY =
-  "there is an activity beside --payload or --challenge, so its organization is required too: give --organization-id, " +
-  "or the request with --request";
+  "there is an activity beside --payload or --challenge, so its organization is required too: give " +
+  "--organization-id, or the request with --request";
 
 /** Part of the help of each command with a connection. */
 export const CONNECTION_HELP = `

@@ -208,11 +208,7 @@ async function judgeBundle(
     throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
   }
   const { activity } = bundle!.evidence;
-  const { id, type, organizationId, payload } = given.expected ?? {};
-  if (activity === undefined && (id ?? type) !== undefined)
-    throw new UsageError([`${file}: an activity is expected, and the bundle has none`]);
-  if (activity !== undefined && payload !== undefined && organizationId === undefined)
-    throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
+  refuseUnmet(file, activity !== undefined, given.expected ?? {});
   const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));
@@ -221,6 +217,17 @@ async function judgeBundle(
     throw error instanceof MalformedError ? loosening(error, file) : error;
   });
   return { report: verification.report, bundle: verification, evidence: named.evidence, options };
+}
+
+function refuseUnmet(
+  file: string,
+  hasActivity: boolean,
+  { id, type, organizationId, payload }: Partial<Expected>,
+): void {
+  if (!hasActivity && (id ?? type) !== undefined)
+    throw new UsageError([`${file}: an activity is expected, and the bundle has none`]);
+  if (hasActivity && payload !== undefined && organizationId === undefined)
+    throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
 }
 
 /** The bundle's own policy loosens more than the command line. */

@@ -123,5 +123,6 @@ function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: str
 const PERHAPS_A_FILE = ". It takes every word up to the next option: give files before it, or after --";
 
 function quoteIt(option: string, type: string, pointer: string): string {
-  return `a string is written in two kinds of quotes, since the shell removes one: --${option} '${type}:${pointer}="42"'`;
+  const quoted = `--${option} '${type}:${pointer}="42"'`;
+  return `a string is written in two kinds of quotes, since the shell removes one: ${quoted}`;
 }

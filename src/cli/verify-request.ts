@@ -272,10 +272,13 @@ function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): Expec
     args.fault("--address: the organization is required too: give --organization-id, or the request with --request");
   }
   const payload = payloadsOf(args, flags);
-  const hasActivity = flags.activity !== undefined;
-  if (payload !== undefined && hasActivity && organizationId === undefined && request === undefined)
-    args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
+  if (payload !== undefined) refuseNoOwner(args, organizationId ?? request);
   return { organizationId, activityId, addresses, request, payload };
+}
+
+/** `owner`: the organization, or the request that names it. */
+function refuseNoOwner(args: ArgumentReader, owner: string | undefined): void {
+  if (args.has("activity") && owner === undefined) args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {

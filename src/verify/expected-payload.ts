@@ -131,7 +131,8 @@ function nearestFaults(type: string, compared: readonly Compared[]): string {
   const least = Math.min(...compared.map(({ faults }) => faults.length));
   const { index, faults } = compared.find((each) => each.faults.length === least)!;
   const nearest = compared.length === 1 ? "" : `, the nearest of the ${compared.length}`;
-  return `the payload differs from expected.payload[${index}], of type ${shownName(type)}${nearest}: ${listed(faults, ", ")}`;
+  const which = `expected.payload[${index}], of type ${shownName(type)}${nearest}`;
+  return `the payload differs from ${which}: ${listed(faults, ", ")}`;
 }
 
 function valueFaults(values: readonly ExpectedValue[], json: JsonObject | undefined): string[] {

@@ -131,7 +131,8 @@ describe("audit", () => {
     const unmet = await answerTo(...[...entries, "x", "y"].map((text) => lineOf(text, organization)));
     expect([unmet.code, linesOf(unmet).map(({ verdict }) => verdict)]).toEqual([1, ["verified", "verified"]]);
     expect(unmet.stderr).toContain(
-      `No entry is that of 2 lines of --expected: line 3 (${digest("x").slice(0, 16)}…), line 4 (${digest("y").slice(0, 16)}…)`,
+      `No entry is that of 2 lines of --expected: line 3 (${digest("x").slice(0, 16)}…), ` +
+        `line 4 (${digest("y").slice(0, 16)}…)`,
     );
   });
 
