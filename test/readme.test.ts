@@ -480,6 +480,16 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
     after: `if (pinned.deployments.length !== 1 || notes.length === 0) throw new Error();`,
   },
   "docs/sdk.md, Tests of your own": { before: "", after: "" },
+  "docs/sdk.md, Your applications in the lab": {
+    before: `
+      import { startLab } from "bootproof/lab";
+      const binaryDigest = "07".repeat(32);
+      const timestampMs = String(Date.now());
+      const challenge = "0123456789abcdef0123456789abcdef";`,
+    after: `
+      if (refused["proofPayload"] === proof["proofPayload"]) throw new Error();
+      await lab.close();`,
+  },
 };
 
 describe("the documents in a program", () => {

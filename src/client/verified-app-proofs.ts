@@ -75,7 +75,7 @@ export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never
   readonly others: readonly VerifiedAppProof[];
 }
 
-export interface AppProofVerifierParts {
+interface AppProofVerifierParts {
   readonly source: EvidenceSource;
   readonly policy: Policy;
   readonly signatures: SignatureCache;

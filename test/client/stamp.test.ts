@@ -139,15 +139,16 @@ describe("X-Stamp", () => {
 });
 
 describe("DER", () => {
-  it.each([
-    `${"00".repeat(31)}01`,
-    `80${"00".repeat(31)}`,
-    "7f".repeat(32),
-    `00ff${"11".repeat(30)}`,
-    "ff".repeat(32),
-  ])("of r = s = %s", (scalar) => {
-    const raw = Buffer.from(scalar + scalar, "hex");
-    expect(rawSignature(derSignature(raw), 32)).toEqual(new Uint8Array(raw));
+  it.each([`${"00".repeat(31)}01`, `80${"00".repeat(31)}`, "7f".repeat(32), `00ff${"11".repeat(30)}`, "ff".repeat(32)])(
+    "of r = s = %s",
+    (scalar) => {
+      const raw = Buffer.from(scalar + scalar, "hex");
+      expect(rawSignature(derSignature(raw), 32)).toEqual(new Uint8Array(raw));
+    },
+  );
+
+  it("of r = s = 0 is no signature", () => {
+    expect(rawSignature(derSignature(new Uint8Array(64)), 32)).toBeNull();
   });
 });
 
