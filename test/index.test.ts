@@ -232,7 +232,14 @@ describe("a report", () => {
     expect(Object.keys(pcrs).map(Number)).toEqual(Array.from({ length: 32 }, (_, index) => index));
     const payload = JSON.parse(whole.appProofs[0]!["proofPayload"] as string) as object;
     expect(claims!.appProofs).toEqual([
-      { bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z", payload },
+      {
+        bootProof: 0,
+        type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+        time: "2026-03-04T05:07:07.000Z",
+        payload,
+        expectation: null,
+        answers: null,
+      },
     ]);
     expect(claims!.activity).toMatchObject({
       coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"],

@@ -58,8 +58,14 @@ interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
   readonly signature?: (raw: Uint8Array) => Uint8Array;
 }
 
-const KEYS = { whole: (key: Uint8Array) => key, "signing-half": (key: Uint8Array) => key.slice(P256_POINT_LENGTH) };
-const SIGNATURES = { raw: (raw: Uint8Array) => raw, der: derSignature };
+const KEYS: Readonly<Record<"whole" | "signing-half", (key: Uint8Array) => Uint8Array>> = {
+  whole: (key) => key,
+  "signing-half": (key) => key.slice(P256_POINT_LENGTH),
+};
+const SIGNATURES: Readonly<Record<"raw" | "der", (raw: Uint8Array) => Uint8Array>> = {
+  raw: (raw) => raw,
+  der: derSignature,
+};
 const NAMES = {
   standard: (publicKey: string, proofPayload: string, signature: string): JsonObject => ({
     scheme: APP_PROOF_SCHEME,
@@ -88,7 +94,17 @@ const SIGN_SHAPES: OptionShapes<SignOptions> = {
 
 const DER_LIMIT = 72;
 
-const BEHAVIOURS = {
+export type ApplicationFaultName =
+  | "another-replica"
+  | "another-request"
+  | "replayed"
+  | "another-challenge"
+  | "encryption-half"
+  | "der-leading-zero"
+  | "der-trailing-bytes"
+  | "der-negative-integers";
+
+const BEHAVIOURS: Readonly<Record<ApplicationFaultName, ApplicationBehaviour & ApplicationFaultFacts>> = {
   "another-replica": {
     what: "another replica signed: a genuine proof, but not of the key that the application names",
     fails: ["app.key"],
@@ -140,9 +156,7 @@ const BEHAVIOURS = {
       return concatBytes(Uint8Array.of(0x30, content.length), content);
     },
   },
-} as const satisfies Readonly<Record<string, ApplicationBehaviour & ApplicationFaultFacts>>;
-
-export type ApplicationFaultName = keyof typeof BEHAVIOURS;
+};
 
 export interface ApplicationFault extends ApplicationFaultFacts {
   readonly name: ApplicationFaultName;

@@ -18,9 +18,15 @@ import { type Reading, faultText, shownName, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
-import { proofContradictions, requestTime, unansweredAddresses } from "./contradictions.js";
+import {
+  type PayloadComparison,
+  comparePayload,
+  proofContradictions,
+  requestTime,
+  unansweredAddresses,
+} from "./contradictions.js";
 import type { Expectation } from "./expectation.js";
-import { type Challenge, type PayloadComparison, comparePayload } from "./expected-payload.js";
+import type { Challenge } from "./expected-payload.js";
 import { isP256Point } from "./ecdsa.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
 

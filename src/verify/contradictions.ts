@@ -1,9 +1,10 @@
 /** What in an activity or app proof contradicts the expectation (verify/README.md, "The question"). */
 import { type Activity, COMPLETED } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { Reading } from "../errors.js";
+import { type Reading, cut, listed, shownName } from "../errors.js";
 import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-rules.js";
 import type { Expectation, Expected } from "./expectation.js";
+import type { ExpectedValue, PayloadExpectation } from "./expected-payload.js";
 
 /**
  * Members of the expectation that were compared with the activity; `payload` is compared with app proofs. For a vote
@@ -261,4 +262,66 @@ export function sameAddress(a: string, b: string): boolean {
 
 export function comparableAddress(text: string): string {
   return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
+}
+
+/** How a payload compares with the expectations of its type. */
+export interface PayloadComparison {
+  /** False: no expectation is of its type, so nothing was compared. */
+  readonly isNamed: boolean;
+  /** The expectations that it meets, by index. */
+  readonly met: readonly number[];
+  /** Empty if it meets one. */
+  readonly contradictions: readonly string[];
+}
+
+export function comparePayload(
+  expectations: readonly PayloadExpectation[] | null,
+  type: string | undefined,
+  json: JsonObject | undefined,
+): PayloadComparison {
+  const compared = [...(expectations ?? []).entries()]
+    .filter(([, expectation]) => expectation.type === type)
+    .map(([index, { values }]) => ({ index, faults: valueFaults(values, json) }));
+  const met = compared.filter(({ faults }) => faults.length === 0).map(({ index }) => index);
+  const isNamed = compared.length > 0;
+  return { isNamed, met, contradictions: isNamed && met.length === 0 ? [nearestFaults(type!, compared)] : [] };
+}
+
+interface Compared {
+  readonly index: number;
+  readonly faults: readonly string[];
+}
+
+function nearestFaults(type: string, compared: readonly Compared[]): string {
+  const least = Math.min(...compared.map(({ faults }) => faults.length));
+  const { index, faults } = compared.find((each) => each.faults.length === least)!;
+  const nearest = compared.length === 1 ? "" : `, the nearest of the ${compared.length}`;
+  const which = `expected.payload[${index}], of type ${shownName(type)}${nearest}`;
+  return `the payload differs from ${which}: ${listed(faults, ", ")}`;
+}
+
+function valueFaults(values: readonly ExpectedValue[], json: JsonObject | undefined): string[] {
+  return values.flatMap(({ pointer, tokens, value }) => {
+    const found = valueAt(json, tokens);
+    const place = cut(pointer, MAX_SHOWN);
+    if (found === undefined) return [`${place} is missing, ${shownValue(value)} wanted`];
+    // Payloads have only numbers that a double holds exactly, so equal doubles are equal decimals.
+    return found === value ? [] : [`${place} is ${shownValue(found)}, ${shownValue(value)} wanted`];
+  });
+}
+
+function valueAt(json: JsonValue | undefined, tokens: readonly string[]): JsonValue | undefined {
+  let value = json;
+  for (const token of tokens) {
+    if (Array.isArray(value)) value = /^(?:0|[1-9][0-9]*)$/.test(token) ? value[Number(token)] : undefined;
+    else if (isJsonObject(value) && Object.hasOwn(value, token)) value = value[token];
+    else return undefined;
+  }
+  return value;
+}
+
+const MAX_SHOWN = 100;
+
+function shownValue(value: JsonValue): string {
+  return cut(JSON.stringify(value), MAX_SHOWN);
 }

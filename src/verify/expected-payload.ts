@@ -1,7 +1,6 @@
 /** What a caller expects in the payload of an app proof (verify/README.md, "Expected payloads"). */
 import { ownOptions } from "../decode/input.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { cut, listed, shownName } from "../errors.js";
+import type { JsonValue } from "../decode/json.js";
 
 /** Values that the payload of an app proof must have. Never take them from the evidence. */
 export interface ExpectedPayload {
@@ -16,7 +15,7 @@ export interface ExpectedPayload {
   readonly challenge?: string;
 }
 
-interface ExpectedValue {
+export interface ExpectedValue {
   readonly pointer: string;
   readonly tokens: readonly string[];
   readonly value: JsonValue;
@@ -97,66 +96,4 @@ export function challengeFault(value: unknown): string | null {
     "its value is not random enough: a string of 22 or more base64url characters wanted, or of 32 or more hex " +
     "digits"
   );
-}
-
-/** How a payload compares with the expectations of its type. */
-export interface PayloadComparison {
-  /** False: no expectation is of its type, so nothing was compared. */
-  readonly isNamed: boolean;
-  /** The expectations that it meets, by index. */
-  readonly met: readonly number[];
-  /** Empty if it meets one. */
-  readonly contradictions: readonly string[];
-}
-
-export function comparePayload(
-  expectations: readonly PayloadExpectation[] | null,
-  type: string | undefined,
-  json: JsonObject | undefined,
-): PayloadComparison {
-  const compared = [...(expectations ?? []).entries()]
-    .filter(([, expectation]) => expectation.type === type)
-    .map(([index, { values }]) => ({ index, faults: valueFaults(values, json) }));
-  const met = compared.filter(({ faults }) => faults.length === 0).map(({ index }) => index);
-  const isNamed = compared.length > 0;
-  return { isNamed, met, contradictions: isNamed && met.length === 0 ? [nearestFaults(type!, compared)] : [] };
-}
-
-interface Compared {
-  readonly index: number;
-  readonly faults: readonly string[];
-}
-
-function nearestFaults(type: string, compared: readonly Compared[]): string {
-  const least = Math.min(...compared.map(({ faults }) => faults.length));
-  const { index, faults } = compared.find((each) => each.faults.length === least)!;
-  const nearest = compared.length === 1 ? "" : `, the nearest of the ${compared.length}`;
-  const which = `expected.payload[${index}], of type ${shownName(type)}${nearest}`;
-  return `the payload differs from ${which}: ${listed(faults, ", ")}`;
-}
-
-function valueFaults(values: readonly ExpectedValue[], json: JsonObject | undefined): string[] {
-  return values.flatMap(({ pointer, tokens, value }) => {
-    const found = valueAt(json, tokens);
-    const place = cut(pointer, MAX_SHOWN);
-    if (found === undefined) return [`${place} is missing, ${shown(value)} wanted`];
-    // Payloads have only numbers that a double holds exactly, so equal doubles are equal decimals.
-    return found === value ? [] : [`${place} is ${shown(found)}, ${shown(value)} wanted`];
-  });
-}
-
-function valueAt(json: JsonValue | undefined, tokens: readonly string[]): JsonValue | undefined {
-  let value = json;
-  for (const token of tokens) {
-    if (Array.isArray(value)) value = /^(?:0|[1-9][0-9]*)$/.test(token) ? value[Number(token)] : undefined;
-    else if (isJsonObject(value) && Object.hasOwn(value, token)) value = value[token];
-    else return undefined;
-  }
-  return value;
-}
-
-const MAX_SHOWN = 100;
-
-function shown(value: JsonValue): string {
-  return cut(JSON.stringify(value), MAX_SHOWN);
 }

@@ -34,7 +34,8 @@ import type { InputFiles } from "../../src/cli/files.js";
 import { policySchema } from "../../src/appraise/policy.js";
 import { measureImage } from "../../src/image/index.js";
 import { encodeEnvelope, encodeManifest } from "../../src/lab/qos.js";
-import { comparePayload, payloadExpectations } from "../../src/verify/expected-payload.js";
+import { comparePayload } from "../../src/verify/contradictions.js";
+import { payloadExpectations } from "../../src/verify/expected-payload.js";
 import { printable, quoted } from "../../src/report/printable.js";
 import { encodeCbor, type CborInput, head, join } from "../support/cbor.js";
 import {

@@ -14,7 +14,8 @@ import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { expectationOf } from "../../src/verify/expectation.js";
-import { comparePayload, payloadExpectations } from "../../src/verify/expected-payload.js";
+import { comparePayload } from "../../src/verify/contradictions.js";
+import { payloadExpectations } from "../../src/verify/expected-payload.js";
 import { inDer, withS } from "../support/high-s.js";
 import {
   type Alterations,
