@@ -6,8 +6,20 @@ import type { ManifestVersion } from "../../src/decode/manifest/index.js";
 
 const ROOT = fileURLToPath(new URL("../../test-vectors/", import.meta.url));
 
+/** Files that are packed into one: base64 by name. */
+const PACKED = "nitro/more.json";
+
+let known: ReadonlyMap<string, Uint8Array> | undefined;
+
+function packed(): ReadonlyMap<string, Uint8Array> {
+  if (known !== undefined) return known;
+  const files = Object.entries(readVectorJson<Record<string, string>>(PACKED));
+  known = new Map(files.map(([name, base64]) => [`nitro/${name}`, new Uint8Array(Buffer.from(base64, "base64"))]));
+  return known;
+}
+
 export function readVector(path: string): Uint8Array {
-  return new Uint8Array(readFileSync(join(ROOT, path)));
+  return packed().get(path)?.slice() ?? new Uint8Array(readFileSync(join(ROOT, path)));
 }
 
 export function readVectorText(path: string): string {
@@ -18,12 +30,13 @@ export function readVectorJson<T>(path: string): T {
   return JSON.parse(readVectorText(path)) as T;
 }
 
-/** Every file under `test-vectors/`, as a path relative to it with `/` between its parts. */
+/** Every file under `test-vectors/`, packed ones too, as a path relative to it with `/` between its parts. */
 export function vectorFiles(): string[] {
-  return readdirSync(ROOT, { recursive: true, withFileTypes: true })
+  const files = readdirSync(ROOT, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length).replaceAll("\\", "/"))
-    .sort();
+    .filter((path) => path !== PACKED);
+  return [...files, ...packed().keys()].sort();
 }
 
 export type ExpectedVerdict = "verified" | "authentic" | "rejected";
