@@ -67,7 +67,9 @@ export async function renderPageContent(
 
 /** A reader must not take the maker's nonce or challenge for the reader's own. */
 function makersNotes(report: Report): Notice[] {
-  const { bootProofs = [], appProofs = [], activity = null } = report.claims ?? {};
+  const { claims } = report;
+  if (claims === null) return [];
+  const { bootProofs, appProofs, activity } = claims;
   const chosen = [
     ...(bootProofs.some((_, index) => carriesNonce(report, index)) ? ["the nonce"] : []),
     ...(appProofs.some(({ answers }) => answers) ? ["the challenge"] : []),
