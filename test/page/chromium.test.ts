@@ -79,9 +79,11 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   /** The headings of the PDF by their order: the sheet of each, from 0, and its distance from the top in points. */
   async function printed(page: Page): Promise<Heading[]> {
     const pdf = (await page.pdf({ format: "A4", outline: true, tagged: true })).toString("latin1");
-    const sheets = [.../\/Kids \[([\d R]+)\]>>/.exec(pdf)![1]!.matchAll(/(\d+) 0 R/g)].map(([, id]) => id);
+    // Skia numbers the sheets in their order.
+    const sheets = [...pdf.matchAll(/\n(\d+) 0 obj\n<<\/Type \/Page\n/g)].map(([, id]) => Number(id));
+    sheets.sort((one, other) => one - other);
     const headings = [...pdf.matchAll(/\/Title \((.*)\)\n\/Dest \[(\d+) 0 R \/XYZ [\d.]+ ([\d.]+) 0\]/g)].map(
-      ([, title, sheet, y]) => ({ title: title!, page: sheets.indexOf(sheet), fromTop: A4_POINTS - Number(y) }),
+      ([, title, sheet, y]) => ({ title: title!, page: sheets.indexOf(Number(sheet)), fromTop: A4_POINTS - Number(y) }),
     );
     return headings.sort((one, other) => one.page - other.page || one.fromTop - other.fromTop);
   }
@@ -529,6 +531,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(others.map(({ title }) => title)).not.toContain("Files");
       expect(others.at(-1)!.title).toBe("This page");
       await page.emulateMedia({ media: "print" });
+      await page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
       const { y, height } = (await page.locator(".verdict").boundingBox())!;
       const hidden = ["#files", "#verify", "#policy-file", "#said", "#file-list"];
       const seen = await Promise.all(hidden.map((id) => page.locator(id).isVisible()));
