@@ -134,6 +134,8 @@ function markAsOther(): void {
 class Verifier {
   #files: ListedFile[] = [];
   #addedValues = 0;
+  /** Of files and form. */
+  #changes = 0;
 
   start(): void {
     const chosen = input(IDS.files);
@@ -179,9 +181,14 @@ class Verifier {
 
   /** The result is of the files and the form as they were. */
   #forget(): void {
+    this.#changes++;
     if (find(IDS.result)!.childElementCount === 0) return;
     find(IDS.result)!.replaceChildren();
-    this.#say("Changed since the last result: verify again.");
+    this.#sayChanged();
+  }
+
+  #sayChanged(): void {
+    this.#say("Files or form were changed: verify again.");
     setTitle(NOTHING_VERIFIED);
   }
 
@@ -216,6 +223,7 @@ class Verifier {
     const title = removed.querySelector("legend")!.textContent;
     removed.remove();
     nameValues();
+    this.#forget();
     this.#say(`${title} removed.`);
     find(IDS.addValue)!.focus();
   }
@@ -233,6 +241,7 @@ class Verifier {
 
   async #verify(): Promise<void> {
     const result = find(IDS.result)!;
+    const changes = this.#changes;
     const files = [...this.#files];
     const form = asked();
     const isStrict = input(IDS.failOnWarning).checked;
@@ -249,7 +258,9 @@ class Verifier {
       const refusal = isStrict ? refusalOf(verification) : [];
       const advice = policyAdvice(report, files, form.policy);
       const notes = advice === null ? refusal : [...refusal, { kind: "note", text: advice } as const];
-      show(result, await shownReport(verification, notes));
+      const shown = await shownReport(verification, notes);
+      if (this.#changes !== changes) return this.#sayChanged();
+      show(result, shown);
       setTitle(titleOf(verification, notes), true);
       const refused = refusal.length === 0 ? "" : `REFUSED, since “${FAIL_ON_WARNING}” is chosen. Without it: `;
       this.#say(`Verdict: ${refused}${verdictSentence(report)}`);

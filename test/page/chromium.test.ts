@@ -491,6 +491,20 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await page.locator("#result").innerText()).toBe("");
     });
 
+    it("shows no result of entries that changed while it verified", async () => {
+      const { page } = await verifier();
+      await give(page, MADE.boot, MADE.anchor);
+      await page.locator("#file-list li").nth(1).waitFor();
+      await page.getByLabel(/^No policy/).check();
+      await page.evaluate(() => {
+        document.getElementById("verify")!.click();
+        (document.querySelector("[aria-label='Remove trust-anchor.pem']") as HTMLButtonElement).click();
+      });
+      await page.getByText("Files or form were changed: verify again.").waitFor();
+      expect(await page.title()).toBe("Nothing verified yet – bootproof");
+      expect(await page.locator("#result").innerText()).toBe("");
+    });
+
     it("says what to do with the policy of another enclave", async () => {
       const { page } = await verifier();
       await give(page, FLEET.boots[0]!, MADE.policy, MADE.anchor);
