@@ -312,6 +312,7 @@ describe("the advice for a rejection by the policy", () => {
     expect(await adviceOf([boot, policyOf("lab.pem"), anchor])).toBe(null);
     expect(await adviceOf([boot, policy], { nonce: "00ff" })).toBe(null);
     expect(await adviceOf([altered, policy])).toBe(null);
+    expect(await adviceOf([boot, file("theirs.json", strangers.appProofs[0]), policy])).toBe(null);
     expect(await adviceOf([boot], { policy: "none" })).toBe(null);
   });
 });
@@ -381,7 +382,8 @@ describe("a title", () => {
     const checks = report.checks.filter(({ status }) => status !== "warn");
     const plain = { ...good, report: { ...report, checks, claims: null } };
     expect(refusalOf(plain)).toEqual([]);
-    expect(refusalOf(await verifiedOf([boot], { policy: "none" }))).toEqual([]);
+    const rejected = await verifiedOf([boot], { policy: "none" });
+    expect(refusalOf({ ...rejected, bundle: { policyFrom: "bundle", packed: null } })).toEqual([]);
   });
 });
 
