@@ -111,6 +111,12 @@ function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
 
 const MAX_QUESTION = 400;
 
+/** Texts of the report say "your nonce". */
+function nonceText(nonce: string): string {
+  const value = printableStart(nonce, MAX_VALUE);
+  return `The nonce ${value} was set by the page's maker, and is checked: "your nonce" means that one.`;
+}
+
 /** The settings of the page's maker, which are not used here. */
 function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
   const allowed = [
@@ -121,6 +127,6 @@ function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageM
   return [
     `The page's maker verified it as of ${[now, ...allowed].join(", and ")}: none of that is used.`,
     ...(expected === null ? [] : [`The page's maker expected ${question}: that is not checked here.`]),
-    ...(nonce === null ? [] : [`The nonce ${printableStart(nonce, MAX_VALUE)} was set by the page's maker.`]),
+    ...(nonce === null ? [] : [nonceText(nonce)]),
   ];
 }

@@ -8,17 +8,30 @@ import { verdictSentence } from "../report/text.js";
 import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
-import { shownReport } from "./shown.js";
+import { refusalOf, shownReport, titleOf, titleText } from "./shown.js";
 import { MAX_FILE_BYTES } from "./data.js";
+import { toHex } from "../bytes.js";
+import { sha256 } from "../verify/digest.js";
 import {
   type FormExpectedValue,
   type FormValues,
   type ListedFile,
   type PageInputFile,
+  labelOf,
   listedFile,
+  policyAdvice,
   requested,
+  shortDigest,
 } from "./verifier.js";
-import { VALUE_INPUTS, expectedValueView, valueTitle } from "./verifier-view.js";
+import {
+  FAIL_ON_WARNING,
+  NOTHING_VERIFIED,
+  NOT_VERIFIED,
+  type PolicyChoice,
+  VALUE_INPUTS,
+  expectedValueView,
+  valueTitle,
+} from "./verifier-view.js";
 import { type PageVerification, judged, reproducePage } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -121,6 +134,8 @@ function markAsOther(): void {
 class Verifier {
   #files: ListedFile[] = [];
   #addedValues = 0;
+  /** Of files and form. */
+  #changes = 0;
 
   start(): void {
     const chosen = input(IDS.files);
@@ -140,6 +155,8 @@ class Verifier {
     });
     this.#showClock();
     input(IDS.now).addEventListener("focus", () => this.#showClock());
+    // What is shown below must not be taken for the result of other entries.
+    document.addEventListener("input", () => this.#forget());
     find(IDS.addValue)!.addEventListener("click", () => this.#addValue());
     onClick(find(IDS.verify) as HTMLButtonElement, () => this.#verify());
   }
@@ -153,27 +170,30 @@ class Verifier {
     const read = await Promise.all(files.map(readFile));
     const faults = read.filter((one) => typeof one === "string");
     const good = read.filter((one) => typeof one !== "string").map(listedFile);
-    this.#files = [...this.#files.filter(({ name }) => !good.some((file) => file.name === name)), ...good];
+    const before = this.#files.length;
+    for (const file of good) if (!this.#files.some((other) => isSameFile(other, file))) this.#files.push(file);
+    const added = this.#files.slice(before);
+    this.#forget();
     this.#list();
     this.#complain(faults);
-    const unused = good.filter(({ role }) => role === null).map(({ name, is }) => `${name}: ${is}`);
-    this.#say([`${good.length === 1 ? "1 file" : `${good.length} files`} added.`, ...unused].join(" "));
+    this.#say([countText(added.length, good.length - added.length), ...added.flatMap(unusedText)].join(" "));
+  }
+
+  /** The result is of the files and the form as they were. */
+  #forget(): void {
+    this.#changes++;
+    if (find(IDS.result)!.childElementCount === 0) return;
+    find(IDS.result)!.replaceChildren();
+    this.#sayChanged();
+  }
+
+  #sayChanged(): void {
+    this.#say("Files or form were changed: verify again.");
+    setTitle(NOTHING_VERIFIED);
   }
 
   #list(): void {
-    const items = this.#files.map(({ name, is, role, bytes }) =>
-      element(
-        "li",
-        { class: role === null ? "unused" : "used" },
-        element(
-          "span",
-          {},
-          element("strong", {}, name),
-          ` ${is}, ${bytes.length} bytes${role === null ? "; takes no part" : ""}`,
-        ),
-        element("button", { type: "button", "aria-label": `Remove ${name}` }, "Remove"),
-      ),
-    );
+    const items = this.#files.map((file) => listItem(file, labelOf(file, this.#files)));
     const list = find(IDS.list)!;
     show(list, items);
     for (const [index, button] of [...list.querySelectorAll("button")].entries())
@@ -181,9 +201,11 @@ class Verifier {
   }
 
   #remove(index: number): void {
-    const [removed] = this.#files.splice(index, 1);
+    const label = labelOf(this.#files[index]!, this.#files);
+    this.#files.splice(index, 1);
+    this.#forget();
     this.#list();
-    this.#say(`${removed!.name} removed.`);
+    this.#say(`${label} removed.`);
     // Keeps the keyboard focus at the list.
     const buttons = find(IDS.list)!.querySelectorAll("button");
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
@@ -201,6 +223,7 @@ class Verifier {
     const title = removed.querySelector("legend")!.textContent;
     removed.remove();
     nameValues();
+    this.#forget();
     this.#say(`${title} removed.`);
     find(IDS.addValue)!.focus();
   }
@@ -218,35 +241,84 @@ class Verifier {
 
   async #verify(): Promise<void> {
     const result = find(IDS.result)!;
+    const changes = this.#changes;
+    const files = [...this.#files];
+    const form = asked();
+    const isStrict = input(IDS.failOnWarning).checked;
     result.replaceChildren();
     this.#complain([]);
     this.#say("Verifying …");
+    setTitle("Verifying …");
     await painted();
     try {
-      const request = requested(this.#files, asked(), new Date());
-      if (request.faults !== null) {
-        this.#complain(request.faults);
-        this.#say("Not verified.");
-        return;
-      }
+      const request = requested(files, form, new Date());
+      if (request.faults !== null) return this.#refuse(request.faults);
       const verification = await judged(request);
-      show(result, await shownReport(verification));
-      this.#say(`Verdict: ${verdictSentence(verification.report)}`);
+      const { report } = verification;
+      const refusal = isStrict ? refusalOf(verification) : [];
+      const advice = policyAdvice(report, files, form.policy);
+      const notes = advice === null ? refusal : [...refusal, { kind: "note", text: advice } as const];
+      const shown = await shownReport(verification, notes);
+      if (this.#changes !== changes) return this.#sayChanged();
+      show(result, shown);
+      setTitle(titleOf(verification, notes), true);
+      const refused = refusal.length === 0 ? "" : `REFUSED, since “${FAIL_ON_WARNING}” is chosen. Without it: `;
+      this.#say(`Verdict: ${refused}${verdictSentence(report)}`);
       // Its beginning has the verdict; by default a browser shows the middle of a tall element.
       result.focus({ preventScroll: true });
       result.scrollIntoView({ block: "start", behavior: "instant" });
     } catch (error) {
-      this.#complain([reasonOf(error)]);
-      this.#say("Not verified.");
+      this.#refuse([reasonOf(error)]);
     }
   }
+
+  #refuse(faults: readonly string[]): void {
+    this.#complain(faults);
+    this.#say(`${NOT_VERIFIED}.`);
+    setTitle(NOT_VERIFIED);
+  }
+}
+
+function setTitle(text: string, isWhole = false): void {
+  document.title = isWhole ? text : titleText(text);
+}
+
+function isSameFile(one: PageInputFile, other: PageInputFile): boolean {
+  return one.name === other.name && one.sha256 === other.sha256;
+}
+
+function countText(added: number, known: number): string {
+  const text = `${added === 1 ? "1 file" : `${added} files`} added.`;
+  return known === 0 ? text : `${text} ${known} already in the list.`;
+}
+
+function unusedText({ name, is, role }: ListedFile): string[] {
+  return role === null ? [`${name}: ${is}`] : [];
+}
+
+function listItem(file: ListedFile, label: string): Markup {
+  const { name, is, role, bytes } = file;
+  const size = `${bytes.length} ${bytes.length === 1 ? "byte" : "bytes"}`;
+  return element(
+    "li",
+    { class: role === null ? "unused" : "used" },
+    element(
+      "span",
+      {},
+      element("strong", {}, name),
+      ` ${is}${role === null ? "; takes no part" : ""} `,
+      element("span", { class: "about" }, `${size}, SHA-256 `, element("code", {}, shortDigest(file)), "…"),
+    ),
+    element("button", { type: "button", "aria-label": `Remove ${label}` }, "Remove"),
+  );
 }
 
 async function readFile(file: File): Promise<PageInputFile | string> {
   if (file.size > MAX_FILE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
-  const bytes = await file.arrayBuffer().catch(() => null);
-  if (bytes === null) return printable(`${file.name}: cannot be read; is it a folder?`);
-  return { name: file.name, bytes: new Uint8Array(bytes) };
+  const buffer = await file.arrayBuffer().catch(() => null);
+  if (buffer === null) return printable(`${file.name}: cannot be read; is it a folder?`);
+  const bytes = new Uint8Array(buffer);
+  return { name: file.name, bytes, sha256: toHex(await sha256(bytes)) };
 }
 
 function expectedValues(): HTMLFieldSetElement[] {
@@ -272,10 +344,14 @@ function askedValue(value: HTMLFieldSetElement): FormExpectedValue {
   };
 }
 
+function policyChoice(): PolicyChoice {
+  if (input(IDS.policyNone).checked) return "none";
+  return input(IDS.policyBundle).checked ? "bundle" : "file";
+}
+
 function asked(): FormValues {
   return {
-    policyNone: input(IDS.policyNone).checked,
-    policyBundle: input(IDS.policyBundle).checked,
+    policy: policyChoice(),
     organization: input(IDS.organization).value,
     addresses: input(IDS.addresses).value,
     expectedValues: expectedValues().map(askedValue),

@@ -17,8 +17,14 @@ export const PAGE_STYLE = `
 .given { list-style: none; padding: 0; margin-top: .75rem; display: grid; gap: .5rem; }
 .given > li { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem; padding: .5rem .75rem;
   background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }
+.given .about { color: var(--soft); }
 .given > li > span { flex: 1 1 16rem; min-width: 0; }
 .given > li.unused { border-color: var(--warning-line); background: var(--warning-tint); }
 #verify-answer > * + * { margin-top: .5rem; }
 [aria-busy="true"] { opacity: .6; }
-@media print { .this-page .command { white-space: pre-wrap; } }`;
+@media print {
+  .this-page .command { white-space: pre-wrap; }
+  .form-part, .verify { display: none; }
+  main:has(> .result > *) > :not(.result, .this-page) { display: none; }
+  .result { margin-top: 0; }
+}`;

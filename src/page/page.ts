@@ -4,7 +4,7 @@ import { ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import type { Notice } from "../report/facts.js";
-import type { Report, Verdict } from "../report/report.js";
+import type { Report } from "../report/report.js";
 import { carriesNonce } from "../report/statements.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
@@ -16,8 +16,8 @@ import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
 import { type PageVerification, reproducePage } from "./verify.js";
-import { verifierView } from "./verifier-view.js";
-import { shownReport } from "./shown.js";
+import { NOTHING_VERIFIED, verifierView } from "./verifier-view.js";
+import { shownReport, titleOf, titleText } from "./shown.js";
 import { thisPage } from "./this-page.js";
 
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
@@ -61,13 +61,15 @@ export async function renderPageContent(
     thisPage(await scriptDigest(parts.script), "report"),
   ];
   const data = pageData({ ...content, report });
-  const html = await documentOf({ title: `${TITLES[report.verdict]} – bootproof`, body, data }, parts);
+  const html = await documentOf({ title: titleOf(verification), body, data }, parts);
   return { html, verification };
 }
 
 /** A reader must not take the maker's nonce or challenge for the reader's own. */
 function makersNotes(report: Report): Notice[] {
-  const { bootProofs = [], appProofs = [], activity = null } = report.claims ?? {};
+  const { claims } = report;
+  if (claims === null) return [];
+  const { bootProofs, appProofs, activity } = claims;
   const chosen = [
     ...(bootProofs.some((_, index) => carriesNonce(report, index)) ? ["the nonce"] : []),
     ...(appProofs.some(({ answers }) => answers) ? ["the challenge"] : []),
@@ -79,17 +81,11 @@ function makersNotes(report: Report): Notice[] {
   return [{ kind: "note", text }];
 }
 
-const TITLES: Readonly<Record<Verdict, string>> = {
-  verified: "Verified",
-  authentic: "Authentic, of anybody",
-  rejected: "REJECTED",
-};
-
 /** The page that verifies dropped files. */
 export async function renderVerifier(parts: PageParts): Promise<string> {
   parts = ownParts(parts);
   const body = [...verifierView(), "\n", thisPage(await scriptDigest(parts.script), "verifier")];
-  return documentOf({ title: "Verify – bootproof", body, data: null }, parts);
+  return documentOf({ title: titleText(NOTHING_VERIFIED), body, data: null }, parts);
 }
 
 interface Document {

@@ -1,14 +1,63 @@
 /** Shows a verification, alike in a page's file and when a page verifies again. */
 import { bundleNotices } from "../bundle/text.js";
-import type { Notice } from "../report/facts.js";
+import { subjectLabel } from "../checks.js";
+import { type Notice, butsOf, headlineFacts } from "../report/facts.js";
+import { printable, quoted } from "../report/printable.js";
+import type { Report, Verdict } from "../report/report.js";
 import type { MarkupNode } from "./markup.js";
 import type { PageVerification } from "./verify.js";
 import { reportView } from "./view.js";
 
-export function shownReport(
-  { evidence, report, bundle }: Pick<PageVerification, "evidence" | "report" | "bundle">,
-  notes: readonly Notice[] = [],
-): Promise<MarkupNode[]> {
-  const notices = bundle === null ? [] : bundleNotices(bundle, report.verdict);
-  return reportView({ report, evidence, notices: [...notices, ...notes] });
+type Verified = Pick<PageVerification, "evidence" | "report" | "bundle">;
+
+export function shownReport(verified: Verified, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
+  const { evidence, report } = verified;
+  return reportView({ report, evidence, notices: [...noticesOf(verified), ...notes] });
+}
+
+function noticesOf({ bundle, report }: Verified): Notice[] {
+  return bundle === null ? [] : bundleNotices(bundle, report.verdict);
+}
+
+const REFUSED = "You chose that a BUT is a failure, and this verdict has one.";
+
+/** For a reader to whom a BUT is a failure. */
+export function refusalOf(verified: Verified): Notice[] {
+  const { report } = verified;
+  if (report.verdict === "rejected" || butsOf(report, noticesOf(verified)).length === 0) return [];
+  return [{ kind: "refused", text: REFUSED }];
+}
+
+const TITLES: Readonly<Record<Verdict, string>> = {
+  verified: "Verified",
+  authentic: "Authentic, of anybody",
+  rejected: "REJECTED",
+};
+
+/** The verdict first: a narrow tab cuts the rest. */
+export function titleOf(verified: Verified, notes: readonly Notice[] = []): string {
+  const { report } = verified;
+  const buts = butsOf(report, [...noticesOf(verified), ...notes]).length;
+  const verdict = notes.some(({ kind }) => kind === "refused") ? "REFUSED" : TITLES[report.verdict];
+  const counted = buts === 0 ? "" : ` with ${buts === 1 ? "one BUT" : `${buts} BUTs`}`;
+  return titleText(`${verdict}${counted}: ${subjectOf(report)}`);
+}
+
+export function titleText(text: string): string {
+  return `${text} – bootproof`;
+}
+
+/** The names of the evidence are the caller's; a deployment is the policy's, and there is none in rejected evidence. */
+function subjectOf(report: Report): string {
+  const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
+  const [first] = boots;
+  const named = boots.length === 1 ? nameOf(first!) : `${boots.length} boot proofs`;
+  const deployments = headlineFacts(report).enclaves.flatMap(({ deployment }) => deployment ?? []);
+  const [deployment, ...others] = new Set(deployments);
+  return deployment === undefined || others.length > 0 ? named : `${named}, deployment ${quoted(deployment)}`;
+}
+
+function nameOf({ subject, name }: Report["evidence"][number]): string {
+  const label = printable(subjectLabel(subject, name));
+  return label.startsWith(`${subject} = `) ? label.slice(subject.length + 3) : label;
 }

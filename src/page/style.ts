@@ -242,7 +242,7 @@ const PAPER = `
   .verdict, .buts, .link-text, .state, svg, mark { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .verdict-band, .buts { border: 2px solid #1c1500; }
   .overview { display: none; }
-  .link, .check, .statements section, .buts li { break-inside: avoid-page; }
+  .verdict, .link, .check, .statements section, .buts li { break-inside: avoid-page; }
   h2, h3, h4 { break-after: avoid-page; }
   .facts:not([open])::details-content, .checks:not([open])::details-content, .boot:not([open])::details-content {
     content-visibility: visible; display: block; height: auto; }

@@ -10,12 +10,25 @@ const FILES =
   "Boot proofs, app proofs, an activity, a bare attestation document, or a bundle; and the policy that pins what you " +
   "expect, with the PEM files of its trust anchors. The content of a file decides what it is.";
 
-const HELD_AGAINST =
-  "The evidence is checked against the policy among your files. Without one, choose what to accept instead:";
+const HELD_AGAINST = "The policy pins the enclave that you expect.";
+
+/** The choices of a policy: messages quote them. */
+export const POLICY_CHOICES = {
+  file: "The policy among your files",
+  none: "No policy",
+  bundle: "The bundle’s own policy",
+} as const;
+export type PolicyChoice = keyof typeof POLICY_CHOICES;
+
+export const FAIL_ON_WARNING = "A BUT is a failure";
 
 const PAYLOADS =
   "What the application has to have signed. The values of one type belong together: an app proof of that type has to " +
   "have all of them, and so has every other one of that type.";
+
+/** The titles before a verdict. */
+export const NOTHING_VERIFIED = "Nothing verified yet";
+export const NOT_VERIFIED = "Not verified";
 
 export function verifierView(): Markup[] {
   return [
@@ -29,8 +42,8 @@ export function verifierView(): Markup[] {
         "JavaScript is off: this page cannot verify. bootproof verify needs no browser.",
       ),
     ),
-    element("section", { "aria-labelledby": "evidence-title" }, ...filesPart()),
-    element("section", { class: "asked", "aria-labelledby": "expected-title" }, ...expectedPart()),
+    element("section", { class: "form-part", "aria-labelledby": "evidence-title" }, ...filesPart()),
+    element("section", { class: "form-part asked", "aria-labelledby": "expected-title" }, ...expectedPart()),
     element("div", { role: "alert", id: IDS.faults, class: "message bad" }),
     element("p", { class: "verify" }, element("button", { type: "button", id: IDS.verify, disabled: "" }, "Verify")),
     element("div", { role: "status", id: IDS.said, class: "message" }),
@@ -60,11 +73,13 @@ function expectedPart(): Markup[] {
       {},
       element("legend", {}, "Policy"),
       element("p", { class: "hint" }, HELD_AGAINST),
-      checkbox(IDS.policyNone, "No policy: any genuine enclave, whatever it runs (“authentic” at best)"),
-      checkbox(
+      choice(IDS.policyFile, POLICY_CHOICES.file, true),
+      choice(IDS.policyNone, `${POLICY_CHOICES.none}: any genuine enclave, whatever it runs (“authentic” at best)`),
+      choice(
         IDS.policyBundle,
-        "The bundle’s own policy, which its maker chose and which may only tighten (“authentic” at best)",
+        `${POLICY_CHOICES.bundle}, which its maker chose and which may only tighten (“authentic” at best)`,
       ),
+      checkbox(IDS.failOnWarning, `${FAIL_ON_WARNING}: a good verdict that something weakens is refused`),
     ),
     element(
       "fieldset",
@@ -123,6 +138,13 @@ export function valueTitle(position: number): string {
 interface InputNames {
   readonly name?: string;
   readonly hintId?: string;
+}
+
+/** One of the policy's choices. */
+function choice(id: string, text: string, isDefault = false): Markup {
+  const checked = isDefault ? { checked: "" } : {};
+  const input = element("input", { type: "radio", name: "policy-choice", id, ...checked });
+  return element("label", {}, input, element("span", {}, text));
 }
 
 function checkbox(id: string, text: string, { name }: InputNames = {}): Markup {

@@ -9,20 +9,24 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { attempt, cut, faultText } from "../errors.js";
+import { MalformedError, attempt, cut, faultText } from "../errors.js";
 import { NamedEvidence, namedSharing } from "../inputs.js";
-import { type PlainOptions, type PlainPolicy, anchorFileNames } from "../plain-settings.js";
+import { type PlainOptions, type PlainPolicy, anchorFileNames, parsePlainPolicy } from "../plain-settings.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
+import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
+import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import { payloadExpectations } from "../verify/expected-payload.js";
 import type { PageEvidence } from "./data.js";
-import { valueTitle } from "./verifier-view.js";
+import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.js";
 
 export interface PageInputFile {
   readonly name: string;
   readonly bytes: Uint8Array;
+  /** In hex. */
+  readonly sha256: string;
 }
 
 type Role = "bootProofs" | "appProofs" | "activity" | "document" | "bundle" | "policy" | "anchor";
@@ -57,14 +61,25 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   "API key": { not: "an API key, which is a secret: it is not used, and belongs in no page" },
 };
 
-export function listedFile({ name, bytes }: PageInputFile): ListedFile {
+export function listedFile({ name, ...file }: PageInputFile): ListedFile {
+  const { bytes } = file;
   const shown = printable(name);
   const kind = kindOf(bytes);
-  if (kind === null) return { name: shown, bytes, role: null, is: printable(describeUnrecognised(bytes)) };
+  if (kind === null) return { ...file, name: shown, role: null, is: printable(describeUnrecognised(bytes)) };
   const role = ROLES[kind];
   return typeof role === "string"
-    ? { name: shown, bytes, role, is: kind }
-    : { name: shown, bytes, role: null, is: role.not };
+    ? { ...file, name: shown, role, is: kind }
+    : { ...file, name: shown, role: null, is: role.not };
+}
+
+export function shortDigest({ sha256 }: PageInputFile): string {
+  return sha256.slice(0, 12);
+}
+
+/** The name, with the digest if another file has the same name. */
+export function labelOf(file: ListedFile, files: readonly ListedFile[]): string {
+  const isAlone = files.every((other) => other.name !== file.name || other.sha256 === file.sha256);
+  return isAlone ? file.name : `${file.name} (SHA-256 ${shortDigest(file)}…)`;
 }
 
 /** A value that the payload of an app proof must have, as it was written. */
@@ -78,8 +93,7 @@ export interface FormExpectedValue {
 
 /** The values of the form. */
 export interface FormValues {
-  readonly policyNone: boolean;
-  readonly policyBundle: boolean;
+  readonly policy: PolicyChoice;
   readonly organization: string;
   readonly addresses: string;
   readonly expectedValues: readonly FormExpectedValue[];
@@ -94,9 +108,11 @@ type Requested =
   | { readonly faults: null; readonly evidence: PageEvidence; readonly options: PlainOptions };
 
 /** One verification of the files, or all faults. `clock`: the present, if the form has none. */
-export function requested(files: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
+export function requested(given: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
   const faults: string[] = [];
-  const of = (role: Role): ListedFile[] => files.filter((file) => file.role === role);
+  // A policy names anchors by their file names.
+  const files = given.map((file) => (file.role === "anchor" ? file : { ...file, name: labelOf(file, given) }));
+  const of = (role: Role | null): ListedFile[] => files.filter((file) => file.role === role);
   const evidence = evidenceOf(of, faults);
   const options = optionsOf(of, asked, { clock, faults });
   if (faults.length > 0 || evidence === undefined) return { faults };
@@ -108,12 +124,12 @@ export function requested(files: readonly ListedFile[], asked: FormValues, clock
   return { faults: null, evidence, options: { ...options, ...(bootProofsOnly && { bootProofsOnly }) } };
 }
 
-type FilesOf = (role: Role) => ListedFile[];
+type FilesOf = (role: Role | null) => ListedFile[];
 
 function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
   const [bundle, document, activity] = (["bundle", "document", "activity"] as const).map((role) => {
     const [first, second] = of(role);
-    if (second) faults.push(`${first!.name} and ${second.name}: one ${WORDS[role]} at a time`);
+    if (second) faults.push(`${first!.name} and ${second.name}: one ${WORDS[role]} at a time; remove one`);
     return first;
   });
   const others = [...of("bootProofs"), ...of("appProofs"), ...of("activity")];
@@ -204,33 +220,101 @@ function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): Pl
 }
 
 const WHY_A_POLICY =
-  "A policy is wanted: give its file, or say above what is to be accepted in its place. Without one the enclave of " +
-  "anybody, running anything, is accepted.";
+  "A policy is wanted, and none of your files is one: add its file (bootproof pin makes one), or choose above what " +
+  "to accept in its place.";
 
-function policyOf(of: FilesOf, { policyNone, policyBundle }: FormValues, faults: string[]): PlainOptions["policy"] {
-  const files = of("policy");
-  if (files.length > 1) faults.push(`${namesOf(files)}: one policy at a time`);
-  const ways = files.length + Number(policyNone) + Number(policyBundle);
-  if (ways === 0) faults.push(WHY_A_POLICY);
-  if (ways > 1 && files.length <= 1)
-    faults.push("Policy: a file, no policy, and the bundle’s own contradict each other.");
-  if (policyBundle && of("bundle").length === 0) faults.push("The bundle’s own policy: there is no bundle.");
-  const [file] = files;
-  if (file !== undefined) return plainPolicyOf(file, of("anchor"), faults);
-  return policyBundle ? "bundle" : null;
+function policyOf(of: FilesOf, { policy: choice }: FormValues, faults: string[]): PlainOptions["policy"] {
+  const [file, ...others] = of("policy");
+  if (choice === "file") {
+    if (others.length > 0) faults.push(`${namesOf(of("policy"))}: one policy at a time; remove all but one`);
+    if (file === undefined) faults.push(withUnused(WHY_A_POLICY, of(null)));
+    return file === undefined ? null : plainPolicyOf(file, of("anchor"), faults);
+  }
+  if (file !== undefined) faults.push(contradiction(of("policy"), choice));
+  if (choice === "none") return null;
+  if (of("bundle").length === 0) faults.push(NO_BUNDLE);
+  return "bundle";
+}
+
+const NO_BUNDLE = `“${POLICY_CHOICES.bundle}” is chosen, and no file is a bundle: add it, or choose another policy.`;
+
+function contradiction(policies: readonly ListedFile[], choice: PolicyChoice): string {
+  return (
+    `${namesOf(policies)}: a policy, and “${POLICY_CHOICES[choice]}” is chosen. Choose “${POLICY_CHOICES.file}”, or ` +
+    "remove the file."
+  );
+}
+
+/** The policy may be among the files that were not recognised. */
+function withUnused(message: string, unused: readonly ListedFile[]): string {
+  if (unused.length === 0) return message;
+  return `${message} No policy: ${unused.map(({ name, is }) => `${name} (${is})`).join("; ")}.`;
 }
 
 /** A policy names anchor files by path; here only the last part of it is known. */
-function plainPolicyOf({ name, bytes }: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
-  const texts = anchorFileNames(bytes).flatMap((file) => {
-    const own = file.split(/[/\\]/).at(-1);
-    const found = anchors.filter((anchor) => anchor.name === printable(own!));
-    if (found.length === 1) return [[file, pemOf(found[0]!.bytes)] as const];
-    const what = found.length === 0 ? "give that file, too" : "several files have that name: remove all but one";
-    faults.push(`${name}: it names the trust anchor ${printable(file)}; ${what}`);
+function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
+  const { name, bytes } = file;
+  const missing: string[] = [];
+  const texts = anchorFileNames(bytes).flatMap((path) => {
+    const own = printable(path.split(/[/\\]/).at(-1)!);
+    const found = anchors.filter((anchor) => anchor.name === own);
+    if (found.length === 1) return [[path, pemOf(found[0]!.bytes)] as const];
+    const what = found.length === 0 ? missingAnchor(own, anchors) : SAME_NAME;
+    missing.push(`${name}: it names the trust anchor ${printable(path)}; ${what}`);
     return [];
   });
-  return { bytes, ...(texts.length > 0 && { anchors: Object.fromEntries(texts) as Record<string, string> }) };
+  const policy = { bytes, ...(texts.length > 0 && { anchors: Object.fromEntries(texts) as Record<string, string> }) };
+  faults.push(...(missing.length > 0 ? missing : policyFaults(name, policy)));
+  return policy;
+}
+
+const SAME_NAME = "several files have that name: remove all but one";
+
+function missingAnchor(own: string, anchors: readonly ListedFile[]): string {
+  if (anchors.length === 0) return "give that file, too";
+  return `none of ${namesOf(anchors)} has that name: give the file ${own}, or the policy that names yours`;
+}
+
+function policyFaults(name: string, policy: PlainPolicy): string[] {
+  try {
+    parsePlainPolicy(policy);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    const what = "Correct the file, or make a policy with bootproof pin.";
+    return [printable(`${name}: not a usable policy: ${faultText(error.faults)}. ${what}`)];
+  }
+}
+
+/** What to do if only the policy is in the way; null otherwise. `files`: those that were verified. */
+export function policyAdvice(
+  { verdict, checks }: Report,
+  files: readonly ListedFile[],
+  choice: PolicyChoice,
+): string | null {
+  const failed = checks.filter(isBad).map(({ id }) => id);
+  const [policy] = files.filter(({ role }) => role === "policy");
+  if (verdict !== "rejected" || choice !== "file" || policy === undefined) return null;
+  if (failed.includes("policy.deployment") && failed.every((id) => id.startsWith("policy.")))
+    return otherEnclave(policy.name);
+  return failed.includes("chain.anchor") ? otherAnchor(policy.name, files) : null;
+}
+
+function otherEnclave(name: string): string {
+  return (
+    `Only checks of the policy failed: ${name} pins another enclave. If ${name} is the policy of another ` +
+    "application, deployment or release, remove it and add the policy of the enclave that you expect. If it is the " +
+    "right policy, do not rely on this result."
+  );
+}
+
+function otherAnchor(name: string, files: readonly ListedFile[]): string {
+  const anchors = files.filter(({ role }) => role === "anchor");
+  const unused = anchors.length === 0 ? "" : ` Of ${namesOf(anchors)} it uses only the certificates that it names.`;
+  return (
+    `${name} does not accept the root of this evidence.${unused} If the evidence is of a test installation, remove ` +
+    `${name} and add the policy of that installation, with the file of its root. Otherwise do not rely on this result.`
+  );
 }
 
 function pemOf(bytes: Uint8Array): string {

@@ -24,7 +24,7 @@ export async function reportView({ report, evidence, notices }: Shown): Promise<
   const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
   const pieces = await evidencePieces(inputPieces(evidence), isBare, report);
   return [
-    verdictHeader(report, butsOf(report, notices)),
+    verdictHeader(report, butsOf(report, notices), refusalText(notices)),
     ...noticeList(notices),
     statementsPart(report),
     chainSection(report),
@@ -40,15 +40,21 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
   rejected: "failed",
 };
 
-function verdictHeader(report: Report, buts: readonly string[]): Markup {
+function refusalText(notices: readonly Notice[]): string | null {
+  return notices.find(({ kind }) => kind === "refused")?.text ?? null;
+}
+
+/** `refusal`: why the reader does not accept a good verdict, whose own word is then in the sentence. */
+function verdictHeader(report: Report, buts: readonly string[], refusal: string | null): Markup {
   const sentence = verdictSentence(report);
   const end = sentence.indexOf(":");
   const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
-  const state = isKnown ? VERDICT_SHAPES[report.verdict] : "unproven";
+  const known = isKnown ? VERDICT_SHAPES[report.verdict] : "unproven";
+  const state = refusal === null ? known : "failed";
   const count = buts.length === 1 ? "with one BUT" : `with ${buts.length} BUTs`;
   return element(
     "header",
-    { class: `verdict verdict-${isKnown ? report.verdict : "unknown"}` },
+    { class: `verdict verdict-${colourOf(isKnown ? report.verdict : "unknown", refusal)}` },
     element(
       "div",
       { class: "verdict-band" },
@@ -56,10 +62,11 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
         "h1",
         {},
         icon({ state, warnings: [] }),
-        element("span", { class: "word" }, sentence.slice(0, end)),
+        element("span", { class: "word" }, refusal === null ? sentence.slice(0, end) : "REFUSED"),
         buts.length === 0 ? null : element("span", { class: "count" }, ` ${count}`),
       ),
-      element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
+      refusal === null ? null : element("p", { class: "sentence" }, `${printable(refusal)} Without that choice:`),
+      element("p", { class: "sentence" }, refusal === null ? capitalized(sentence.slice(end + 1).trim()) : sentence),
       element("p", { class: "counts" }, countWords(report.checks).join(", ")),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
@@ -75,6 +82,10 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
           }),
         ),
   );
+}
+
+function colourOf(verdict: string, refusal: string | null): string {
+  return refusal === null ? verdict : "rejected";
 }
 
 function headRows(report: Report): (readonly [string, string])[] {
@@ -96,7 +107,7 @@ function openCount(report: Report): Markup {
 }
 
 function noticeList(notices: readonly Notice[]): MarkupNode[] {
-  const others = notices.filter(({ kind }) => kind !== "but");
+  const others = notices.filter(({ kind }) => kind !== "but" && kind !== "refused");
   if (others.length === 0) return [];
   return [
     element(

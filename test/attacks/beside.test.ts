@@ -66,11 +66,11 @@ const argvOf = (option: Option, file: string): string[] => [
   ...[option, file],
 ];
 const asked: FormValues = {
-  ...{ policyNone: true, policyBundle: false, organization: "", addresses: "", now: "", nonce: "" },
+  ...{ policy: "none" as const, organization: "", addresses: "", now: "", nonce: "" },
   ...{ ephemeralKey: "", allowDebug: false, expectedValues: [] },
 };
 const listed = (name: string, value: unknown): ReturnType<typeof listedFile> =>
-  listedFile({ name, bytes: toUtf8(JSON.stringify(value)) });
+  listedFile({ name, bytes: toUtf8(JSON.stringify(value)), sha256: "" });
 const pageFaults = (option: Option, value: unknown): readonly string[] | null => {
   const boot = option === "--boot-proof" ? [] : [listed("boot.json", bootProof)];
   return requested([...boot, listed("evidence.json", value)], asked, NOW).faults;

@@ -2,7 +2,7 @@
 import { copyFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CASES, DEBUG, MADE, built, pageFile, pageOf, withOtherEvidence } from "../page/cases.js";
+import { CASES, DEBUG, MADE, NONCE, NONCED, built, pageFile, pageOf, withOtherEvidence } from "../page/cases.js";
 import { dataOf, withData } from "../page/data-of.js";
 import { BOOT_1, bootproof, fileOf, readJson } from "./support.js";
 
@@ -116,6 +116,16 @@ describe("page --verify", () => {
     expect([good.status, flat(good.stdout)]).toEqual([0, expect.stringMatching(/^INTACT: .* VERIFIED: /)]);
     expect(good.stdout).not.toContain("came with the page: whoever");
     expect(good.stdout).not.toContain("came with the bundle");
+  });
+
+  it("says whose the nonce is that the report calls the reader's", () => {
+    const html = htmlOf("--boot-proof", NONCED, ...POLICY, "--nonce", NONCE);
+    const own = check(html, ...POLICY);
+    expect([own.status, flat(own.stdout)]).toEqual([0, expect.stringMatching(/^INTACT: .* VERIFIED/)]);
+    expect(flat(own.stdout)).toContain(
+      `The nonce ${NONCE} was set by the page's maker, and is checked: "your nonce" means that one.`,
+    );
+    expect(check(pageOf("verified"), ...POLICY).stdout).not.toContain("your nonce");
   });
 
   it("does not let debug mode pass because the page's maker did", () => {

@@ -58,6 +58,13 @@ export const DEBUG = fileOf(
   "debug.json",
 );
 
+/** The same enclave, in answer to a nonce. */
+export const NONCE = "0102030405060708";
+export const NONCED = fileOf(
+  forgeEvidence({ lab, at: MANY_AT, nonce: Buffer.from(NONCE, "hex") }).bootProof,
+  "nonced.json",
+);
+
 function bundleFile(): string {
   const ran = built("bundle", "--boot-proof", MADE.boot, "--app-proof", MADE.app, "--policy", MADE.policy, "--now", at);
   if (ran.status !== 0) throw new Error(ran.stderr);

@@ -59,8 +59,12 @@ describe("a page", () => {
   });
 
   it("has the verdict in its title", async () => {
-    expect(html).toContain("<title>Verified – bootproof</title>");
-    expect(await pageOf({ ...other.bootProof, qosManifestB64: "" })).toContain("<title>REJECTED – bootproof</title>");
+    expect(html).toMatch(
+      /<title>Verified with one BUT: boot\[0\], deployment (?:"|&quot;)lab\.1(?:"|&quot;) – bootproof<\/title>/,
+    );
+    const rejected = await pageOf({ ...other.bootProof, qosManifestB64: "" });
+    expect(rejected).toContain("<title>REJECTED: boot[0] – bootproof</title>");
+    expect(await renderVerifier(parts)).toContain("<title>Nothing verified yet – bootproof</title>");
   });
 
   it("carries hostile text as text", async () => {

@@ -2,6 +2,7 @@
  * Pages in Chromium, from files, without a network: what they answer, that they ask for nothing, that their own policy
  * is never violated, and that axe finds nothing to complain about. Needs `npm run build`.
  */
+import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -75,6 +76,24 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
   }
 
+  /** The headings of the PDF by their order: the sheet of each, from 0, and its distance from the top in points. */
+  async function printed(page: Page): Promise<Heading[]> {
+    const pdf = (await page.pdf({ format: "A4", outline: true, tagged: true })).toString("latin1");
+    // Skia numbers the sheets in their order.
+    const sheets = [...pdf.matchAll(/\n(\d+) 0 obj\n<<\/Type \/Page\n/g)].map(([, id]) => Number(id));
+    sheets.sort((one, other) => one - other);
+    const headings = [...pdf.matchAll(/\/Title \((.*)\)\n\/Dest \[(\d+) 0 R \/XYZ [\d.]+ ([\d.]+) 0\]/g)].map(
+      ([, title, sheet, y]) => ({ title: title!, page: sheets.indexOf(Number(sheet)), fromTop: A4_POINTS - Number(y) }),
+    );
+    return headings.sort((one, other) => one.page - other.page || one.fromTop - other.fromTop);
+  }
+  const A4_POINTS = 842;
+  interface Heading {
+    readonly title: string;
+    readonly page: number;
+    readonly fromTop: number;
+  }
+
   const answer = async (page: Page): Promise<string> => {
     await page.getByRole("button", { name: "Verify again in this browser" }).click();
     const status = page.locator("#verify-answer");
@@ -131,6 +150,24 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
         const { y, height: tall } = (await sentence.boundingBox())!;
         expect([width, y > 0, y + tall <= 900]).toEqual([width, true, true]);
       }
+    },
+  );
+
+  it.each(["verified", "authentic", "rejected", "6 boot proofs"])(
+    "%s: is printed with its verdict first",
+    async (name) => {
+      const { page } = await open(pageFile(pageOf(name), "page.html"));
+      const [first, ...others] = await printed(page);
+      expect(first).toMatchObject({ title: expect.stringMatching(/^(?:VERIFIED|AUTHENTIC|REJECTED)/), page: 0 });
+      expect(first!.fromTop).toBeLessThan(150);
+      expect(others.map(({ title }) => title)).toContain("Not proven");
+      expect(await page.locator("#verify-again").isVisible()).toBe(true);
+      await page.emulateMedia({ media: "print" });
+      expect(await page.locator("#verify-again").isVisible()).toBe(false);
+      // The whole verdict is on the first sheet: one of A4 has 1123 pixels, with margins.
+      await page.setViewportSize({ width: 718, height: 1000 });
+      const { y, height } = (await page.locator(".verdict").boundingBox())!;
+      expect(y + height).toBeLessThan(1000);
     },
   );
 
@@ -204,7 +241,12 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     return (await page.locator("#result").innerText()).trim();
   };
   const give = (page: Page, ...files: string[]): Promise<void> => page.locator("#files").setInputFiles(files);
-  const listed = async (page: Page): Promise<string[]> => page.locator("#file-list li span").allInnerTexts();
+  const listed = async (page: Page): Promise<string[]> => page.locator("#file-list li > span").allInnerTexts();
+  const listing = (path: string, what: string): string => {
+    const bytes = readFileSync(path);
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    return `${what} ${bytes.length} bytes, SHA-256 ${digest.slice(0, 12)}…`;
+  };
   const press = async (page: Page): Promise<void> => page.getByRole("button", { name: "Verify", exact: true }).click();
   const faults = (page: Page): Promise<string[]> => page.locator("#faults li").allInnerTexts();
 
@@ -215,10 +257,10 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await give(page, MADE.boot, MADE.app, MADE.policy, MADE.anchor);
       await page.locator("#file-list li").nth(3).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^boot\.json boot proof, \d+ bytes$/),
-        expect.stringMatching(/^app\.json app proof, \d+ bytes$/),
-        expect.stringMatching(/^policy\.json policy, \d+ bytes$/),
-        expect.stringMatching(/^trust-anchor\.pem certificate, \d+ bytes$/),
+        listing(MADE.boot, "boot.json boot proof"),
+        listing(MADE.app, "app.json app proof"),
+        listing(MADE.policy, "policy.json policy"),
+        listing(MADE.anchor, "trust-anchor.pem certificate"),
       ]);
       await page.getByText("More", { exact: true }).click();
       await page.getByLabel("Time by which ages are counted").fill(MADE.at);
@@ -330,8 +372,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML page, .*; takes no part$/),
-        expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part$/),
+        expect.stringMatching(/^error\.json an HTML page, .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part \d+ bytes, SHA-256/),
       ]);
       await press(page);
       await page.locator("#faults li").first().waitFor();
@@ -372,17 +414,142 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.keyboard.press("Enter");
       await (await chooser).setFiles([MADE.boot]);
       await page.locator("#file-list li").waitFor();
-      for (const expected of ["Remove", "policy-none"]) {
+      for (const expected of ["Remove", "policy-file"]) {
         await page.keyboard.press("Tab");
         order.push(await focused());
         expect(order.at(-1)).toBe(expected);
       }
-      await page.keyboard.press("Space");
+      await page.keyboard.press("ArrowDown");
+      expect([await focused(), await page.locator("#policy-none").isChecked()]).toEqual(["policy-none", true]);
       for (let steps = 0; steps < 10 && (await focused()) !== "verify"; steps++) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       expect(await result(page)).toContain("REJECTED");
       expect(await page.locator("#result").innerText()).toContain("chain.anchor");
       expect(await focused()).toBe("result");
+    });
+
+    it("tells files of one name apart, takes the same file once, and removes each", async () => {
+      const { page } = await verifier();
+      const twin = (text: string): { name: string; mimeType: string; buffer: Buffer } => {
+        return { name: "boot.json", mimeType: "application/json", buffer: Buffer.from(text) };
+      };
+      const text = readFileSync(MADE.boot, "utf8");
+      await page.locator("#files").setInputFiles([twin(text), twin(`${text} `)]);
+      await page.locator("#file-list li").nth(1).waitFor();
+      await page.locator("#files").setInputFiles([twin(text)]);
+      await page.getByText("0 files added. 1 already in the list.").waitFor();
+      const [first, second, ...others] = await listed(page);
+      expect([first, others]).toEqual([listing(MADE.boot, "boot.json boot proof"), []]);
+      expect(second).not.toBe(first);
+      expect(await axe(page)).toEqual([]);
+      await page
+        .getByRole("button", { name: /^Remove boot\.json \(SHA-256 [0-9a-f]{12}…\)$/ })
+        .nth(1)
+        .click();
+      expect(await listed(page)).toEqual([first]);
+      await page.getByRole("button", { name: "Remove boot.json", exact: true }).click();
+      expect(await listed(page)).toEqual([]);
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("files");
+    });
+
+    it("has one choice of a policy, that among the files by default", async () => {
+      const { page } = await verifier();
+      const chosen = (): Promise<string[]> =>
+        page.evaluate(() => [...document.querySelectorAll("[type=radio]:checked")].map(({ id }) => id));
+      expect(await page.getByRole("group", { name: "Policy" }).getByRole("radio").count()).toBe(3);
+      expect(await chosen()).toEqual(["policy-file"]);
+      await page.getByLabel(/^The bundle’s own policy/).check();
+      await page.getByLabel(/^No policy/).check();
+      expect(await chosen()).toEqual(["policy-none"]);
+      await give(page, MADE.boot, MADE.policy, MADE.anchor);
+      await page.locator("#file-list li").nth(2).waitFor();
+      await press(page);
+      await page.locator("#faults li").first().waitFor();
+      expect(await faults(page)).toEqual([expect.stringMatching(/^policy\.json: a policy, and “No policy” is chosen/)]);
+    });
+
+    it("has a title of its own before a verdict, with each, and after each change", async () => {
+      const { page } = await verifier();
+      expect(await page.title()).toBe("Nothing verified yet – bootproof");
+      await press(page);
+      await page.locator("#faults li").first().waitFor();
+      expect(await page.title()).toBe("Not verified – bootproof");
+      await give(page, MADE.boot, MADE.anchor);
+      await page.locator("#file-list li").nth(1).waitFor();
+      await page.getByLabel(/^No policy/).check();
+      await press(page);
+      await result(page);
+      expect(await page.title()).toMatch(/^Authentic, of anybody with .*: boot\.json – bootproof$/);
+      await page.getByRole("button", { name: "Remove trust-anchor.pem" }).click();
+      expect(await page.title()).toBe("Nothing verified yet – bootproof");
+      expect(await page.locator("#result").innerText()).toBe("");
+      await press(page);
+      await result(page);
+      expect(await page.title()).toBe("REJECTED: boot.json – bootproof");
+      await page.getByLabel("Organization ID").fill("x");
+      expect(await page.title()).toBe("Nothing verified yet – bootproof");
+      expect(await page.locator("#result").innerText()).toBe("");
+    });
+
+    it("shows no result of entries that changed while it verified", async () => {
+      const { page } = await verifier();
+      await give(page, MADE.boot, MADE.anchor);
+      await page.locator("#file-list li").nth(1).waitFor();
+      await page.getByLabel(/^No policy/).check();
+      await page.evaluate(() => {
+        document.getElementById("verify")!.click();
+        (document.querySelector("[aria-label='Remove trust-anchor.pem']") as HTMLButtonElement).click();
+      });
+      await page.getByText("Files or form were changed: verify again.").waitFor();
+      expect(await page.title()).toBe("Nothing verified yet – bootproof");
+      expect(await page.locator("#result").innerText()).toBe("");
+    });
+
+    it("says what to do with the policy of another enclave", async () => {
+      const { page } = await verifier();
+      await give(page, FLEET.boots[0]!, MADE.policy, MADE.anchor);
+      await page.locator("#file-list li").nth(2).waitFor();
+      await press(page);
+      expect(await result(page)).toMatch(
+        /policy\.json does not accept the root of this evidence\. Of trust-anchor\.pem/,
+      );
+      expect(await axe(page)).toEqual([]);
+    });
+
+    it("refuses a BUT by choice, in its title and its first words", async () => {
+      const { page } = await verifier();
+      await give(page, MADE.boot, MADE.anchor);
+      await page.locator("#file-list li").nth(1).waitFor();
+      await page.getByLabel(/^No policy/).check();
+      await page.getByLabel(/^A BUT is a failure/).check();
+      await press(page);
+      expect(await result(page)).toMatch(/^REFUSED/);
+      expect(await page.title()).toMatch(/^REFUSED with one BUT: boot\.json – bootproof$/);
+      expect(await page.locator("#said").innerText()).toMatch(
+        /^Verdict: REFUSED, since “A BUT is a failure” is chosen/,
+      );
+      expect(await axe(page)).toEqual([]);
+    });
+
+    it("prints its result, and no form", async () => {
+      const { page } = await verifier();
+      await give(page, MADE.boot, MADE.app, MADE.policy, MADE.anchor);
+      await page.locator("#file-list li").nth(3).waitFor();
+      expect((await printed(page)).map(({ title }) => title)).toEqual(["Verify", "This page"]);
+      await page.getByText("More", { exact: true }).click();
+      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await press(page);
+      await result(page);
+      const [first, ...others] = await printed(page);
+      expect(first).toMatchObject({ title: expect.stringMatching(/^VERIFIED/), page: 0 });
+      expect(others.map(({ title }) => title)).not.toContain("Files");
+      expect(others.at(-1)!.title).toBe("This page");
+      await page.emulateMedia({ media: "print" });
+      await page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+      const { y, height } = (await page.locator(".verdict").boundingBox())!;
+      const hidden = ["#files", "#verify", "#policy-file", "#said", "#file-list"];
+      const seen = await Promise.all(hidden.map((id) => page.locator(id).isVisible()));
+      expect([y >= 0 && y < 40, height < 900, seen]).toEqual([true, true, hidden.map(() => false)]);
     });
 
     it("verifies a fleet", async () => {

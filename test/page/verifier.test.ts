@@ -1,4 +1,5 @@
 /** What was given to the page that verifies, as one verification: what each file is, and all that is in the way. */
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
@@ -10,18 +11,20 @@ import {
   type FormExpectedValue,
   type FormValues,
   type ListedFile,
+  labelOf,
   listedFile,
+  policyAdvice,
   requested,
 } from "../../src/page/verifier.js";
-import { judged } from "../../src/page/verify.js";
+import { refusalOf, shownReport, titleOf } from "../../src/page/shown.js";
+import { type JudgedPage, judged } from "../../src/page/verify.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
 const clock = new Date("2026-03-04T05:16:07.000Z");
 const NOTHING: FormValues = {
-  policyNone: false,
-  policyBundle: false,
+  policy: "file",
   organization: "",
   addresses: " ",
   expectedValues: [],
@@ -34,7 +37,8 @@ const NOTHING: FormValues = {
 function file(name: string, content: unknown): ListedFile {
   const isBytes = content instanceof Uint8Array;
   const text = typeof content === "string" ? content : JSON.stringify(content);
-  return listedFile({ name, bytes: isBytes ? content : toUtf8(text) });
+  const bytes = isBytes ? content : toUtf8(text);
+  return listedFile({ name, bytes, sha256: createHash("sha256").update(bytes).digest("hex") });
 }
 
 const boot = file("boot.json", forged.bootProof);
@@ -138,26 +142,26 @@ describe("a verification", () => {
       {},
       "verified",
     ],
-    ["no policy, with a root", [boot, anchor], { policyNone: true }, "authentic"],
-    ["no policy, by AWS's root", [boot], { policyNone: true }, "rejected"],
-    ["a bare document", [document, anchor], { policyNone: true }, "authentic"],
-    ["a bundle", [bundle, anchor], { policyNone: true }, "authentic"],
-    ["another nonce", [boot, anchor], { policyNone: true, nonce: "00ff" }, "rejected"],
+    ["no policy, with a root", [boot, anchor], { policy: "none" }, "authentic"],
+    ["no policy, by AWS's root", [boot], { policy: "none" }, "rejected"],
+    ["a bare document", [document, anchor], { policy: "none" }, "authentic"],
+    ["a bundle", [bundle, anchor], { policy: "none" }, "authentic"],
+    ["another nonce", [boot, anchor], { policy: "none", nonce: "00ff" }, "rejected"],
     [
       "the key that was asked for",
       [boot, anchor],
-      { policyNone: true, ephemeralKey: forged.bootProof["ephemeralPublicKeyHex"] as string },
+      { policy: "none", ephemeralKey: forged.bootProof["ephemeralPublicKeyHex"] as string },
       "authentic",
     ],
-    ["another organization", [boot, activity, anchor], { policyNone: true, organization: "x" }, "rejected"],
-    ["an address", [boot, app, anchor], { policyNone: true, organization: "x", addresses: "0x01, 0x02" }, "rejected"],
+    ["another organization", [boot, activity, anchor], { policy: "none", organization: "x" }, "rejected"],
+    ["an address", [boot, app, anchor], { policy: "none", organization: "x", addresses: "0x01, 0x02" }, "rejected"],
   ])("%s", async (_, files, asked, verdict) => {
     expect(await verdictOf(files, asked)).toBe(verdict);
   });
 
   it("asks for boot proofs only where no other evidence, and no address, is there", () => {
     const onlyOf = (files: readonly ListedFile[], asked: Partial<FormValues> = {}): unknown => {
-      const request = requested(files, { ...NOTHING, policyNone: true, ...asked }, clock);
+      const request = requested(files, { ...NOTHING, policy: "none", ...asked }, clock);
       return request.faults === null && request.options.bootProofsOnly === true;
     };
     expect([onlyOf([boot]), onlyOf([boot, app]), onlyOf([boot, activity]), onlyOf([bundle])]).toEqual([
@@ -170,7 +174,7 @@ describe("a verification", () => {
   });
 
   it("is by the clock where no time is given", () => {
-    const nowOf = (now: string): unknown => requested([boot], { ...NOTHING, policyNone: true, now }, clock);
+    const nowOf = (now: string): unknown => requested([boot], { ...NOTHING, policy: "none", now }, clock);
     expect(nowOf(" ")).toMatchObject({ options: { now: clock } });
     expect(nowOf("2026-03-03T05:00:00Z")).toMatchObject({ options: { now: new Date("2026-03-03T05:00:00Z") } });
   });
@@ -193,11 +197,46 @@ describe("a time", () => {
 describe("what is in the way is told, all of it", () => {
   it.each<[string, readonly ListedFile[], Partial<FormValues>, RegExp[]]>([
     ["nothing at all", [], {}, [/^There is nothing to verify yet/, /^A policy is wanted/]],
-    ["no boot proof", [app], { policyNone: true }, [/^A boot proof is wanted/]],
+    ["no boot proof", [app], { policy: "none" }, [/^A boot proof is wanted/]],
     ["no policy", [boot], {}, [/^A policy is wanted/]],
-    ["a policy, and none", [boot, policyOf("lab.pem"), anchor], { policyNone: true }, [/contradict each other/]],
+    [
+      "a policy, and none",
+      [boot, policyOf("lab.pem"), anchor],
+      { policy: "none" },
+      [/^policy\.json: a policy, and “No policy” is chosen\. Choose “The policy among your files”, or remove/],
+    ],
     ["two policies", [boot, policyOf("lab.pem"), policyOf("lab.pem"), anchor], {}, [/one policy at a time/]],
-    ["a bundle's policy without one", [boot], { policyBundle: true }, [/there is no bundle/]],
+    ["a bundle's policy without one", [boot], { policy: "bundle" }, [/no file is a bundle: add it, or choose another/]],
+    [
+      "a bundle's policy beside a file",
+      [bundle, policyOf("lab.pem")],
+      { policy: "bundle" },
+      [/^policy\.json: a policy, and “The bundle’s own policy” is chosen/],
+    ],
+    [
+      "a policy that is none",
+      [boot, file("policy.json", { deployment: 1 })],
+      {},
+      [/^A policy is wanted, and none of your files is one: .* No policy: policy\.json \(.+\)\.$/],
+    ],
+    [
+      "a policy of another format",
+      [boot, file("policy.json", { policy: "bootproof/9", deployments: [] })],
+      {},
+      [/^policy\.json: not a usable policy: policy: "bootproof\/1" wanted.*\. Correct the file, or make a policy with/],
+    ],
+    [
+      "an anchor of another name",
+      [boot, policyOf("root.pem"), anchor],
+      {},
+      [/root\.pem; none of lab\.pem has that name: give the file root\.pem, or the policy that names yours$/],
+    ],
+    [
+      "two policies of one name",
+      [boot, policyOf("lab.pem"), policyOf("other/lab.pem"), anchor],
+      {},
+      [/^policy\.json \(SHA-256 [0-9a-f]{12}…\), policy\.json \(SHA-256 [0-9a-f]{12}…\): .*; remove all but one$/],
+    ],
     [
       "an anchor that is missing",
       [boot, policyOf("lab.pem")],
@@ -213,22 +252,22 @@ describe("what is in the way is told, all of it", () => {
     [
       "a bundle beside evidence",
       [bundle, boot],
-      { policyNone: true },
+      { policy: "none" },
       [/^bundle\.json: a bundle is verified alone; remove boot\.json/],
     ],
-    ["a document beside a bundle", [bundle, document], { policyNone: true }, [/each is verified alone/]],
-    ["two activities", [boot, activity, activity], { policyNone: true }, [/one activity at a time/]],
+    ["a document beside a bundle", [bundle, document], { policy: "none" }, [/each is verified alone/]],
+    ["two activities", [boot, activity, activity], { policy: "none" }, [/one activity at a time/]],
     [
       "what a document does not say",
       [document],
-      { policyNone: true, organization: "x" },
+      { policy: "none", organization: "x" },
       [/says nothing of organizations/],
     ],
-    ["addresses of nobody", [boot], { policyNone: true, addresses: "0x01" }, [/^Addresses: whose\?/]],
+    ["addresses of nobody", [boot], { policy: "none", addresses: "0x01" }, [/^Addresses: whose\?/]],
     [
       "no hex, no key, no time",
       [boot],
-      { policyNone: true, nonce: "0x0", ephemeralKey: "00", now: "2026-02-30T00:00:00Z" },
+      { policy: "none", nonce: "0x0", ephemeralKey: "00", now: "2026-02-30T00:00:00Z" },
       [/^Nonce: hex/, /^Ephemeral key: 1 bytes, 130/, /^Time: one in UTC/],
     ],
   ])("%s", (_, files, asked, wanted) => {
@@ -236,9 +275,121 @@ describe("what is in the way is told, all of it", () => {
   });
 });
 
+describe("the advice for a rejection by the policy", () => {
+  const labs = labPolicy(forged.anchorPem, [labDeployment(lab)]);
+  const strangers = forgeEvidence({ lab: new Forge(), at: new Date("2026-03-04T05:06:07.000Z") });
+  const other = { ...labDeployment(lab), namespace: "another/one" };
+  const adviceOf = async (files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<string | null> => {
+    const form = { ...NOTHING, ...asked };
+    const request = requested(files, form, clock);
+    if (request.faults !== null) throw new Error(request.faults.join("; "));
+    return policyAdvice((await judged(request)).report, files, form.policy);
+  };
+
+  it.each<[string, readonly ListedFile[], RegExp]>([
+    [
+      "of another namespace",
+      [boot, file("theirs.json", { ...labs, deployments: [other] })],
+      /^Only checks of the policy failed: theirs\.json pins another enclave\. .* remove it and add the policy/,
+    ],
+    [
+      "of another anchor",
+      [boot, file("theirs.json", labPolicy(strangers.anchorPem, [labDeployment(lab)]))],
+      /^theirs\.json does not accept the root of this evidence\. If .* Otherwise do not rely on this result\.$/,
+    ],
+    [
+      "of another anchor, beside a file that it does not name",
+      [boot, anchor, file("theirs.json", labPolicy(strangers.anchorPem, [labDeployment(lab)]))],
+      /Of lab\.pem it uses only the certificates that it names\./,
+    ],
+  ])("%s says what to do", async (_, files, wanted) => {
+    expect(await adviceOf(files)).toMatch(wanted);
+  });
+
+  it("is not shown of good evidence, of other failures, and without a policy of the reader", async () => {
+    const policy = file("policy.json", { ...labs, deployments: [other] });
+    const altered = file("boot.json", { ...forged.bootProof, qosManifestB64: "" });
+    expect(await adviceOf([boot, policyOf("lab.pem"), anchor])).toBe(null);
+    expect(await adviceOf([boot, policy], { nonce: "00ff" })).toBe(null);
+    expect(await adviceOf([altered, policy])).toBe(null);
+    expect(await adviceOf([boot, file("theirs.json", strangers.appProofs[0]), policy])).toBe(null);
+    expect(await adviceOf([boot], { policy: "none" })).toBe(null);
+  });
+});
+
+describe("files of one name", () => {
+  const twin = file("boot.json", { bootProof: forged.bootProof });
+
+  it("are told apart by their digest, in the list and in the report", async () => {
+    const files = [boot, twin, app];
+    expect(files.map((one) => labelOf(one, files))).toEqual([
+      `boot.json (SHA-256 ${boot.sha256.slice(0, 12)}…)`,
+      `boot.json (SHA-256 ${twin.sha256.slice(0, 12)}…)`,
+      "app.json",
+    ]);
+    const request = requested([boot, twin, anchor], { ...NOTHING, policy: "none" }, clock);
+    if (request.faults !== null) throw new Error(request.faults.join("; "));
+    const { report } = await judged(request);
+    expect(new Set(report.evidence.map(({ name }) => name)).size).toBe(2);
+  });
+
+  it("keep their name beside another of the same bytes", () => {
+    expect(labelOf(boot, [boot, { ...boot }])).toBe("boot.json");
+  });
+});
+
+describe("a title", () => {
+  const verifiedOf = async (files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<JudgedPage> => {
+    const request = requested(files, { ...NOTHING, ...asked }, clock);
+    if (request.faults !== null) throw new Error(request.faults.join("; "));
+    return judged(request);
+  };
+
+  it("names verdict, BUTs and subject, and the deployment only where it is proven", async () => {
+    const none = { policy: "none" } as const;
+    const second = file("second.json", { bootProof: forged.bootProof });
+    const titles = [
+      await verifiedOf([boot, policyOf("lab.pem"), anchor]),
+      await verifiedOf([boot, anchor], none),
+      await verifiedOf([boot], none),
+      await verifiedOf([boot, second], none),
+      await verifiedOf([file("\u202egnp.json", forged.bootProof)], none),
+    ].map((one) => titleOf(one));
+    expect(titles).toEqual([
+      expect.stringMatching(/^Verified with (?:one|\d) BUTs?: boot\.json, deployment "[^"]+" – bootproof$/),
+      expect.stringMatching(/^Authentic, of anybody with one BUT: boot\.json – bootproof$/),
+      "REJECTED: boot.json – bootproof",
+      "REJECTED: 2 boot proofs – bootproof",
+      expect.stringMatching(/^REJECTED: "?\\+u\{202e\}gnp\.json"? – bootproof$/),
+    ]);
+  });
+
+  it("says REFUSED, as the page does, where the reader chose that a BUT is a failure", async () => {
+    const good = await verifiedOf([boot, policyOf("lab.pem"), anchor]);
+    const notes = refusalOf(good);
+    expect(notes).toEqual([{ kind: "refused", text: "You chose that a BUT is a failure, and this verdict has one." }]);
+    expect(titleOf(good, notes)).toMatch(/^REFUSED with one BUT: boot\.json/);
+    const shown = toHtml(await shownReport(good, notes));
+    expect(shown).toContain('class="verdict verdict-rejected"');
+    expect(shown).toContain('<span class="word">REFUSED</span>');
+    expect(shown).toContain("You chose that a BUT is a failure, and this verdict has one. Without that choice:");
+    expect(toHtml(await shownReport(good))).not.toContain("REFUSED");
+  });
+
+  it("is not refused without a BUT, and where it is rejected anyway", async () => {
+    const good = await verifiedOf([boot, policyOf("lab.pem"), anchor]);
+    const { report } = good;
+    const checks = report.checks.filter(({ status }) => status !== "warn");
+    const plain = { ...good, report: { ...report, checks, claims: null } };
+    expect(refusalOf(plain)).toEqual([]);
+    const rejected = await verifiedOf([boot], { policy: "none" });
+    expect(refusalOf({ ...rejected, bundle: { policyFrom: "bundle", packed: null } })).toEqual([]);
+  });
+});
+
 describe("expected payloads", () => {
   const asking = (...expectedValues: FormExpectedValue[]): Partial<FormValues> => ({
-    policyNone: true,
+    policy: "none",
     expectedValues,
   });
   const payloadOf = (...rows: FormExpectedValue[]): unknown => {
