@@ -270,7 +270,7 @@ function readAppProofPayload(
   // The compiler cannot see that the members depend on the type.
   const value = {
     type,
-    timestampMs: isUntimed ? null : timestampOf(reader),
+    timestampMs: isUntimed ? null : timestampOf(reader, type),
     json: reader.object,
     ...known,
   } as ReadPayload;
@@ -282,7 +282,9 @@ function typeOf(reader: MemberReader): string | undefined {
   return reader.string("type");
 }
 
-function timestampOf(reader: MemberReader): number | undefined {
+function timestampOf(reader: MemberReader, type: string | undefined): number | undefined {
+  if (!Object.hasOwn(reader.object, "timestampMs") && !KNOWN_PAYLOAD_TYPES.includes(type ?? ""))
+    return reader.fault("timestampMs", "missing: a policy may allow that for the type (appProofs.untimed)");
   const text = decimalMember(reader, "timestampMs");
   if (text === undefined) return undefined;
   return Number(text) <= MAX_TIME_MS ? Number(text) : reader.fault("timestampMs", "out of range");

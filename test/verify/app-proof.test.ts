@@ -288,10 +288,10 @@ describe("comparePayload", () => {
   it("tells what differs from the nearest one", () => {
     const [far, near] = [one({ "/id": "43", "/x": 1 }), one({ "/id": "42", "/nested/list/0": "1" })];
     expect(compare([far]).contradictions).toEqual([
-      'the payload differs from expected.payload[0]: /id is "42", "43" wanted, /x is missing, 1 wanted',
+      'the payload differs from expected.payload[0], of type ORDER: /id is "42", "43" wanted, /x is missing, 1 wanted',
     ]);
     expect(compare([far, near]).contradictions).toEqual([
-      "the payload differs from expected.payload[1], the nearest of the 2 of its type: " +
+      "the payload differs from expected.payload[1], of type ORDER, the nearest of the 2: " +
         '/nested/list/0 is 1, "1" wanted',
     ]);
   });
@@ -402,7 +402,7 @@ describe("app.request, of an expected payload", () => {
     expect(missing.statuses).toEqual({ "app[0]": "fail", "app[1]": "skip" });
     expect(missing.details).toContain(unmet().replaceAll('"', ""));
     const differs = await ask("app.request", { payloads: [OTHER] }, { expected: expecting(ID) });
-    expect(differs.details).toBe('the payload differs from expected.payload[0]: /id is "43", "42" wanted');
+    expect(differs.details).toBe('the payload differs from expected.payload[0], of type ORDER: /id is "43", "42" wanted');
     const two = {
       payload: [
         { type: "ORDER", values: ID },
@@ -433,8 +433,8 @@ describe("app.request, of an expected payload", () => {
     expect(report.claims!.appProofs).toMatchObject(wanted);
     expect([0, 1, 2, 3].map((index) => verified.get(`app[${index}]`))).toMatchObject(wanted);
     const details = report.checks.filter(({ id }) => id === "app.request").map(({ detail }) => detail);
-    expect(details[0]).toBe("meets expected.payload[2], expected.payload[3], the challenge included");
-    expect(details[1]).toBe("meets expected.payload[1]");
+    expect(details[0]).toBe("meets expected.payload[2], expected.payload[3], of type ORDER, the challenge included");
+    expect(details[1]).toBe("meets expected.payload[1], of type ORDER");
   });
 });
 
