@@ -18,6 +18,9 @@ import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/tr
 /** In place of a policy: accepts any genuine enclave, whatever it runs. The verdict is `authentic` at best. */
 export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
 
+/** What a caller accepts of a good verdict: see {@link VerifyOptions.acceptance}. */
+export type Acceptance = "standard" | "strict";
+
 export interface VerifyOptions {
   /** From `parsePolicy`; or, explicitly, {@link NO_POLICY_ANY_ENCLAVE}. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
@@ -37,6 +40,11 @@ export interface VerifyOptions {
   readonly expected?: Expected;
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
+  /**
+   * `strict`: what weakens a good verdict (a BUT of its texts) is a failure. The verdict stays, the report has
+   * `refusedFor`, and `requireVerified` and `requireAuthentic` throw. Default: `standard`.
+   */
+  readonly acceptance?: Acceptance;
   /**
    * Only boot proofs were requested: rules about app proofs are not applied, and the report lists them. Decide this
    * before evidence arrives, since a service can omit app proofs. Excludes app proofs and an activity. Default: false;
@@ -108,6 +116,7 @@ export interface VerifySetting {
   readonly context: BootProofContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
+  readonly acceptance: Acceptance;
   readonly bootProofsOnly: boolean;
 }
 
@@ -137,6 +146,7 @@ export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   nonce: true,
   expected: true,
   allowDebug: true,
+  acceptance: true,
   bootProofsOnly: true,
   cache: true,
   uses: true,
@@ -163,7 +173,8 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
     cache: readCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
-  return { policy, policyFrom: "caller", context, wantedKeys, uses: readUses(options.uses), bootProofsOnly };
+  const [uses, acceptance] = [readUses(options.uses), readAcceptance(options.acceptance)];
+  return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly };
 }
 
 function readFromPolicy(
@@ -215,6 +226,13 @@ function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly
   const value: unknown = options[name] === undefined ? byDefault : options[name];
   if (typeof value !== "boolean") throw new TypeError(`${name}: true or false wanted`);
   return value;
+}
+
+/** Throws TypeError for anything but the two words and undefined. */
+export function readAcceptance(acceptance: unknown): Acceptance {
+  if (acceptance === undefined || acceptance === "standard") return "standard";
+  if (acceptance !== "strict") throw new TypeError('acceptance: "standard" or "strict" wanted');
+  return acceptance;
 }
 
 function readPolicy({ policy, trustAnchors }: VerifyOptions): ParsedPolicy | null {

@@ -22,6 +22,8 @@ export interface AuditResult {
   readonly reason?: string;
   /** The policy's deployments that matched, each once. */
   readonly deployments?: readonly string[];
+  /** What weakens a good verdict, where the setting's acceptance is `strict`: the entry is not accepted. */
+  readonly refusedFor?: readonly string[];
   /** Rules of the policy that do not apply to boot proofs alone or to a document. */
   readonly notApplied?: readonly string[];
   /** RFC 3339, for accepted entries: of the oldest and the newest document. Not in the line. */
@@ -31,13 +33,13 @@ export interface AuditResult {
 export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
 /** Whether `verify` would end with exit code 0. */
-export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
-  return isGoodVerdict(verdict);
+export function isAccepted({ verdict, refusedFor }: Pick<AuditResult, "verdict" | "refusedFor">): boolean {
+  return isGoodVerdict(verdict) && refusedFor === undefined;
 }
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
 export function resultLine(result: AuditResult): string {
-  const { n, file, verdict, failed, stale, expected, reason, deployments, notApplied } = result;
+  const { n, file, verdict, failed, stale, expected, reason, deployments, refusedFor, notApplied } = result;
   return printableJson(
     JSON.stringify({
       n,
@@ -48,6 +50,7 @@ export function resultLine(result: AuditResult): string {
       ...(expected === false && { expected }),
       ...(reason !== undefined && { reason }),
       ...(deployments && { deployments }),
+      ...(refusedFor && { refusedFor }),
       ...(notApplied && { notApplied }),
     }),
   );
@@ -58,21 +61,25 @@ export function malformedResult(n: number, reason: string): AuditResult {
 }
 
 /** `attestations`: those of the boot proofs, or that of the document. */
-export function resultOf(
-  { verdict, stale, checks, appraisal }: Pick<EvidenceVerdict, "verdict" | "stale" | "checks" | "appraisal">,
+export async function resultOf(
+  { verdict, stale, checks, appraisal, report }: Omit<EvidenceVerdict, "bootProofs" | "appProofs" | "activity">,
   attestations: readonly (VerifiedAttestation | null)[],
-): EntryResult {
+  acceptance: "standard" | "strict",
+): Promise<EntryResult> {
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
   const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
   const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
   const [oldest, newest] = [Math.min(...times), Math.max(...times)];
   const notApplied = appraisal?.notApplied ?? [];
   const isRejected = verdict === "rejected";
+  // Only a report has them, and it costs time.
+  const refusedFor = acceptance === "strict" && !isRejected ? (await report()).refusedFor : undefined;
   return {
     verdict,
     failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
     ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
+    ...(refusedFor && { refusedFor }),
     ...(!isRejected && notApplied.length > 0 && { notApplied }),
     ...(!isRejected && times.length > 0 && { documentTimes: timeTexts(oldest, newest) }),
   };

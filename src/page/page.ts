@@ -61,7 +61,8 @@ export async function renderPageContent(
     thisPage(await scriptDigest(parts.script), "report"),
   ];
   const data = pageData({ ...content, report });
-  const html = await documentOf({ title: `${TITLES[report.verdict]} – bootproof`, body, data }, parts);
+  const word = report.refusedFor === undefined ? TITLES[report.verdict] : "REFUSED";
+  const html = await documentOf({ title: `${word} – bootproof`, body, data }, parts);
   return { html, verification };
 }
 

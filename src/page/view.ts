@@ -1,6 +1,6 @@
 /** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
-import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
+import { type Notice, REFUSED, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
@@ -41,14 +41,16 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
 };
 
 function verdictHeader(report: Report, buts: readonly string[]): Markup {
-  const sentence = verdictSentence(report);
+  const isRefused = report.refusedFor !== undefined;
+  const sentence = isRefused ? `${REFUSED} ${verdictSentence(report)}` : verdictSentence(report);
   const end = sentence.indexOf(":");
-  const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
-  const state = isKnown ? VERDICT_SHAPES[report.verdict] : "unproven";
+  const shape = isRefused ? "rejected" : report.verdict;
+  const isKnown = Object.hasOwn(VERDICT_SHAPES, shape);
+  const state = isKnown ? VERDICT_SHAPES[shape] : "unproven";
   const count = buts.length === 1 ? "with one BUT" : `with ${buts.length} BUTs`;
   return element(
     "header",
-    { class: `verdict verdict-${isKnown ? report.verdict : "unknown"}` },
+    { class: `verdict verdict-${isKnown ? shape : "unknown"}` },
     element(
       "div",
       { class: "verdict-band" },
@@ -96,7 +98,8 @@ function openCount(report: Report): Markup {
 }
 
 function noticeList(notices: readonly Notice[]): MarkupNode[] {
-  const others = notices.filter(({ kind }) => kind !== "but");
+  // The header shows the others.
+  const others = notices.filter(({ kind }) => kind !== "but" && kind !== "refused");
   if (others.length === 0) return [];
   return [
     element(
