@@ -18,9 +18,6 @@ import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/tr
 /** In place of a policy: accepts any genuine enclave, whatever it runs. The verdict is `authentic` at best. */
 export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
 
-/** What a caller accepts of a good verdict: see {@link VerifyOptions.acceptance}. */
-export type Acceptance = "standard" | "strict";
-
 export interface VerifyOptions {
   /** From `parsePolicy`; or, explicitly, {@link NO_POLICY_ANY_ENCLAVE}. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
@@ -44,7 +41,7 @@ export interface VerifyOptions {
    * `strict`: what weakens a good verdict (a BUT of its texts) is a failure. The verdict stays, the report has
    * `refusedFor`, and `requireVerified` and `requireAuthentic` throw. Default: `standard`.
    */
-  readonly acceptance?: Acceptance;
+  readonly acceptance?: "standard" | "strict";
   /**
    * Only boot proofs were requested: rules about app proofs are not applied, and the report lists them. Decide this
    * before evidence arrives, since a service can omit app proofs. Excludes app proofs and an activity. Default: false;
@@ -116,7 +113,7 @@ export interface VerifySetting {
   readonly context: BootProofContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
-  readonly acceptance: Acceptance;
+  readonly acceptance: "standard" | "strict";
   readonly bootProofsOnly: boolean;
 }
 
@@ -228,8 +225,7 @@ function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly
   return value;
 }
 
-/** Throws TypeError for anything but the two words and undefined. */
-export function readAcceptance(acceptance: unknown): Acceptance {
+function readAcceptance(acceptance: unknown): VerifySetting["acceptance"] {
   if (acceptance === undefined || acceptance === "standard") return "standard";
   if (acceptance !== "strict") throw new TypeError('acceptance: "standard" or "strict" wanted');
   return acceptance;

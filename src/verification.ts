@@ -87,7 +87,7 @@ export class RejectedError extends Error {
 }
 
 /** Whether the report has the verdict `verified`, and the caller does not refuse it. */
-export function isAccepted({ verdict, refusedFor }: Pick<Report, "verdict" | "refusedFor">): boolean {
+export function isAcceptedReport({ verdict, refusedFor }: Pick<Report, "verdict" | "refusedFor">): boolean {
   return verdict === "verified" && refusedFor === undefined;
 }
 
@@ -116,7 +116,7 @@ export function requireVerified(report: Report): void;
 export function requireVerified<V extends AnyVerification>(verification: V): Verified<V>;
 export function requireVerified(answer: Report | AnyVerification): unknown {
   const report = reportOf(answer);
-  if (!isAccepted(report)) throw rejection(report);
+  if (!isAcceptedReport(report)) throw rejection(report);
   return answer === report ? undefined : answer;
 }
 

@@ -10,7 +10,7 @@ import { type OptionShapes, typedOptions } from "../decode/options.js";
 import { anyObject, count, oneOf } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
-import { isAccepted } from "../verification.js";
+import { isAcceptedReport } from "../verification.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import type { Expected } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -100,7 +100,8 @@ export class ActivityVerifier {
       uses: this.#uses,
       acceptance: this.acceptance,
     });
-    if (!isAccepted(report) || verified === null) throw new RejectedActivityError(report, factsOf(activity, sent));
+    if (!isAcceptedReport(report) || verified === null)
+      throw new RejectedActivityError(report, factsOf(activity, sent));
     return { activity, report, verified };
   }
 
