@@ -2,7 +2,7 @@ import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import { isGoodVerdict } from "../report/facts.js";
-import type { Verdict } from "../report/report.js";
+import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
 /** Depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result"). */
@@ -73,16 +73,20 @@ export async function resultOf(
   const notApplied = appraisal?.notApplied ?? [];
   const isRejected = verdict === "rejected";
   // Only a report has them, and it costs time.
-  const refusedFor = acceptance === "strict" && !isRejected ? (await report()).refusedFor : undefined;
+  const refused = acceptance === "strict" && !isRejected ? reasonsOf(await report()) : {};
   return {
     verdict,
     failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
     ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
-    ...(refusedFor && { refusedFor }),
+    ...refused,
     ...(!isRejected && notApplied.length > 0 && { notApplied }),
     ...(!isRejected && times.length > 0 && { documentTimes: timeTexts(oldest, newest) }),
   };
+}
+
+function reasonsOf({ refusedFor }: Report): Pick<AuditResult, "refusedFor"> {
+  return refusedFor === undefined ? {} : { refusedFor };
 }
 
 function timeTexts(oldest: number, newest: number): readonly [string, string] {
