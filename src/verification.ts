@@ -120,7 +120,14 @@ export function requireVerified(answer: Report | AnyVerification): unknown {
   return answer === report ? undefined : answer;
 }
 
-/** Requires the verdict `verified` or `authentic`. Returns and throws as {@link requireVerified} does. */
+/**
+ * Requires the verdict `verified` or `authentic`. Returns and throws as {@link requireVerified} does.
+ * @example
+ * ```ts
+ * const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date() } as const;
+ * const { bootProofs } = requireAuthentic(await verifyEvidence(evidence, options));
+ * ```
+ */
 export function requireAuthentic(report: Report): void;
 export function requireAuthentic<V extends AnyVerification>(verification: V): Authentic<V>;
 export function requireAuthentic(answer: Report | AnyVerification): unknown {

@@ -148,13 +148,6 @@ function newFolder(): string {
 
 /** An image that no enclave of these runs. */
 const IMAGE = fileOf(imageOf({ sections: SECTIONS }), "app.eif");
-const ETHEREUM = {
-  curve: "CURVE_SECP256K1",
-  pathFormat: "PATH_FORMAT_BIP32",
-  path: "m/44'/60'/0'/0/0",
-  addressFormat: "ADDRESS_FORMAT_ETHEREUM",
-} as const;
-
 const built = { command: `${process.execPath} ${COMMAND}` };
 
 describe("the action", () => {
@@ -287,7 +280,11 @@ describe("the action", () => {
     ["a nonce that is none", { "boot-proof": "--quiet.json", nonce: "no hex" }, "--nonce"],
     ["an image that is not there", { "boot-proof": "--quiet.json", image: "nowhere.eif" }, "no such file"],
     ["a payload without a type", { "boot-proof": "--quiet.json", "app-proof": "app.json", payload: "x" }, "--payload"],
-    ["a request that is not there", { activity: "app.json", request: "nowhere.json" }, "no such file"],
+    [
+      "a request that is not there",
+      { "boot-proof": "--quiet.json", activity: "app.json", request: "nowhere.json" },
+      "no such file",
+    ],
     ["a word that is neither true nor false", { "boot-proof": "--quiet.json", sarif: "yes" }, "sarif is true or false"],
     ["a command that is not there", { command: "./nothing-here" }, "bootproof could not be started"],
     ["a command that fails as a rejection does", { command: "false" }, "bootproof could not be started"],
@@ -488,8 +485,9 @@ describe("the action with a service", () => {
         return fetch(input, init);
       },
     });
-    const parameters = { walletName: "of the action", accounts: [ETHEREUM] };
-    const { activity } = await client.createWallet(parameters, { generateAppProofs: true });
+    const { ids } = readJson(join(data, "lab.json")) as unknown as { ids: { walletId: string } };
+    const parameters = { walletId: ids.walletId, walletName: "of the action" };
+    const { activity } = await client.updateWallet(parameters, { generateAppProofs: true });
     const asked = { ...connection, "activity-id": activity.id, request: "request.json" };
     const { outputs, log } = runAction(asked, folder, { env });
     expect(outputs["verdict"], log).toBe("verified");

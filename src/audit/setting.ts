@@ -76,7 +76,13 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
   bootProofs: true,
 };
 
-/** Throws TypeError for a policy that was passed as a value, since it has no text. */
+/**
+ * Throws TypeError for a policy that was passed as a value, since it has no text.
+ * @example
+ * ```ts
+ * const strict = auditSetting({ policy, now: new Date(), acceptance: "strict" });
+ * ```
+ */
 export function auditSetting(options: AuditOptions): AuditSetting {
   const { bootProofs = [], ...own } = ownOptions("options", options, OPTIONS);
   const { policy, now, at, ...others } = plainOptions(own);

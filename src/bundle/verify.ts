@@ -52,6 +52,10 @@ interface Difference {
  * Verifies the evidence again, and throws, as {@link verifyEvidence} does. The report inside is compared, not trusted.
  * Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best; throws TypeError if the bundle has no policy,
  * and {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode than the options.
+ * @example
+ * ```ts
+ * requireVerified(await verifyBundle(decodeBundle(text), { policy, now: new Date() }));
+ * ```
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);

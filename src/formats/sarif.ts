@@ -29,6 +29,11 @@ const VERDICT_RULE = "verdict";
 /**
  * The report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif"). `notices`:
  * what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * @example
+ * ```ts
+ * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
+ * const log = renderSarif(report);
+ * ```
  */
 export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => jsonDocument(logOf(report, withRefusal(report, notices))));

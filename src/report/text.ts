@@ -33,6 +33,11 @@ export const WANTED =
 /**
  * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a
  * value that is no report.
+ * @example
+ * ```ts
+ * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
+ * console.log(renderText(report, { width: 100 }));
+ * ```
  */
 export function renderText(report: Report, options: TextOptions = {}): string {
   return renderReport(report, options, []);
