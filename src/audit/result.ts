@@ -67,21 +67,29 @@ export async function resultOf(
   acceptance: "standard" | "strict",
 ): Promise<EntryResult> {
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
-  const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
-  const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
-  const [oldest, newest] = [Math.min(...times), Math.max(...times)];
-  const notApplied = appraisal?.notApplied ?? [];
-  const isRejected = verdict === "rejected";
-  // Only a report has them, and it costs time.
-  const refused = acceptance === "strict" && !isRejected ? reasonsOf(await report()) : {};
-  return {
+  const judged = {
     verdict,
     failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
-    ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
-    ...refused,
-    ...(!isRejected && notApplied.length > 0 && { notApplied }),
-    ...(!isRejected && times.length > 0 && { documentTimes: timeTexts(oldest, newest) }),
+  };
+  if (verdict === "rejected") return judged;
+  // Only a report has the reasons, and it costs time.
+  const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
+  return { ...judged, ...factsOf(appraisal, attestations), ...refused };
+}
+
+/** Of an accepted entry. */
+function factsOf(
+  appraisal: EvidenceVerdict["appraisal"],
+  attestations: readonly (VerifiedAttestation | null)[],
+): Pick<AuditResult, "deployments" | "notApplied" | "documentTimes"> {
+  const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
+  const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
+  const notApplied = appraisal?.notApplied ?? [];
+  return {
+    ...(matched.length > 0 && { deployments: [...new Set(matched)] }),
+    ...(notApplied.length > 0 && { notApplied }),
+    ...(times.length > 0 && { documentTimes: timeTexts(Math.min(...times), Math.max(...times)) }),
   };
 }
 

@@ -57,7 +57,7 @@ function valueOf(piece: unknown): unknown {
  * MalformedError} for a malformed policy, or one that names files.
  * @example
  * ```ts
- * const file = JSON.parse(await readFile("policy.json", "utf8")) as PolicyFile;
+ * const file = JSON.parse(await readFile("policy.json", "utf8"));
  * const { bundle } = await packBundle(evidence, { policy: file, now: new Date() });
  * ```
  */

@@ -47,8 +47,8 @@ interface ThisNode extends GlobalProxy {
 }
 
 /**
- * Why no proxy was used for this address although the environment names one, as a sentence with a space before it; empty
- * where one was used, or none is named.
+ * Why no proxy was used for this address although the environment names one: a sentence after a space. Empty where one
+ * was used, or none is named.
  */
 export function unusedProxyText(baseUrl: string, env: Environment, given?: ThisNode): string {
   const { protocol, hostname } = new URL(baseUrl);
