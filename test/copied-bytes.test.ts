@@ -193,6 +193,7 @@ async function packed(bytes: Uint8Array): Promise<unknown> {
 const WITHOUT_BYTES = [
   "MalformedError",
   "RejectedError",
+  "verifiedCallFor",
   "VerifiedActivity",
   "VerifiedAppProof",
   "VerifiedAttestation",

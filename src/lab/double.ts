@@ -1,5 +1,6 @@
 /** A stand-in for the result of a verified call, for tests of code that uses one. */
 import type { VerifiedCall } from "../client/verified.js";
+import { copyPlain } from "../decode/input.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 
 /**
@@ -16,10 +17,10 @@ export function verifiedCallFor<Result>(
   result: Result,
   activity: Partial<VerifiedCall<Result>["activity"]> = {},
 ): VerifiedCall<Result> {
-  const whole = { ...ACTIVITY, ...activity };
+  const whole = { ...ACTIVITY, ...copyPlain(activity) };
   const { id, organizationId, type } = whole;
   return {
-    result,
+    result: copyPlain(result),
     activity: whole,
     report: reportOf({ id, organizationId, type }),
     // The type has a private member, which only verification makes.
