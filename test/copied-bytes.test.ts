@@ -193,7 +193,6 @@ async function packed(bytes: Uint8Array): Promise<unknown> {
 const WITHOUT_BYTES = [
   "MalformedError",
   "RejectedError",
-  "verifiedCallFor",
   "VerifiedActivity",
   "VerifiedAppProof",
   "VerifiedAttestation",
