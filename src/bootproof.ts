@@ -128,13 +128,25 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
 /**
  * Verifies one boot proof, as {@link verifyEvidence} does. The policy's rules about app proofs are not applied, unless
  * `bootProofsOnly` is false.
+ * @example
+ * ```ts
+ * const { bootProof: verified } = requireVerified(await verifyBootProof(bootProof, { policy, now: new Date() }));
+ * ```
  */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
   const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, readOptions(options, true));
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
-/** Verifies one app proof as {@link verifyEvidence} does. Its boot proof may be verified already. */
+/**
+ * Verifies one app proof as {@link verifyEvidence} does. Its boot proof may be verified already.
+ * @example
+ * ```ts
+ * const { appProof: verified } = requireVerified(
+ *   await verifyAppProof(appProof, bootProof, { policy, now: new Date() }),
+ * );
+ * ```
+ */
 export async function verifyAppProof(
   appProof: unknown,
   bootProof: unknown,
@@ -144,7 +156,13 @@ export async function verifyAppProof(
   return madeVerification({ report, appProof: appProofs[0]! });
 }
 
-/** Verifies app proofs as {@link verifyEvidence} does, each with the boot proof whose key it names. */
+/**
+ * Verifies app proofs as {@link verifyEvidence} does, each with the boot proof whose key it names.
+ * @example
+ * ```ts
+ * requireVerified(await verifyAppProofs(appProofs, [bootProof], { policy, now: new Date() }));
+ * ```
+ */
 export async function verifyAppProofs(
   appProofs: readonly unknown[],
   bootProofs: readonly unknown[],
@@ -156,6 +174,12 @@ export async function verifyAppProofs(
 /**
  * Verifies an activity with the app proofs inside it, as {@link verifyEvidence} does. Throws TypeError for undefined,
  * too: otherwise only the boot proofs would be verified.
+ * @example
+ * ```ts
+ * const { activity } = JSON.parse(text) as { activity: unknown };
+ * const expected = { organizationId };
+ * requireVerified(await verifyActivity(activity, [bootProof], { policy, now: new Date(), expected }));
+ * ```
  */
 export async function verifyActivity(
   activity: unknown,
@@ -172,6 +196,10 @@ export async function verifyActivity(
  * of `kind` `nitro` match it, and the policy's rules about app proofs are not applied, unless `bootProofsOnly` is
  * false. Throws TypeError as {@link verifyEvidence} does, for anything but bytes (or a {@link NamedEvidence} of them),
  * and for options that are about boot proofs or activities.
+ * @example
+ * ```ts
+ * const { attestation } = requireVerified(await verifyAttestation(coseSign1, { policy, now: new Date() }));
+ * ```
  */
 export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,

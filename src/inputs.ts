@@ -38,6 +38,11 @@ export interface VerifyOptions {
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
   /**
+   * `strict`: what weakens a good verdict (a BUT of its texts) is a failure. The verdict stays, the report has
+   * `refusedFor`, and `requireVerified` and `requireAuthentic` throw. Default: `standard`.
+   */
+  readonly acceptance?: "standard" | "strict";
+  /**
    * Only boot proofs were requested: rules about app proofs are not applied, and the report lists them. Decide this
    * before evidence arrives, since a service can omit app proofs. Excludes app proofs and an activity. Default: false;
    * true for `verifyBootProof` and `verifyAttestation`.
@@ -108,6 +113,7 @@ export interface VerifySetting {
   readonly context: BootProofContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
+  readonly acceptance: "standard" | "strict";
   readonly bootProofsOnly: boolean;
 }
 
@@ -137,6 +143,7 @@ export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   nonce: true,
   expected: true,
   allowDebug: true,
+  acceptance: true,
   bootProofsOnly: true,
   cache: true,
   uses: true,
@@ -163,7 +170,8 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
     cache: readCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
-  return { policy, policyFrom: "caller", context, wantedKeys, uses: readUses(options.uses), bootProofsOnly };
+  const [uses, acceptance] = [readUses(options.uses), readAcceptance(options.acceptance)];
+  return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly };
 }
 
 function readFromPolicy(
@@ -215,6 +223,12 @@ function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly
   const value: unknown = options[name] === undefined ? byDefault : options[name];
   if (typeof value !== "boolean") throw new TypeError(`${name}: true or false wanted`);
   return value;
+}
+
+function readAcceptance(acceptance: unknown): VerifySetting["acceptance"] {
+  if (acceptance === undefined || acceptance === "standard") return "standard";
+  if (acceptance !== "strict") throw new TypeError('acceptance: "standard" or "strict" wanted');
+  return acceptance;
 }
 
 function readPolicy({ policy, trustAnchors }: VerifyOptions): ParsedPolicy | null {

@@ -1,6 +1,7 @@
 /** The results of verifications, and the functions that require a good one. */
 import { privateMark } from "./decode/private-mark.js";
 import { type Check, rejectedText } from "./checks.js";
+import { listed } from "./errors.js";
 import { type ActivityReport, type Report, type Verdict, isMadeReport } from "./report/report.js";
 import type { VerifiedActivity } from "./verify/activity.js";
 import type { VerifiedAppProof } from "./verify/app-proof.js";
@@ -65,24 +66,45 @@ export function madeVerification<V extends AnyVerification>(members: V): V {
   return Object.freeze(VERIFICATIONS.on(members)) as V;
 }
 
-/** Thrown for evidence without the required verdict. */
+/**
+ * Thrown for evidence without the required verdict, and under `acceptance` `strict` for a good verdict that something
+ * weakens. `report` and `failures` are not enumerable, so that logs show the message and not the whole report.
+ */
 export class RejectedError extends Error {
   override readonly name: string = "RejectedError";
-  readonly code = "rejected";
-  readonly report: Report;
-  /** Every check that failed. */
-  readonly failures: readonly Check[];
+  /** `warning`: the verdict is good, but `report.refusedFor` says what weakens it. */
+  readonly code: "rejected" | "warning";
+  declare readonly report: Report;
+  /** Every check that failed: none under the code `warning`. */
+  declare readonly failures: readonly Check[];
 
   constructor(report: Report, message: string) {
     super(message);
-    this.report = report;
-    this.failures = report.checks.filter((check) => check.status === "fail");
+    this.code = report.verdict !== "rejected" && report.refusedFor !== undefined ? "warning" : "rejected";
+    const failures = report.checks.filter((check) => check.status === "fail");
+    Object.defineProperties(this, { report: { value: report }, failures: { value: failures } });
   }
 }
 
+/** Whether the report has the verdict `verified`, and the caller does not refuse it. */
+export function isAcceptedReport({ verdict, refusedFor }: Pick<Report, "verdict" | "refusedFor">): boolean {
+  return verdict === "verified" && refusedFor === undefined;
+}
+
+/** The refusal in one line; the rejection, where the verdict is that. */
+export function refusalText(report: Report): string {
+  if (report.verdict === "rejected" || report.refusedFor === undefined) return rejectedText(report);
+  const words = report.refusedFor.map((reason) => reason.slice(0, MAX_REASON));
+  return `refused under strict acceptance, though ${report.verdict}: ${listed(words, " ")}`;
+}
+
+/** Characters: a reason may quote the evidence. */
+const MAX_REASON = 1000;
+
 /**
  * Requires the verdict `verified` of a verification or its report. Returns the verification, typed without null pieces.
- * Throws {@link RejectedError} with every failed check; also for `authentic`, which any genuine enclave reaches.
+ * Throws {@link RejectedError} with every failed check; also for `authentic`, which any genuine enclave reaches, and
+ * under `acceptance` `strict` for what weakens the verdict.
  * Throws TypeError for any object that this package did not make, copies included: a report from elsewhere proves
  * nothing, and other pieces beside a report need not be those it is about.
  * @example
@@ -94,16 +116,23 @@ export function requireVerified(report: Report): void;
 export function requireVerified<V extends AnyVerification>(verification: V): Verified<V>;
 export function requireVerified(answer: Report | AnyVerification): unknown {
   const report = reportOf(answer);
-  if (report.verdict !== "verified") throw rejection(report);
+  if (!isAcceptedReport(report)) throw rejection(report);
   return answer === report ? undefined : answer;
 }
 
-/** Requires the verdict `verified` or `authentic`. Returns and throws as {@link requireVerified} does. */
+/**
+ * Requires the verdict `verified` or `authentic`. Returns and throws as {@link requireVerified} does.
+ * @example
+ * ```ts
+ * const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date() } as const;
+ * const { bootProofs } = requireAuthentic(await verifyEvidence(evidence, options));
+ * ```
+ */
 export function requireAuthentic(report: Report): void;
 export function requireAuthentic<V extends AnyVerification>(verification: V): Authentic<V>;
 export function requireAuthentic(answer: Report | AnyVerification): unknown {
   const report = reportOf(answer);
-  if (report.verdict === "rejected") throw rejection(report);
+  if (report.verdict === "rejected" || report.refusedFor !== undefined) throw rejection(report);
   return answer === report ? undefined : answer;
 }
 
@@ -119,7 +148,7 @@ function reportOf(answer: Report | AnyVerification): Report {
 }
 
 function rejection(report: Report): RejectedError {
-  if (report.verdict === "authentic")
+  if (report.verdict === "authentic" && report.refusedFor === undefined)
     return new RejectedError(report, "not verified: no policy was given, so any genuine enclave passes");
-  return new RejectedError(report, rejectedText(report));
+  return new RejectedError(report, refusalText(report));
 }

@@ -5,11 +5,14 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { BOOT_1, bootproof, readJson, vector } from "./cli/support.js";
+import { apiKeyStamper, createClient } from "../src/client/index.js";
+import { SECTIONS, imageOf } from "./support/images.js";
+import { BOOT_1, bootproof, fileOf, readJson, vector } from "./cli/support.js";
+import type { Report } from "../src/report/report.js";
 import { sarifFaults } from "./formats/schemas.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -143,6 +146,8 @@ function newFolder(): string {
   return folder;
 }
 
+/** An image that no enclave of these runs. */
+const IMAGE = fileOf(imageOf({ sections: SECTIONS }), "app.eif");
 const built = { command: `${process.execPath} ${COMMAND}` };
 
 describe("the action", () => {
@@ -244,6 +249,11 @@ describe("the action", () => {
     ["an activity", { activity: "`touch injected`" }],
     ["an address", { "base-url": "$(touch injected)", app: "x" }],
     ["an application", { app: "$(touch injected)\n; touch injected" }],
+    ["a nonce", { "boot-proof": "--quiet.json", nonce: "$(touch injected)" }],
+    ["a payload", { "app-proof": "app.json", payload: "T:/x=`touch injected`\n$(touch injected)" }],
+    ["an image", { "boot-proof": "--quiet.json", image: "$(touch injected)" }],
+    ["a request", { activity: "app.json", request: "; touch injected" }],
+    ["an activity's id", { "activity-id": "$(touch injected)" }],
     ["a version", { command: "none", version: "$(touch injected)" }],
     ["a command", { command: "true; touch injected $(touch injected)" }],
   ])("runs nothing out of %s", (_, inputs) => {
@@ -266,6 +276,15 @@ describe("the action", () => {
       { "boot-proof": "--quiet.json", "base-url": "https://a" },
       "is for app",
     ],
+    ["an activity's id beside an application", { "activity-id": "a", app: "x" }, "fetches all evidence"],
+    ["a nonce that is none", { "boot-proof": "--quiet.json", nonce: "no hex" }, "--nonce"],
+    ["an image that is not there", { "boot-proof": "--quiet.json", image: "nowhere.eif" }, "no such file"],
+    ["a payload without a type", { "boot-proof": "--quiet.json", "app-proof": "app.json", payload: "x" }, "--payload"],
+    [
+      "a request that is not there",
+      { "boot-proof": "--quiet.json", activity: "app.json", request: "nowhere.json" },
+      "no such file",
+    ],
     ["a word that is neither true nor false", { "boot-proof": "--quiet.json", sarif: "yes" }, "sarif is true or false"],
     ["a command that is not there", { command: "./nothing-here" }, "bootproof could not be started"],
     ["a command that fails as a rejection does", { command: "false" }, "bootproof could not be started"],
@@ -275,7 +294,11 @@ describe("the action", () => {
       { ...built, policy: "policy.json", sarif: "true", ...inputs },
       newFolder(),
     );
-    expect([ok, code, outputs]).toEqual([false, 2, { verdict: "", "exit-code": "2", "sarif-file": "" }]);
+    expect([ok, code, outputs]).toEqual([
+      false,
+      2,
+      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "" },
+    ]);
     expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was verified: /)]);
     expect(log).toContain(said);
     expect(called).toEqual([]);
@@ -286,14 +309,18 @@ describe("the action", () => {
     const offline = { npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
     for (const empty of ["", " \n"]) {
       const { ok, code, outputs, annotations } = runAction({ ...inputs, [name]: empty }, newFolder(), { env: offline });
-      expect([ok, code, outputs]).toEqual([false, 2, { verdict: "", "exit-code": "2", "sarif-file": "" }]);
+      expect([ok, code, outputs]).toEqual([
+        false,
+        2,
+        { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "" },
+      ]);
       expect(annotations).toEqual([
         expect.stringMatching(`^::error title=bootproof::Nothing was verified: the input ${name} is empty\\.`),
       ]);
     }
   });
 
-  it.each(["boot-proof", "app-proof", "app"])("fails with 2 where a line of %s is empty", (name) => {
+  it.each(["boot-proof", "app-proof", "app", "payload"])("fails with 2 where a line of %s is empty", (name) => {
     const inputs = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
     for (const lines of ["--quiet.json\n\n", "\n--quiet.json", "--quiet.json\n \r\n--quiet.json"]) {
       const { code, log } = runAction({ ...inputs, [name]: lines }, newFolder());
@@ -303,7 +330,9 @@ describe("the action", () => {
 
   it("takes none for what is not used, as it does what is left out", () => {
     const required = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
-    const unused = ["app-proof", "activity", "bundle", "app", "base-url", "organization-id"];
+    const unused = Object.keys(action.inputs).filter((name) => action.inputs[name]!.default === "none");
+    for (const name of ["boot-proof", "command"]) unused.splice(unused.indexOf(name), 1);
+    expect(unused).toHaveLength(11);
     expect(unused.map((name) => action.inputs[name]!.default)).toEqual(unused.map(() => "none"));
     const none = Object.fromEntries(unused.map((name) => [name, "none\n"]));
     expect(runAction({ ...none, ...required }, newFolder()).outputs["verdict"]).toBe("verified");
@@ -326,6 +355,20 @@ describe("the action", () => {
     expect(annotations[0]).toMatch(/^::error title=bootproof::REFUSED: .*BUT /);
   });
 
+  it("takes a nonce, an image and payloads, each of which fails what does not meet it", () => {
+    const inputs = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
+    const failing = (more: Readonly<Record<string, string>>): string[] => {
+      const { outputs } = runAction({ ...inputs, ...more }, newFolder());
+      expect(outputs["exit-code"]).toBe("1");
+      const { verdict, checks } = readJson(outputs["report-file"]!) as unknown as Report;
+      expect(verdict).toBe("rejected");
+      return checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+    };
+    expect(failing({ nonce: "00ff" })).toEqual(["bind.nonce"]);
+    expect(failing({ image: IMAGE })).toEqual(["bind.image"]);
+    expect(failing({ "app-proof": "app.json", payload: 'OTHER:/a="1"\nMORE:/b="2"' })).toContain("app.request");
+  });
+
   it("verifies a bundle against the policy that is committed, and not by its maker's", async () => {
     const folder = newFolder();
     const { stdout } = await bootproof(["bundle", "--boot-proof", BOOT_1, "--policy", join(folder, "policy.json")]);
@@ -337,11 +380,20 @@ describe("the action", () => {
   });
 });
 
-describe("docs/ci.md", () => {
-  const document = readFileSync(join(ROOT, "docs/ci.md"), "utf8");
-  const block = (first: string): unknown =>
-    parse(new RegExp(`^\`\`\`yaml\\n(# ${first}\\n[^]*?)^\`\`\`$`, "m").exec(document)![1]!);
+const document = readFileSync(join(ROOT, "docs/ci.md"), "utf8");
+const block = (first: string): unknown =>
+  parse(new RegExp(`^\`\`\`yaml\\n(# ${first}\\n[^]*?)^\`\`\`$`, "m").exec(document)![1]!);
 
+/** A folder with the `npm ci` of a pipeline, and `npx --no -- bootproof`, which is the built command. */
+function npmBin(): string {
+  const bin = mkdtempSync(join(tmpdir(), "bootproof-npx-"));
+  const npx = `#!/bin/sh\n[ "$1 $2 $3" = "--no -- bootproof" ] || exit 9\nshift 3\n`;
+  writeFileSync(join(bin, "npx"), `${npx}exec "${process.execPath}" "${COMMAND}" "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(bin, "npm"), '#!/bin/sh\n[ "$*" = "ci" ]\n', { mode: 0o755 });
+  return bin;
+}
+
+describe("docs/ci.md", () => {
   it("calls the action by its path, with inputs that it has", () => {
     const { jobs } = block("\\.github/workflows/verify\\.yml") as { jobs: { verify: { steps: Step[] } } };
     const step = jobs.verify.steps.find(({ uses }) => uses?.includes("/bootproof/"))!;
@@ -359,12 +411,7 @@ describe("docs/ci.md", () => {
     };
     const folder = newFolder();
     cpSync(BOOT_1, join(folder, "boot.json"));
-    const bin = mkdtempSync(join(tmpdir(), "bootproof-npx-"));
-    // `npx --no -- bootproof`, after `npm ci`.
-    const npx = `#!/bin/sh\n[ "$1 $2 $3" = "--no -- bootproof" ] || exit 9\nshift 3\n`;
-    writeFileSync(join(bin, "npx"), `${npx}exec "${process.execPath}" "${COMMAND}" "$@"\n`, { mode: 0o755 });
-    writeFileSync(join(bin, "npm"), '#!/bin/sh\n[ "$*" = "ci" ]\n', { mode: 0o755 });
-    const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]!}` };
+    const env = { ...process.env, PATH: `${npmBin()}:${process.env["PATH"]!}` };
     const script = verify.script.join("\n");
     expect(spawnSync("bash", ["-ec", script], { cwd: folder, env }).status).toBe(0);
     cpSync(join(folder, "other policy.json"), join(folder, "policy.json"));
@@ -423,6 +470,73 @@ describe("the action with a service", () => {
     expect(runAction(rest, newFolder(), { env: ofTheJob }).outputs["verdict"]).toBe("verified");
   });
 
+  it("fetches an activity by its id, and compares it with the request as it was submitted", async () => {
+    const folder = newFolder();
+    const { app, ...connection } = inputs;
+    const client = createClient({
+      baseUrl: inputs["base-url"]!,
+      organizationId: inputs["organization-id"]!,
+      stamper: await apiKeyStamper({
+        publicKey: env["BOOTPROOF_API_PUBLIC_KEY"]!,
+        privateKey: env["BOOTPROOF_API_PRIVATE_KEY"]!,
+      }),
+      fetch: (input, init) => {
+        if (String(input).includes("/submit/")) writeFileSync(join(folder, "request.json"), init!.body as Uint8Array);
+        return fetch(input, init);
+      },
+    });
+    const { ids } = readJson(join(data, "lab.json")) as unknown as { ids: { walletId: string } };
+    const parameters = { walletId: ids.walletId, walletName: "of the action" };
+    const { activity } = await client.updateWallet(parameters, { generateAppProofs: true });
+    const asked = { ...connection, "activity-id": activity.id, request: "request.json" };
+    const { outputs, log } = runAction(asked, folder, { env });
+    expect(outputs["verdict"], log).toBe("verified");
+    const { claims } = readJson(outputs["report-file"]!) as unknown as Report;
+    expect(claims!.activity).toMatchObject({
+      id: activity.id,
+      asked: expect.arrayContaining(["id", "parameters"]) as [],
+    });
+    const request = readFileSync(join(folder, "request.json"), "utf8");
+    writeFileSync(join(folder, "request.json"), request.replace("of the action", "of another"));
+    expect(runAction(asked, folder, { env })).toMatchObject({ code: 1, outputs: { verdict: "rejected" } });
+    const unknown = runAction({ ...connection, "activity-id": "none-such" }, folder, { env });
+    expect([unknown.code, unknown.outputs["verdict"]]).toEqual([3, ""]);
+    expect([app, activity.status]).toEqual(["signer\n", "ACTIVITY_STATUS_COMPLETED"]);
+  });
+
+  it("is what docs/ci.md's scheduled pipeline for GitLab does, in its own script", () => {
+    const { "verify-deployment": job } = block("\\.gitlab-ci\\.yml, on a schedule") as {
+      "verify-deployment": {
+        rules: { if: string }[];
+        variables: Record<string, string>;
+        script: string[];
+        artifacts: { when: string; reports: { junit: string } };
+      };
+    };
+    expect(job.rules).toEqual([{ if: '$CI_PIPELINE_SOURCE == "schedule"' }]);
+    expect([job.artifacts.when, Object.keys(job.variables)]).toEqual([
+      "always",
+      ["BOOTPROOF_BASE_URL", "BOOTPROOF_ORGANIZATION_ID"],
+    ]);
+    const connection = {
+      ...env,
+      BOOTPROOF_BASE_URL: inputs["base-url"]!,
+      BOOTPROOF_ORGANIZATION_ID: inputs["organization-id"]!,
+    };
+    const folder = newFolder();
+    const run = (): [number | null, string] => {
+      const { status } = spawnSync("bash", ["-ec", job.script.join("\n")], {
+        cwd: folder,
+        env: { ...process.env, ...connection, PATH: `${npmBin()}:${process.env["PATH"]!}` },
+      });
+      return [status, readFileSync(join(folder, job.artifacts.reports.junit), "utf8")];
+    };
+    cpSync(inputs["policy"]!, join(folder, "policy.json"));
+    expect(run()).toEqual([0, expect.not.stringContaining("<failure")]);
+    cpSync(join(folder, "other policy.json"), join(folder, "policy.json"));
+    expect(run()).toEqual([1, expect.stringContaining('<failure type="verdict"')]);
+  });
+
   it("fails with 1 where the service's enclave is another one", () => {
     const { code, outputs } = runAction({ ...inputs, policy: "policy.json" }, newFolder(), { env });
     expect([code, outputs["verdict"]]).toEqual([1, "rejected"]);
@@ -430,12 +544,136 @@ describe("the action with a service", () => {
 
   it("fails with 3 where there is nothing to fetch, and with 2 without a key", () => {
     const nobody = runAction({ ...inputs, app: "nobody" }, newFolder(), { env });
-    expect([nobody.code, nobody.outputs]).toEqual([3, { verdict: "", "exit-code": "3", "sarif-file": "" }]);
+    expect([nobody.code, nobody.outputs]).toEqual([
+      3,
+      { verdict: "", "exit-code": "3", "sarif-file": "", "report-file": "" },
+    ]);
     expect(nobody.annotations).toEqual([
       expect.stringContaining("Evidence could not be fetched: nothing was verified"),
     ]);
     const keyless = runAction(inputs, newFolder());
     expect([keyless.code, keyless.outputs["verdict"]]).toEqual([2, ""]);
     expect(keyless.annotations).toEqual([expect.stringContaining("the connection is at fault")]);
+  });
+});
+
+describe(".github/Dockerfile", () => {
+  interface Stage {
+    readonly root: string;
+    readonly instructions: (readonly [word: string, rest: string])[];
+  }
+  const dockerfile = readFileSync(join(ROOT, ".github/Dockerfile"), "utf8");
+  const instructions = dockerfile
+    .replace(/^#.*\n/gm, "")
+    .replace(/\\\n\s*/g, " ")
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line): [string, string] => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]);
+
+  /** What `npm ci` installs with those options: the dependencies of the lock file, without the others. */
+  function npmOfDependencies(): string {
+    const bin = mkdtempSync(join(tmpdir(), "bootproof-npm-"));
+    const { packages } = readJson(join(ROOT, "package-lock.json")) as unknown as {
+      packages: Record<string, { dev?: boolean; peer?: boolean; optional?: boolean; devOptional?: boolean }>;
+    };
+    const kept = Object.entries(packages).filter(
+      ([name, { dev, peer, optional, devOptional }]) => name !== "" && !(dev ?? peer ?? optional ?? devOptional),
+    );
+    const copies = kept.map(([name]) => `mkdir -p "${name}" && cp -R "${join(ROOT, name)}/." "${name}/"`);
+    const options = "ci --omit=dev --omit=peer --omit=optional --ignore-scripts --no-audit --no-fund";
+    const npm = [
+      "#!/bin/sh -e",
+      `[ "$*" = "${options}" ]`,
+      "[ -f package.json ]",
+      "[ -f package-lock.json ]",
+      ...copies,
+    ];
+    writeFileSync(join(bin, "npm"), `${npm.join("\n")}\n`, { mode: 0o755 });
+    return bin;
+  }
+
+  /** Each instruction as a builder does it, in a folder for each stage. */
+  function emulated(): { root: string; user: string; workdir: string; entrypoint: string[] } {
+    const stages = new Map<string, Stage["root"]>();
+    let [root, workdir, user, entrypoint] = ["", "/", "", [] as string[]];
+    for (const [word, rest] of instructions) {
+      if (word === "ARG") continue;
+      if (word === "FROM") {
+        [root, workdir, user] = [mkdtempSync(join(tmpdir(), "bootproof-stage-")), "/", "root"];
+        const [, name] = /^\$\w+ AS (\w+)$/.exec(rest) ?? [];
+        if (name !== undefined) stages.set(name, root);
+      } else if (word === "WORKDIR") mkdirSync(join(root, (workdir = rest)), { recursive: true });
+      else if (word === "USER") user = rest;
+      else if (word === "ENTRYPOINT") entrypoint = JSON.parse(rest) as string[];
+      else if (word === "COPY") {
+        const [, stage, words] = /^(?:--from=(\w+) )?(.*)$/.exec(rest)!;
+        const names = words!.split(" ");
+        const to = names.pop()!;
+        for (const name of names) {
+          const target = to.endsWith("/") ? join(to, name) : to;
+          cpSync(join(stage === undefined ? ROOT : stages.get(stage)!, name), join(root, resolve(workdir, target)), {
+            recursive: true,
+          });
+        }
+      } else {
+        expect([word, user]).toEqual(["RUN", "root"]);
+        const env = { ...process.env, PATH: `${npmOfDependencies()}:${process.env["PATH"]!}` };
+        const { status, stderr } = spawnSync("sh", ["-ec", rest], { cwd: join(root, workdir), env, encoding: "utf8" });
+        expect([status, stderr]).toEqual([0, ""]);
+      }
+    }
+    return { root, user, workdir, entrypoint };
+  }
+
+  const image = emulated();
+  /** Fails for every connection, as a container with `--network none` does. */
+  const offline = join(image.root, "offline.cjs");
+  const refusing = 'require("node:net").Socket.prototype.connect = () => { throw new Error("no network"); };';
+  writeFileSync(offline, `${refusing}\n`);
+  const run = (folder: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } => {
+    const [node, script] = image.entrypoint;
+    expect([node, image.entrypoint.length]).toEqual(["/nodejs/bin/node", 2]);
+    return spawnSync(process.execPath, ["--require", offline, join(image.root, script!), ...args], {
+      cwd: folder,
+      env: {},
+      encoding: "utf8",
+    });
+  };
+
+  it("makes an image that is not root, has no shell, and holds the command and its dependencies alone", () => {
+    expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    expect([image.workdir, readdirSync(image.root).sort()]).toEqual(["/work", ["offline.cjs", "opt", "work"]]);
+    expect(dockerfile).toMatch(/^ARG RUNTIME=gcr\.io\/distroless\/nodejs\d+-debian12:nonroot$/m);
+    const installed = readdirSync(join(image.root, "opt/bootproof/node_modules"));
+    expect(installed).toEqual(expect.arrayContaining(["jose", "@noble"]));
+    expect(installed).not.toEqual(expect.arrayContaining(["typescript"]));
+    expect(installed).not.toContain("vitest");
+  });
+
+  it("verifies without a network, and ends with the exit codes of the command", () => {
+    const folder = newFolder();
+    expect(run(folder, "--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const args = ["verify", "--boot-proof", "my evidence/boot proof.json"];
+    for (const format of ["text", "junit", "html", "ear"])
+      expect(run(folder, ...args, "--policy", "policy.json", "--format", format).status).toBe(0);
+    expect(run(folder, ...args, "--policy", "other policy.json").status).toBe(1);
+    expect(run(folder, ...args).status).toBe(2);
+    const nowhere = ["--base-url", "https://127.0.0.1:9", "--organization-id", "o", "--api-key-file", "none.json"];
+    expect(run(folder, "verify", "--app", "signer", "--policy", "policy.json", ...nowhere).status).not.toBe(0);
+  });
+
+  it("is built and run as docs/ci.md says", () => {
+    expect(document).toContain("docker build -f .github/Dockerfile -t bootproof .\n");
+    expect(document).toMatch(/docker run --rm --network none -v "\$PWD:\/work:ro" bootproof verify --boot-proof /);
+  });
+
+  /** Only where a builder answers; it fetches the base images. */
+  const hasBuilder = spawnSync("docker", ["info"], { stdio: "ignore" }).status === 0;
+  it.runIf(hasBuilder)("is built by the builder of this machine", { timeout: 600_000 }, () => {
+    const tag = `bootproof-test-${process.pid}`;
+    const built = spawnSync("docker", ["build", "-f", ".github/Dockerfile", "-t", tag, "."], { cwd: ROOT });
+    expect(built.status, built.stderr.toString().slice(-2000)).toBe(0);
+    const ran = spawnSync("docker", ["run", "--rm", "--network", "none", tag, "--version"], { encoding: "utf8" });
+    expect([ran.status, ran.stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
 });

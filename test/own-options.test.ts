@@ -624,6 +624,12 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     door([{ onProgress: () => {} }], (one) => image.measureImage(streamOf(imageOf({ sections: SECTIONS }), 500), one)),
   ],
   measureBinary: [door([{ onProgress: () => {} }], (one) => image.measureBinary(streamOf(toUtf8("a"), 1), one))],
+  verifiedCallFor: [
+    {
+      given: () => [{ walletId: "w" }, { id: "a" }],
+      through: (result, activity) => lab.verifiedCallFor(result, activity as { id: string }),
+    },
+  ],
   startLab: [
     door([{ faults: ["stale-manifest"], now: () => AT, manifestVersion: "v2" }] as const, async (given) => {
       const made = await lab.startLab(given as lab.LabOptions);
@@ -901,6 +907,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   expected: { organizationId: "polluted" },
   schemas: { APP_PROOF_TYPE_LAB_GREETING: {} },
   allowDebug: true,
+  acceptance: "strict",
   bootProofsOnly: true,
   uses: {},
   readFile: never,

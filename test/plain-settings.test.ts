@@ -62,7 +62,13 @@ describe("a policy that names files", () => {
 
 describe("options", () => {
   const anchors = [parseTrustAnchor("lab", anchorPem)];
-  const all: Omit<VerifyOptions, "policy"> = { now: NOW, at: new Date(5), trustAnchors: anchors, allowDebug: true };
+  const all: Omit<VerifyOptions, "policy"> = {
+    now: NOW,
+    at: new Date(5),
+    trustAnchors: anchors,
+    allowDebug: true,
+    acceptance: "strict",
+  };
 
   it("are read again as the same, also those of an audit", () => {
     const given: VerifyOptions = { ...all, policy: NO_POLICY_ANY_ENCLAVE };
@@ -71,6 +77,7 @@ describe("options", () => {
     const fromPlain: VerifyOptions = { ...optionsBesidePolicy(plainOptions(given)), policy: NO_POLICY_ANY_ENCLAVE };
     const others = [fromPlain, verifyOptionsOf(again)];
     for (const other of others) expect(readOptions(other)).toEqual(readOptions(given));
+    expect(readOptions(fromPlain).acceptance).toBe("strict");
   });
 
   it("have the bundle's policy where none is named, which no audit has", () => {

@@ -1,21 +1,31 @@
 /** What is demanded of verifications: that they are good, and this package's own; and what the types know then. */
+import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, it } from "vitest";
+import type { VerifiedCall } from "../src/client/index.js";
+import { renderGithub, renderJunit, renderMarkdown, renderSarif, renderVsa } from "../src/formats/index.js";
 import {
   type ActivityVerification,
   type AnyVerification,
   type BundleVerification,
   type Claims,
+  NO_POLICY_ANY_ENCLAVE,
+  POLICY_OF_THE_BUNDLE,
   type PolicyFile,
   RejectedError,
   type Report,
   type Verdict,
   type Verification,
-  type VerifiedActivity,
+  VerifiedActivity,
   type VerifiedAppProof,
   type VerifiedAttestation,
   type VerifiedBootProof,
   decodeBundle,
   packBundle,
+  parseTrustAnchor,
+  renderJson,
+  renderSummary,
+  renderText,
   requireAuthentic,
   requireVerified,
   verifyActivity,
@@ -26,6 +36,7 @@ import {
   verifyBundle,
   verifyEvidence,
 } from "../src/index.js";
+import { verifiedCallFor } from "../src/lab/index.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import { NOW, forge, lab, optionsOf, put } from "./attacks/support.js";
 
@@ -135,6 +146,111 @@ describe("a verification whose verdict is not", () => {
     expect(thrown(verification)).toBeInstanceOf(RejectedError);
     expect(thrown(verification)).toMatchObject({ report: verification.report });
     expect(thrown(verification)).toEqual(thrown(verification.report));
+  });
+});
+
+describe("strict acceptance", () => {
+  const strict = { ...options, acceptance: "strict" } as const;
+  const refusalOf = (demand: () => unknown): RejectedError => {
+    try {
+      demand();
+    } catch (error) {
+      if (error instanceof RejectedError) return error;
+    }
+    throw new Error("not refused");
+  };
+
+  // The certificates of all of them lead to another root than AWS's: a BUT.
+  it.each<[string, () => Promise<AnyVerification>]>([
+    ["verifyEvidence", () => verifyEvidence({ bootProofs: [bootProof], appProofs }, strict)],
+    ["verifyBootProof", () => verifyBootProof(bootProof, strict)],
+    ["verifyAppProof", () => verifyAppProof(appProofs[0], bootProof, strict)],
+    ["verifyAppProofs", () => verifyAppProofs(appProofs, [bootProof], strict)],
+    ["verifyActivity", () => verifyActivity(activity, [bootProof], strict)],
+    ["verifyAttestation", () => verifyAttestation(document, { ...bare, acceptance: "strict" })],
+    ["verifyBundle", () => verifyBundle(bundle, strict)],
+  ])("refuses what has a BUT, with its reasons and the same verdict: %s", async (_, call) => {
+    const verification = await call();
+    const { report } = verification;
+    expect([report.verdict, report.refusedFor?.join()]).toEqual(["verified", expect.stringContaining("not to AWS")]);
+    for (const demand of [requireVerified, requireAuthentic])
+      for (const given of [verification, report]) {
+        const error = refusalOf(() => demand(given as never));
+        expect(error).toMatchObject({ code: "warning", failures: [], report });
+        expect(error.message).toMatch(/^refused under strict acceptance, though verified: the certificates lead to /);
+      }
+  });
+
+  it("is shown by every format, and is part of the report's JSON", async () => {
+    const { report } = await verifyEvidence({ bootProofs: [bootProof], appProofs }, strict);
+    for (const shown of [renderText(report), renderSummary(report), renderMarkdown(report), renderGithub(report)])
+      expect(shown).toContain("REFUSED");
+    expect(renderGithub(report)).toMatch(/^::error /);
+    expect(renderJunit(report)).toMatch(/<testsuites [^>]*failures="1"/);
+    expect(renderSarif(report)).toContain('"level": "error"');
+    expect(await renderVsa(report, { bootProofs: [bootProof], appProofs })).toContain('"verificationResult": "FAILED"');
+    expect(JSON.parse(renderJson(report))).toHaveProperty("refusedFor", report.refusedFor);
+    for (const shown of [renderText(good.report), renderJunit(good.report), renderSarif(good.report)])
+      expect(shown).not.toMatch(/REFUSED|failures="1"/);
+  });
+
+  it("refuses a bundle under its maker's policy, which is a BUT", async () => {
+    const anchors = [parseTrustAnchor("lab", whole.anchorPem)];
+    const own = { policy: POLICY_OF_THE_BUNDLE, now: NOW, trustAnchors: anchors } as const;
+    requireAuthentic(await verifyBundle(bundle, own));
+    const verification = await verifyBundle(bundle, { ...own, acceptance: "strict" });
+    expect(refusalOf(() => requireAuthentic(verification)).report.refusedFor).toEqual([
+      expect.stringContaining("not to AWS"),
+      expect.stringContaining("the policy came with the bundle"),
+    ]);
+  });
+
+  it("changes nothing where there is no BUT, for a rejection, and for another word throws", async () => {
+    const six = readFileSync(new URL("../test-vectors/boot-proofs/six-members.json", import.meta.url));
+    const any = { policy: NO_POLICY_ANY_ENCLAVE, now: NOW, acceptance: "strict" } as const;
+    const verification = await verifyBootProof(six, any);
+    expect(verification.report.checks.some(({ status }) => status === "warn")).toBe(true);
+    expect(requireAuthentic(verification)).toBe(verification);
+    expect(Object.keys(verification.report)).not.toContain("refusedFor");
+    const still = await verifyEvidence({ bootProofs: [bootProof], appProofs: [badProof] }, strict);
+    expect(still.report).toEqual(rejected.report);
+    expect(refusalOf(() => requireVerified(still)).code).toBe("rejected");
+    for (const acceptance of ["Strict", "", null, true])
+      await expect(verifyBootProof(six, { ...any, acceptance: acceptance as never })).rejects.toThrow(/^acceptance: /);
+  });
+});
+
+it("a RejectedError prints in ten lines, also where everything failed", async () => {
+  const { report } = await verifyEvidence({ bootProofs: [{}], appProofs: [badProof, badProof] }, options);
+  const error = new RejectedError(report, "rejected: everything");
+  const lines = inspect(error)
+    .split("\n")
+    .filter((line) => !/^\s+at /.test(line));
+  expect(lines.length).toBeLessThanOrEqual(10);
+  expect([error.report, error.failures.length > 2]).toEqual([report, true]);
+  expect(Object.keys(error).sort()).toEqual(["code", "name"]);
+});
+
+describe("a double of a verified call", () => {
+  const double = verifiedCallFor({ walletId: "w-1" }, { id: "a-1" });
+
+  it("has the result, and the types of a verified call", () => {
+    expectTypeOf(double).toEqualTypeOf<VerifiedCall<{ walletId: string }>>();
+    expect(double).toMatchObject({ result: { walletId: "w-1" }, activity: { id: "a-1" } });
+    expect(double.report.claims!.activity!.id).toBe("a-1");
+    expect(double.verified.activity).toBe(double.activity);
+  });
+
+  it("is nothing that verification accepts", async () => {
+    for (const demand of [requireVerified, requireAuthentic])
+      for (const given of [double, double.report, { report: double.report }])
+        expect(() => demand(given as never)).toThrow(/the very object: a copy proves nothing/);
+    expect(VerifiedActivity.isVerified(double.verified)).toBe(false);
+    const { report } = await verifyActivity(double.verified, [bootProof], {
+      ...options,
+      expected: { organizationId: "o" },
+    });
+    expect(report.verdict).toBe("rejected");
   });
 });
 

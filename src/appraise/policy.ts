@@ -171,6 +171,10 @@ export function policySchema(): JsonObject {
 /**
  * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`)
  * with the path of every fault; of more than 100 it has the count.
+ * @example
+ * ```ts
+ * const read = parsePolicy(await readFile("policy.json", "utf8"));
+ * ```
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
   const own = ownParseOptions(options);

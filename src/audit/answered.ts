@@ -13,7 +13,8 @@ import {
   refined,
   sizedText,
 } from "../decode/shapes.js";
-import { type AuditResult, isAccepted } from "./result.js";
+import { isGoodVerdict } from "../report/facts.js";
+import type { AuditResult } from "./result.js";
 
 /** Far more than a reason or a deployment's name has. */
 const shortText = sizedText(0, 65_536);
@@ -34,6 +35,7 @@ const members = objectOf<Omit<AuditResult, "file" | "expected">>({
   stale: optional(oneOf(true)),
   reason: optional(shortText),
   deployments: optional(list(shortText)),
+  refusedFor: optional(list(shortText, 1)),
   notApplied: optional(list(shortText)),
   documentTimes: optional(list(instant, 2, 2) as Shape<unknown> as Shape<readonly [string, string]>),
 });
@@ -43,7 +45,8 @@ const result = refined(members, (read, place) =>
 );
 
 function isConsistent(read: AuditResult): boolean {
-  if (isAccepted(read)) return read.failed.length === 0 && read.stale === undefined;
+  if (isGoodVerdict(read.verdict)) return read.failed.length === 0 && read.stale === undefined;
+  if (read.refusedFor !== undefined) return false;
   return read.verdict !== "malformed" || (read.failed.length === 0 && read.reason !== undefined);
 }
 

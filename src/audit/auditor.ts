@@ -85,7 +85,7 @@ export class Auditor {
   /** As `verify` judges a bare document: without rules about app proofs. */
   async #judgeDocument(document: Uint8Array): Promise<EntryResult> {
     const judged = await judgeDocument(document, { ...this.#setting, bootProofsOnly: true });
-    return resultOf(judged, [judged.attestation]);
+    return resultOf(judged, [judged.attestation], this.#setting.acceptance);
   }
 
   async #judge(evidence: Evidence, expectation: Expectation | null, isBootProofs: boolean): Promise<EntryResult> {
@@ -99,13 +99,13 @@ export class Auditor {
     const bootProofs = evidence.bootProofs.map((bootProof, index) => this.#recall(names[index]!) ?? bootProof);
     const judged = await judgeEvidence({ ...evidence, bootProofs }, { ...setting, bootProofsOnly });
     judged.bootProofs.forEach((verified, index) => this.#remember(names[index]!, verified));
-    return resultOf(judged, attestationsOf(judged));
+    return resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
   }
 
   async #judgeUnderSetting(evidence: Evidence, setting: VerifySetting): Promise<EntryResult> {
     const bootProofs = this.#bootProofsFor(evidence);
     const judged = await judgeEvidence({ ...evidence, bootProofs }, setting);
-    const result = resultOf(judged, attestationsOf(judged));
+    const result = await resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
@@ -163,7 +163,7 @@ async function standingBootProofs(texts: readonly string[], setting: VerifySetti
   for (const bootProof of texts.flatMap(bootProofsOf)) {
     const result = await judgeEvidence({ bootProofs: [bootProof] }, setting);
     const verified = result.bootProofs[0];
-    judged.push(resultOf(result, attestationsOf(result)));
+    judged.push(await resultOf(result, attestationsOf(result), setting.acceptance));
     const key = verified?.ephemeralKey ?? readBootProof(bootProof).value.ephemeralPublicKey;
     const accepted = result.verdict !== "rejected";
     if (!key) continue;

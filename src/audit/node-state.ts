@@ -169,7 +169,7 @@ const STATE = objectOf<StateFile>(
 
 /** Each option as one word or a digest. */
 function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQuestion): StateFile["asked"] {
-  const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
+  const { policy, trustAnchors = [], at = "document", allowDebug = false, acceptance, bootProofs } = setting;
   return {
     INPUT: [...inputs],
     "--policy": policy === null ? "none" : digestOf([policy.text, Object.entries(policy.anchors ?? {}).sort()]),
@@ -178,6 +178,7 @@ function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQ
     "--expected": expected ?? "none",
     "--at": at,
     "--allow-debug": allowDebug,
+    "--fail-on-warning": acceptance === "strict",
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
   };

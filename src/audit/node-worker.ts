@@ -315,7 +315,7 @@ function judgeFailure(error: unknown): QueueError {
 function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnchors"> | null {
   const told = text === null ? null : jsonOf(text);
   if (!isJsonObject(told)) return null;
-  const { now, at, allowDebug, bootProofs } = told;
+  const { now, at, allowDebug, acceptance, bootProofs } = told;
   if (typeof now !== "string" || !Array.isArray(bootProofs)) return null;
   if (!bootProofs.every((each): each is string => typeof each === "string")) return null;
   return {
@@ -323,5 +323,6 @@ function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnch
     bootProofs,
     ...(typeof at === "string" && { at }),
     ...(typeof allowDebug === "boolean" && { allowDebug }),
+    ...(acceptance === "strict" && { acceptance }),
   };
 }

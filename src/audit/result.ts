@@ -2,7 +2,7 @@ import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import { isGoodVerdict } from "../report/facts.js";
-import type { Verdict } from "../report/report.js";
+import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
 /** Depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result"). */
@@ -22,6 +22,8 @@ export interface AuditResult {
   readonly reason?: string;
   /** The policy's deployments that matched, each once. */
   readonly deployments?: readonly string[];
+  /** What weakens a good verdict, where the setting's acceptance is `strict`: the entry is not accepted. */
+  readonly refusedFor?: readonly string[];
   /** Rules of the policy that do not apply to boot proofs alone or to a document. */
   readonly notApplied?: readonly string[];
   /** RFC 3339, for accepted entries: of the oldest and the newest document. Not in the line. */
@@ -31,13 +33,13 @@ export interface AuditResult {
 export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
 /** Whether `verify` would end with exit code 0. */
-export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
-  return isGoodVerdict(verdict);
+export function isAccepted({ verdict, refusedFor }: Pick<AuditResult, "verdict" | "refusedFor">): boolean {
+  return isGoodVerdict(verdict) && refusedFor === undefined;
 }
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
 export function resultLine(result: AuditResult): string {
-  const { n, file, verdict, failed, stale, expected, reason, deployments, notApplied } = result;
+  const { n, file, verdict, failed, stale, expected, reason, deployments, refusedFor, notApplied } = result;
   return printableJson(
     JSON.stringify({
       n,
@@ -48,6 +50,7 @@ export function resultLine(result: AuditResult): string {
       ...(expected === false && { expected }),
       ...(reason !== undefined && { reason }),
       ...(deployments && { deployments }),
+      ...(refusedFor && { refusedFor }),
       ...(notApplied && { notApplied }),
     }),
   );
@@ -58,24 +61,40 @@ export function malformedResult(n: number, reason: string): AuditResult {
 }
 
 /** `attestations`: those of the boot proofs, or that of the document. */
-export function resultOf(
-  { verdict, stale, checks, appraisal }: Pick<EvidenceVerdict, "verdict" | "stale" | "checks" | "appraisal">,
+export async function resultOf(
+  { verdict, stale, checks, appraisal, report }: Omit<EvidenceVerdict, "bootProofs" | "appProofs" | "activity">,
   attestations: readonly (VerifiedAttestation | null)[],
-): EntryResult {
+  acceptance: "standard" | "strict",
+): Promise<EntryResult> {
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
-  const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
-  const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
-  const [oldest, newest] = [Math.min(...times), Math.max(...times)];
-  const notApplied = appraisal?.notApplied ?? [];
-  const isRejected = verdict === "rejected";
-  return {
+  const judged = {
     verdict,
     failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
-    ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
-    ...(!isRejected && notApplied.length > 0 && { notApplied }),
-    ...(!isRejected && times.length > 0 && { documentTimes: timeTexts(oldest, newest) }),
   };
+  if (verdict === "rejected") return judged;
+  // Only a report has the reasons, and it costs time.
+  const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
+  return { ...judged, ...factsOf(appraisal, attestations), ...refused };
+}
+
+/** Of an accepted entry. */
+function factsOf(
+  appraisal: EvidenceVerdict["appraisal"],
+  attestations: readonly (VerifiedAttestation | null)[],
+): Pick<AuditResult, "deployments" | "notApplied" | "documentTimes"> {
+  const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
+  const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
+  const notApplied = appraisal?.notApplied ?? [];
+  return {
+    ...(matched.length > 0 && { deployments: [...new Set(matched)] }),
+    ...(notApplied.length > 0 && { notApplied }),
+    ...(times.length > 0 && { documentTimes: timeTexts(Math.min(...times), Math.max(...times)) }),
+  };
+}
+
+function reasonsOf({ refusedFor }: Report): Pick<AuditResult, "refusedFor"> {
+  return refusedFor === undefined ? {} : { refusedFor };
 }
 
 function timeTexts(oldest: number, newest: number): readonly [string, string] {

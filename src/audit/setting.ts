@@ -25,6 +25,8 @@ export interface AuditSetting {
   /** As in `VerifyOptions`; an instant as RFC 3339. */
   readonly at?: string;
   readonly allowDebug?: boolean;
+  /** `strict`: an entry whose verdict something weakens is not accepted. Default: `standard`. */
+  readonly acceptance?: "standard" | "strict";
   /** JSON texts, each one or several boot proofs, for evidence without any. */
   readonly bootProofs: readonly string[];
 }
@@ -35,6 +37,7 @@ const SETTING: Readonly<Record<keyof AuditSetting, true>> = {
   now: true,
   at: true,
   allowDebug: true,
+  acceptance: true,
   bootProofs: true,
 };
 
@@ -58,6 +61,8 @@ export interface AuditOptions {
   readonly at?: "document" | "now" | Date;
   readonly trustAnchors?: readonly TrustAnchor[];
   readonly allowDebug?: boolean;
+  /** Default: `standard`. */
+  readonly acceptance?: "standard" | "strict";
   readonly bootProofs?: readonly string[];
 }
 
@@ -67,10 +72,17 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
   at: true,
   trustAnchors: true,
   allowDebug: true,
+  acceptance: true,
   bootProofs: true,
 };
 
-/** Throws TypeError for a policy that was passed as a value, since it has no text. */
+/**
+ * Throws TypeError for a policy that was passed as a value, since it has no text.
+ * @example
+ * ```ts
+ * const strict = auditSetting({ policy, now: new Date(), acceptance: "strict" });
+ * ```
+ */
 export function auditSetting(options: AuditOptions): AuditSetting {
   const { bootProofs = [], ...own } = ownOptions("options", options, OPTIONS);
   const { policy, now, at, ...others } = plainOptions(own);
@@ -101,8 +113,9 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
 /** SHA-256, in hex, of the whole setting: identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
-  const { now, at = "document", allowDebug = false, bootProofs } = own;
-  return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs]);
+  const { now, at = "document", allowDebug = false, acceptance, bootProofs } = own;
+  const strict = acceptance === "strict" ? [acceptance] : [];
+  return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs, ...strict]);
 }
 
 /** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */

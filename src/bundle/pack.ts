@@ -55,6 +55,11 @@ function valueOf(piece: unknown): unknown {
 /**
  * Verifies evidence and packs it, with policy, time and report. Null for rejected evidence. Throws {@link
  * MalformedError} for a malformed policy, or one that names files.
+ * @example
+ * ```ts
+ * const file = JSON.parse(await readFile("policy.json", "utf8"));
+ * const { bundle } = await packBundle(evidence, { policy: file, now: new Date() });
+ * ```
  */
 export async function packBundle(
   evidence: Evidence,

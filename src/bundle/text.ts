@@ -21,6 +21,10 @@ export const POLICY_CHOSEN_BY_MAKER =
   'bundle that passes. So the verdict is "authentic" at best. Compare it with a policy of your ' +
   "own: --policy FILE.";
 
+export const POLICY_OF_THE_PAGE =
+  "the policy came with the page: the page's maker chose what passes, and anyone can make a page that passes. So the " +
+  'verdict is "authentic" at best. Compare it with a policy of your own: --policy FILE.';
+
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;
 

@@ -12,7 +12,7 @@ import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
 import { reportDifferences } from "../report/differences.js";
-import type { Report } from "../report/report.js";
+import { type Report, refusedReport } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
@@ -52,6 +52,10 @@ interface Difference {
  * Verifies the evidence again, and throws, as {@link verifyEvidence} does. The report inside is compared, not trusted.
  * Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best; throws TypeError if the bundle has no policy,
  * and {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode than the options.
+ * @example
+ * ```ts
+ * requireVerified(await verifyBundle(decodeBundle(text), { policy, now: new Date() }));
+ * ```
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);
@@ -96,7 +100,19 @@ async function verified(
   const compared = judgement && packedComparison(evidence, judgement, { cache, ...nonce });
   const verification = await verify(evidence, { ...options, cache });
   const packed = compared && (await compared());
-  return madeVerification<BundleVerification>({ ...verification, policyFrom, packed });
+  const whole = { ...verification, policyFrom, packed };
+  const report = options.acceptance === "strict" ? await refused(whole) : whole.report;
+  return madeVerification<BundleVerification>({ ...whole, report });
+}
+
+/** What weakens the verdict of a bundle weakens it for a strict caller, too. */
+async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
+  const { bundleNotices } = await import("./text.js");
+  const notices = bundleNotices({ policyFrom, packed }, report.verdict);
+  return refusedReport(
+    report,
+    notices.filter(({ kind }) => kind === "but").map(({ text }) => text),
+  );
 }
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
@@ -121,7 +137,7 @@ function packedComparison(
 }
 
 /** About the making of the report, or dependent on the request, which no bundle has. */
-const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence"];
+const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence", "refusedFor"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
 const ASKED = /^claims\.(?:activity\.asked|appProofs\[\d+\]\.(?:expectation|answers))/;
 /** Members that earlier versions lack: compared only if present. */

@@ -35,7 +35,7 @@ interface AuditRequest {
   readonly queue: string | undefined;
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
-  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug">;
+  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
   readonly isNowGiven: boolean;
 }
 
@@ -149,6 +149,7 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
     now: (now ?? io.now()).toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
     ...(flags.allowDebug === true && { allowDebug: true }),
+    ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };
 }
 

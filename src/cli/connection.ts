@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
+import { unusedProxyText, useProxies } from "./environment-proxy.js";
 import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { warnOfReaders } from "./key-files.js";
@@ -19,6 +20,8 @@ export interface Connection {
   readonly organizationId: string;
   readonly key: KeySource;
   readonly timeoutMs: number;
+  /** Why a proxy that the environment names is not used; empty if one is, or none is named. */
+  readonly unusedProxy: string;
 }
 
 const ENV = {
@@ -85,7 +88,8 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   if (fault !== null) args.fault(fault);
   if (baseUrl === undefined || organizationId === undefined || key === undefined || timeoutMs === undefined)
     return undefined;
-  return { baseUrl, organizationId, key, timeoutMs };
+  const unusedProxy = fault === null ? unusedProxyText(baseUrl, io.env) : "";
+  return { baseUrl, organizationId, key, timeoutMs, unusedProxy };
 }
 
 /** Required settings. */
@@ -172,6 +176,7 @@ function isLoopback(host: string): boolean {
 /** Throws {@link UsageError} for an unusable key. */
 export async function connect(connection: Connection, io: Io): Promise<Client> {
   const { createClient } = await import("../client/index.js");
+  useEnvironment(io);
   const { baseUrl, organizationId, timeoutMs } = connection;
   return createClient({
     baseUrl,
@@ -180,6 +185,15 @@ export async function connect(connection: Connection, io: Io): Promise<Client> {
     maxRetries: RETRIES,
     stamper: await stamperOf(connection.key, io),
   });
+}
+
+function useEnvironment({ env }: Io): void {
+  try {
+    useProxies(env);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError([error.message]);
+  }
 }
 
 /** Warns if others may read the key. Throws {@link UsageError} for an unusable key. */
@@ -214,13 +228,14 @@ async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<ne
 }
 
 /** Waits for a response. Throws {@link UnreachableError} without a valid one. */
-export async function reached<T>(answer: Promise<T>, { baseUrl }: Connection): Promise<T> {
+export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: Connection): Promise<T> {
   try {
     return await answer;
   } catch (error) {
     const { code, message } = await asClientError(error);
     if (code === "request") throw new UsageError([printable(message)]);
-    throw new UnreachableError([printable(`${baseUrl}: ${message}${ADVICE[code] ?? ""}`)]);
+    const proxy = code === "unreachable" || code === "timeout" ? unusedProxy : "";
+    throw new UnreachableError([printable(`${baseUrl}: ${message}${ADVICE[code] ?? ""}${proxy}`)]);
   }
 }
 

@@ -192,6 +192,7 @@ export const COMMAND_OPTIONS = {
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time"],
     ["now", "RFC 3339: the current time, from which ages are counted (default: the clock at the start)"],
     ALLOW_DEBUG,
+    ["fail-on-warning", "accept no entry whose report has a BUT: something that weakens the verdict"],
     ["trust-anchor", "with --no-policy: a PEM certificate that replaces the AWS Nitro root"],
   ],
   worker: [
@@ -229,6 +230,7 @@ export const COMMAND_OPTIONS = {
     ["trust-anchor", "with --no-policy or --bundle-policy: a PEM certificate that replaces the AWS root"],
     ["now", "with --verify: RFC 3339: the current time, from which ages are counted (default: the clock)"],
     ["allow-debug", "with --verify: accept debug mode with a warning"],
+    ["fail-on-warning", "with --verify: exit code 1 if the report has a BUT"],
     ["organization-id", "with --verify: the organization that the evidence must belong to"],
     ["activity-id", "with --verify: the expected activity"],
     ["request", "with --verify: the request as it was submitted, JSON: the activity must be its result"],
@@ -248,6 +250,7 @@ export const COMMAND_OPTIONS = {
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
         "URL, to which it is posted",
     ],
+    ["fail-on-warning", "refuse a boot proof whose report has a BUT: something that weakens the verdict"],
     ["once", "poll once, and exit"],
     ["format", "text or json: a line for each entry, in JSON the line of the log (default: text)"],
     ...CONNECTION,

@@ -1,5 +1,5 @@
 /** What `page --verify` writes on stdout: its text, and its JSON. */
-import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
+import { POLICY_CHOSEN_BY_MAKER, POLICY_OF_THE_PAGE } from "../bundle/text.js";
 import type { PageCheck, PageMaking, PagePart } from "../page/check.js";
 import type { Notice } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
@@ -97,10 +97,6 @@ function detailLines({ version, differsAt, sameReport, differences, faults }: Pa
 function valueText(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
-
-const POLICY_OF_THE_PAGE =
-  "the policy came with the page: the page's maker chose what passes, and anyone can make a page that passes. So the " +
-  'verdict is "authentic" at best. Compare it with a policy of your own: --policy FILE.';
 
 /** Shown beside the verdict. */
 function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {

@@ -88,6 +88,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckReq
     trustAnchor,
     now: now!,
     allowDebug: flags.allowDebug === true,
+    failOnWarning: flags.failOnWarning === true,
     expected: { organizationId, activityId, addresses, request, payload },
     format,
   };
@@ -123,6 +124,7 @@ interface CheckRequest {
   readonly trustAnchor: string | undefined;
   readonly now: Date;
   readonly allowDebug: boolean;
+  readonly failOnWarning: boolean;
   readonly expected: ExpectedFlags;
   readonly format: Format;
 }
@@ -145,12 +147,13 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   if (checked.kind === null) files.fault(file, "not a page of bootproof (bootproof verify --format html makes them)");
   files.throwFaults();
   io.stdout.write(format === "json" ? pageCheckJson(checked) : pageCheckText(checked, nameOf(file), io));
-  const isGood = checked.sameBytes && (checked.kind === "verifier" || checked.verification !== null);
+  const isRefused = checked.verification?.report.refusedFor !== undefined;
+  const isGood = checked.sameBytes && (checked.kind === "verifier" || checked.verification !== null) && !isRefused;
   return isGood ? exitCodeOf(checked.verification?.report.verdict ?? "verified") : EXIT.rejected;
 }
 
 async function settingOf(files: InputFiles, request: CheckRequest): Promise<Omit<PageCheckOptions, "script">> {
-  const { policy, trustAnchor, now, allowDebug } = request;
+  const { policy, trustAnchor, now, allowDebug, failOnWarning } = request;
   const plain = typeof policy === "object" ? await plainPolicyOf(files, policy.file) : undefined;
   const anchor = trustAnchor === undefined ? undefined : await anchorOf(files, trustAnchor);
   const expected = await expectedOf(files, request.expected);
@@ -159,6 +162,7 @@ async function settingOf(files: InputFiles, request: CheckRequest): Promise<Omit
     ...(policy !== undefined && { policy: plain ?? chosen }),
     now,
     ...(allowDebug && { allowDebug }),
+    ...(failOnWarning && { acceptance: "strict" }),
     ...(anchor && { trustAnchors: [anchor] }),
     ...(expected && { expected }),
   };

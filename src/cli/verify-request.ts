@@ -292,5 +292,6 @@ function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): Ve
     ...(ephemeralKey && { ephemeralKey }),
     ...(nonce && { nonce }),
     ...(flags.allowDebug === true && { allowDebug: true }),
+    ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };
 }

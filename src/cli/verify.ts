@@ -79,16 +79,15 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(addOptions(command, "verify"));
   command.action(async (flags: Flags<"verify">) => {
     const request = requestOf(args, command.args, flags, io);
-    finish(await carryOut(request, flags.failOnWarning === true, io));
+    finish(await carryOut(request, io));
   });
 }
 
-async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io): Promise<number> {
+async function carryOut(request: VerifyRequest, io: Io): Promise<number> {
   const { format, level } = request;
   const earKey = await earKeyOf(request, io);
-  const judged = { ...(await verify(request, io)), failsOnWarning };
-  const { refusalOf } = await import("../formats/reports.js");
-  const refusal = refusalOf(judged);
+  const judged = await verify(request, io);
+  const { refusedFor: refusal = [] } = judged.report;
   if (level !== "quiet") {
     io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
     if (refusal.length > 0) io.stderr.write(refusalText(refusal));

@@ -11,11 +11,13 @@ const MAX_DETAIL = 200;
 
 /** Text that evidence chose is made printable. */
 export function entryText(entry: LogEntry): string {
-  const { n, at, verdict, failed, deployment } = entry;
+  const { n, at, verdict, failed, refusedFor, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = entry.stale ? ", for its age alone" : "";
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
-  return `${at} #${n} ${verdict.toUpperCase()} ${nameOfEntry(entry)}${why}\n`;
+  const buts = (refusedFor ?? []).map((reason) => ` BUT ${printable(reason)}`).join("");
+  const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, ${verdict.toUpperCase()}`;
+  return `${at} #${n} ${word} ${nameOfEntry(entry)}${why}${buts}\n`;
 }
 
 function deploymentText(deployment: string | null): string {

@@ -25,6 +25,7 @@ interface WatchRequest {
   readonly intervalMs: number;
   readonly log: string | undefined;
   readonly onRefusal: string | undefined;
+  readonly failOnWarning: boolean;
   readonly once: boolean;
   readonly format: Format;
   readonly connection: Connection;
@@ -88,6 +89,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     intervalMs: intervalMs!,
     log,
     onRefusal: flags.onRefusal,
+    failOnWarning: flags.failOnWarning === true,
     once,
     format,
     connection: connection!,
@@ -171,7 +173,7 @@ function logProblem(path: string, message: string): UsageError {
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
-  const { apps, ephemeralKeys, intervalMs, once, onRefusal, format } = request;
+  const { apps, ephemeralKeys, intervalMs, once, onRefusal, failOnWarning, format } = request;
   const handOn =
     onRefusal === undefined || !isAddress(onRefusal)
       ? onRefusal && runCommand(onRefusal, { env: io.env })
@@ -182,6 +184,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     apps,
     ephemeralKeys,
     intervalMs,
+    ...(failOnWarning && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
     onMessage: (message) => io.stderr.write(messageText(message, once)),

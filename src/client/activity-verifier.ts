@@ -7,9 +7,10 @@ import type { Policy } from "../appraise/policy.js";
 import { verifyEvidence } from "../bootproof.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { anyObject, count } from "../decode/shapes.js";
+import { anyObject, count, oneOf } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
+import { isAcceptedReport } from "../verification.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import type { Expected } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -26,12 +27,15 @@ export interface VerificationOptions {
   readonly bootProofMaxAgeMs?: number;
   /** Caches valid signatures; may be shared with other verifications. */
   readonly cache?: SignatureCache;
+  /** `strict`: what weakens the verdict is a rejection, as in `VerifyOptions`. Default: `standard`. */
+  readonly acceptance?: "standard" | "strict";
 }
 
 const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
   bootProofLimit: count,
   bootProofMaxAgeMs: count,
   cache: anyObject,
+  acceptance: oneOf("standard", "strict"),
 };
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
@@ -59,6 +63,7 @@ export class ActivityVerifier {
   readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
+  readonly acceptance: "standard" | "strict";
   readonly #uses = new AppProofUses();
 
   /** Throws TypeError for an invalid policy or option. */
@@ -70,6 +75,7 @@ export class ActivityVerifier {
     this.source = source;
     this.policy = policy;
     this.signatures = options.cache ?? new SignatureCache();
+    this.acceptance = options.acceptance ?? "standard";
     const bounds = {
       limit: options.bootProofLimit ?? DEFAULT_LIMIT,
       maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS,
@@ -92,8 +98,9 @@ export class ActivityVerifier {
       cache: this.signatures,
       expected,
       uses: this.#uses,
+      acceptance: this.acceptance,
     });
-    if (report.verdict !== "verified" || verified === null)
+    if (!isAcceptedReport(report) || verified === null)
       throw new RejectedActivityError(report, factsOf(activity, sent));
     return { activity, report, verified };
   }

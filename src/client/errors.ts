@@ -1,9 +1,8 @@
 /** The errors of the client. None holds a key, a stamp or a passkey's response. */
-import { rejectedText } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
-import { RejectedError } from "../verification.js";
+import { RejectedError, refusalText } from "../verification.js";
 
 /**
  * Why a call failed:
@@ -199,7 +198,7 @@ function rejectionText(report: Report, operation: string | null, activityId: str
       ? "Do not rely on it."
       : `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you ` +
         `submit again.`;
-  return `${operation === null ? "" : `${operation}: `}${rejectedText(report)}. ${advice}`;
+  return `${operation === null ? "" : `${operation}: `}${refusalText(report)}. ${advice}`;
 }
 
 /**

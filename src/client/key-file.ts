@@ -15,7 +15,13 @@ export interface ApiKeyFile {
   readonly readableByOthers: boolean;
 }
 
-/** Throws {@link ClientError} (`key`), which never quotes the file. */
+/**
+ * Throws {@link ClientError} (`key`), which never quotes the file.
+ * @example
+ * ```ts
+ * const { key: own } = await readApiKeyFile("api-key.json");
+ * ```
+ */
 export async function readApiKeyFile(path: string): Promise<ApiKeyFile> {
   const file = await open(path, "r").catch(() => {
     throw new ClientError("key", `${path}: cannot be read`);

@@ -51,6 +51,10 @@ const PROBE = "bootproof: do these two keys belong together?";
  *
  * The key is in hex, or a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) if it is
  * malformed, or its halves do not match.
+ * @example
+ * ```ts
+ * const stamper = await apiKeyStamper(key);
+ * ```
  */
 export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> {
   const { publicKey: stated, privateKey } = key;

@@ -80,6 +80,7 @@ interface AppProofVerifierParts {
   readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
+  readonly acceptance: "standard" | "strict";
 }
 
 const OPTIONS: OptionShapes<VerifyAppProofsOptions> = { expected: anyObject, schemas: anything, signal: anyObject };
@@ -104,7 +105,7 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   const appProofs = located.map(({ appProof }) => appProof);
   const verification = await verifyEvidence(
     { bootProofs: namedBootProofs(fetched), appProofs },
-    { policy: parts.policy, now: parts.source.now(), cache: parts.signatures, expected },
+    { policy: parts.policy, now: parts.source.now(), cache: parts.signatures, expected, acceptance: parts.acceptance },
   );
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);

@@ -80,6 +80,10 @@ const MAX_CHANGES = 1000;
  * VERIFYING them. A boot proof or an envelope can also be compared with one of its parts. `same` ignores white space,
  * member order and hex case in JSON, and base64 or hex around a file. Throws {@link MalformedError} with the faults of
  * both (`a`, `b`) if one is malformed or of another kind, or if they have no part in common.
+ * @example
+ * ```ts
+ * const { changes } = await diffUnverified(await readFile("before.json"), await readFile("after.json"));
+ * ```
  */
 export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | DiffInput): Promise<Difference> {
   const [inputA, inputB] = [copied(a), copied(b)];

@@ -4,7 +4,7 @@ import { fromHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckStatus } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
-import { isBad, isGood } from "../report/facts.js";
+import { hasBadChecks, isBad, isGoodVerdict } from "../report/facts.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS, type ClaimGroup } from "../report/check-rows.js";
@@ -185,7 +185,7 @@ function attestersOf({ evidence }: Report): string[] {
 
 /** The upper bound of each status: verdict and BUTs concern all pieces together. */
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
-  if (!isGood(report, []) || report.claims === null) return "contraindicated";
+  if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
   const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
   return isAffirmed ? "affirming" : "warning";

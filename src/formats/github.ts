@@ -1,5 +1,5 @@
 import type { Check } from "../checks.js";
-import { type Notice, isGood } from "../report/facts.js";
+import { type Notice, isGood, withRefusal } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
@@ -24,7 +24,7 @@ type Command = "error" | "warning" | "notice";
  * `notices`: what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
+  return renderWhole(report, WANTED, () => `${commandsOf(report, withRefusal(report, notices)).join("\n")}\n`);
 }
 
 export function renderGithubFailure(failure: CommandFailure): string {

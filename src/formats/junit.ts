@@ -1,6 +1,6 @@
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { known } from "../report/check-lines.js";
-import { type Notice, butsOf, isGood } from "../report/facts.js";
+import { type Notice, butsOf, isGood, withRefusal } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
@@ -25,9 +25,15 @@ type Attributes = Readonly<Record<string, string | number>>;
 /**
  * The report as JUnit XML for CI systems, with a line feed at its end (formats/README.md, "junit"). `notices`: what is
  * shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * @example
+ * ```ts
+ * const { report } = await verifyEvidence(evidence, { policy, now: new Date(), acceptance: "strict" });
+ * const xml = renderJunit(report);
+ * ```
  */
-export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
+export function renderJunit(report: Report, given: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
+    const notices = withRefusal(report, given);
     const failed = badChecks(report).filter(isFailed).length + (isGood(report, notices) ? 0 : 1);
     const errors = badChecks(report).filter((check) => !isFailed(check)).length;
     const counts = { tests: report.checks.length + 1, failures: failed, errors };

@@ -1,6 +1,6 @@
 import { toUtf8 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { type Notice, butsOf, countWords } from "../report/facts.js";
+import { type Notice, butsOf, countWords, withRefusal } from "../report/facts.js";
 import { whoText } from "../report/pieces.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -22,7 +22,7 @@ const MAX_DETAILS = 150_000;
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
     const parts = [
-      verdictPart(report, notices),
+      verdictPart(report, withRefusal(report, notices)),
       failuresPart(report),
       ...openParts(report).map(({ heading, statements }) => listPart(heading, statements)),
       ...(report.claims === null ? [] : [listPart("Proven", provenStatements(report))]),

@@ -5,7 +5,7 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { type Notice, butsOf, countWords, headlineFacts, isBad, isGood, isGoodVerdict } from "../report/facts.js";
+import { type Notice, butsOf, countWords, hasBadChecks, headlineFacts, isBad, isGoodVerdict } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
@@ -42,7 +42,7 @@ export function headline(report: Report, notices: readonly Notice[]): string {
 
 function headlineOf(report: Report): string {
   const sentence = verdictSentence(report);
-  if (isGood(report, []) || !isGoodVerdict(report.verdict)) return sentence;
+  if (!hasBadChecks(report) || !isGoodVerdict(report.verdict)) return sentence;
   return `NOT GOOD: a check failed, so the verdict of this report is wrong: ${sentence}`;
 }
 

@@ -1,7 +1,7 @@
 /** The output formats of reports, one row each, total over `REPORT_FORMATS`. Large ones are loaded on demand. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
-import { type Notice, butsOf } from "../report/facts.js";
+import { type Notice, withRefusal } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
@@ -16,16 +16,7 @@ export interface VerifiedSource {
   readonly evidence: EvidenceInput;
   /** An undefined policy stands for that of the bundle. */
   readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
-  readonly failsOnWarning?: boolean;
 }
-
-/** Why the caller refuses a good verdict: the BUTs. */
-export function refusalOf({ report, bundle, failsOnWarning = false }: VerifiedSource): readonly string[] {
-  if (!failsOnWarning || report.verdict === "rejected") return [];
-  return butsOf(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
-}
-
-const REFUSED = "REFUSED: with --fail-on-warning, a BUT is a failure.";
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;
@@ -66,16 +57,12 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
     const { vsaStatement } = await import("./vsa.js");
     // Unpacked here: in the bundled command, a module loaded later may have classes of its own.
     const shown = { pieces: inputPieces(evidence), isDocument: isDocument(evidence) };
-    return vsaStatement(report, shown, bundle, refusalOf(judged).length > 0 ? REFUSED : null);
+    return vsaStatement(report, shown, bundle);
   },
 };
 
-function noticesOf(judged: VerifiedSource): readonly Notice[] {
-  const { report, bundle } = judged;
-  return [
-    ...(bundle === null ? [] : bundleNotices(bundle, report.verdict)),
-    ...(refusalOf(judged).length > 0 ? [{ kind: "refused", text: REFUSED } as const] : []),
-  ];
+function noticesOf({ report, bundle }: VerifiedSource): readonly Notice[] {
+  return withRefusal(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
 }
 
 function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; readonly name: string } {
@@ -83,14 +70,7 @@ function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; re
   return { bundle: bytes!, name: name! };
 }
 
-function withWhatStandsBeside(judged: VerifiedSource): Report {
-  const { report, bundle } = judged;
-  const refusedFor = refusalOf(judged);
+function withWhatStandsBeside({ report, bundle }: VerifiedSource): Report {
   const { policyFrom, packed } = bundle ?? {};
-  const whole = {
-    ...report,
-    ...(bundle !== null && { bundle: { policyFrom, packed } }),
-    ...(refusedFor.length > 0 && { refusedFor }),
-  };
-  return whole;
+  return Object.assign({ ...report }, bundle !== null && { bundle: { policyFrom, packed } });
 }

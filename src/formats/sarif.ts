@@ -1,7 +1,7 @@
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
-import { type Notice, butsOf, isGood } from "../report/facts.js";
+import { type Notice, butsOf, isGood, withRefusal } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -29,9 +29,14 @@ const VERDICT_RULE = "verdict";
 /**
  * The report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif"). `notices`:
  * what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * @example
+ * ```ts
+ * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
+ * const log = renderSarif(report);
+ * ```
  */
 export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => jsonDocument(logOf(report, notices)));
+  return renderWhole(report, WANTED, () => jsonDocument(logOf(report, withRefusal(report, notices))));
 }
 
 function logOf(report: Report, notices: readonly Notice[]): JsonObject {

@@ -9,6 +9,7 @@ import { copyInput, ownOptions, readInput } from "../decode/input.js";
 import { type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
+import { REFUSED } from "../report/facts.js";
 import { jsonDocument, renderJson } from "../report/json.js";
 import type { Report } from "../report/report.js";
 import { WANTED } from "../report/text.js";
@@ -60,20 +61,20 @@ export async function renderVsa(report: Report, evidence: EvidenceInput, options
   return vsaStatement(report, { pieces: inputPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 
-/** {@link renderVsa} for unpacked evidence. `refusal`: why the caller refuses it. */
+/** {@link renderVsa} for unpacked evidence. */
 export async function vsaStatement(
   report: Report,
   evidence: ShownEvidence,
   bundle: BundleFacts | null,
-  refusal: string | null = null,
 ): Promise<string> {
-  const predicate = predicateOf(report, bundle, refusal);
+  const predicate = predicateOf(report, bundle);
   const shown = evidence.pieces.flatMap((piece) => subjectsOf(piece, report, evidence.isDocument));
   const subject = shown.length > 0 ? shown : await otherSubjects(report);
   return jsonDocument({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate });
 }
 
-function predicateOf(report: Report, bundle: BundleFacts | null, refusal: string | null): object {
+function predicateOf(report: Report, bundle: BundleFacts | null): object {
+  const refusal = report.refusedFor === undefined ? null : REFUSED;
   try {
     return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle) ?? refusal);
   } catch (cause) {

@@ -133,7 +133,13 @@ export async function measureInstance(instanceId: string): Promise<Uint8Array> {
   return sha384(concatBytes(EMPTY_REGISTER, toUtf8(instanceId)));
 }
 
-/** SHA-256, as in `pivot.hash` of a manifest. */
+/**
+ * SHA-256, as in `pivot.hash` of a manifest.
+ * @example
+ * ```ts
+ * const pivotHash = await measureBinary(createReadStream("app"));
+ * ```
+ */
 export async function measureBinary(stream: ByteStream, options: MeasureOptions = {}): Promise<Uint8Array> {
   const { sha256: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
   const hash = (given ?? (await incrementalHash("SHA-256")))();

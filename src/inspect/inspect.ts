@@ -64,6 +64,10 @@ const NOT_VERIFIED =
 /**
  * Shows the kind and content of a file, WITHOUT VERIFYING it. Null for unknown kinds: see {@link describeUnrecognised}.
  * Throws `MalformedError` (`json`) for invalid JSON.
+ * @example
+ * ```ts
+ * const inspection = await inspectUnverified(bytes);
+ * ```
  */
 export async function inspectUnverified(bytes: Uint8Array, options: InspectOptions = {}): Promise<Inspection | null> {
   options = ownOptions("options", options, { readYaml: true });

@@ -19,3 +19,4 @@ export { LabFolderError } from "./folder.js";
 export { StoreInUseError, StoreMissingError } from "./store.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
 export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
+export { verifiedCallFor } from "./double.js";

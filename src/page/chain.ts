@@ -2,7 +2,7 @@
 import type { Check, CheckSubject } from "../checks.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS } from "../report/check-rows.js";
-import { isBad, isGood } from "../report/facts.js";
+import { hasBadChecks, isBad, isGoodVerdict } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
@@ -49,7 +49,7 @@ function sortedChecks(report: Report): SortedChecks {
 
 /** The chain of each boot proof, by its index. In a rejected report no link of any chain is proven. */
 export function chainsOfTrust(report: Report): readonly (readonly Link[])[] {
-  const rejected = !isGood(report, []);
+  const rejected = !isGoodVerdict(report.verdict) || hasBadChecks(report);
   return sortedChecks(report).chains.map((own, boot) => chainOfTrust(own, boot, { report, rejected }));
 }
 

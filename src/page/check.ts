@@ -69,6 +69,10 @@ const SCRIPT_END = "</script>";
  * Checks a page. Never throws for faults of the page. Throws RangeError above {@link MAX_PAGE_BYTES}; TypeError for
  * invalid options, a page with evidence without a policy, and demands that nothing in the page could meet;
  * {@link MalformedError} for a malformed policy, and if the page's policy loosens what the caller does not.
+ * @example
+ * ```ts
+ * const { sameBytes } = await checkPage(text, { script: PAGE_SCRIPT, policy: null, now: new Date() });
+ * ```
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);

@@ -20,6 +20,7 @@ export function optionsData(options: PlainOptions): JsonObject {
     nonce: nonce && toHex(nonce),
     expected: expected && expectedData(expected),
     allowDebug: options.allowDebug,
+    acceptance: options.acceptance,
     bootProofsOnly: options.bootProofsOnly,
   }) as JsonObject;
 }
@@ -62,6 +63,11 @@ const OPTION_READERS: {
   nonce: bytesMember,
   expected: expectedMember,
   allowDebug: (reader, name) => reader.boolean(name),
+  acceptance: (reader, name) => {
+    const acceptance = reader.get(name);
+    if (acceptance === "standard" || acceptance === "strict") return acceptance;
+    return reader.fault(name, '"standard" or "strict" wanted');
+  },
   bootProofsOnly: (reader, name) => reader.boolean(name),
 };
 

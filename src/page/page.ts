@@ -35,6 +35,12 @@ function ownParts(parts: PageParts): PageParts {
  * The page of a verification. The evidence is verified again: throws Error if the report differs, for example one under
  * other options; {@link MalformedError} (`page`) for evidence whose page would be too large to be read; and as
  * {@link pageData} and `reproducePage` do.
+ * @example
+ * ```ts
+ * const options = { policy, now: new Date() };
+ * const { report } = await verifyEvidence(evidence, options);
+ * const html = await renderPage({ evidence, options: plainOptions(options), report }, { script: PAGE_SCRIPT });
+ * ```
  */
 export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
   const own = ownParts(parts);

@@ -1,7 +1,7 @@
 /** Shows a verification, alike in a page's file and when a page verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
-import { type Notice, butsOf, headlineFacts } from "../report/facts.js";
+import { type Notice, butsOf, headlineFacts, withRefusal } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { MarkupNode } from "./markup.js";
@@ -12,7 +12,7 @@ type Verified = Pick<PageVerification, "evidence" | "report" | "bundle">;
 
 export function shownReport(verified: Verified, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
   const { evidence, report } = verified;
-  return reportView({ report, evidence, notices: [...noticesOf(verified), ...notes] });
+  return reportView({ report, evidence, notices: withRefusal(report, [...noticesOf(verified), ...notes]) });
 }
 
 function noticesOf({ bundle, report }: Verified): Notice[] {
@@ -38,7 +38,8 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 export function titleOf(verified: Verified, notes: readonly Notice[] = []): string {
   const { report } = verified;
   const buts = butsOf(report, [...noticesOf(verified), ...notes]).length;
-  const verdict = notes.some(({ kind }) => kind === "refused") ? "REFUSED" : TITLES[report.verdict];
+  const isRefused = report.refusedFor !== undefined || notes.some(({ kind }) => kind === "refused");
+  const verdict = isRefused ? "REFUSED" : TITLES[report.verdict];
   const counted = buts === 0 ? "" : ` with ${buts === 1 ? "one BUT" : `${buts} BUTs`}`;
   return titleText(`${verdict}${counted}: ${subjectOf(report)}`);
 }

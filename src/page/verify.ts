@@ -11,7 +11,7 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import { decodeBundle, namedBundle } from "../bundle/file.js";
-import type { BundleFacts } from "../bundle/text.js";
+import { type BundleFacts, POLICY_OF_THE_PAGE } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
@@ -24,7 +24,7 @@ import {
   parsePlainPolicy,
 } from "../plain-settings.js";
 import { reportDifferences } from "../report/differences.js";
-import type { Report } from "../report/report.js";
+import { type Report, refusedReport } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type BundleBytes, type PageContent, type PageEvidence, isBundleBytes, ownContent } from "./data.js";
@@ -55,9 +55,13 @@ export interface PageVerification extends JudgedPage {
 
 /**
  * The caller's options. The page's time, `at`, `allowDebug`, `bootProofsOnly`, trust anchors and request are not used,
- * since they can loosen. The image, nonce and key that the page's maker demanded are demanded in addition.
+ * since they can loosen. The image, nonce, key and strict acceptance that the page's maker demanded are demanded in
+ * addition.
  */
-export interface PageSetting extends Pick<PlainOptions, "now" | "at" | "trustAnchors" | "allowDebug" | "expected"> {
+export interface PageSetting extends Pick<
+  PlainOptions,
+  "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance" | "expected"
+> {
   /** The caller's; or, explicitly, none (null), or that of the page's maker (`bundle`). */
   readonly policy: PlainPolicy | "bundle" | null;
 }
@@ -92,6 +96,7 @@ export const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
   at: true,
   trustAnchors: true,
   allowDebug: true,
+  acceptance: true,
   expected: true,
 };
 
@@ -118,22 +123,30 @@ export async function judgePage(
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   const { policy, expected } = setting;
-  const { measurements, nonce, ephemeralKey } = ownMembers(content.options, DEMANDED_AGAIN);
+  const { measurements, nonce, ephemeralKey, acceptance } = ownMembers(content.options, DEMANDED_AGAIN);
   const options = Object.assign(otherMembers(setting, "policy"), {
     ...(measurements && { measurements }),
     ...(nonce && { nonce }),
     ...(ephemeralKey && { ephemeralKey }),
+    ...(acceptance === "strict" && { acceptance }),
     // The page's maker chose its content, so missing app proofs must not skip rules.
     ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
     cache,
   });
   refuseEmptyQuestion(content.evidence, expected);
-  if (policy === "bundle") return judge(content.evidence, options, makersPolicyOf(content));
+  if (policy === "bundle")
+    return refusedForPolicy(await judge(content.evidence, options, makersPolicyOf(content)), options.acceptance);
   return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
 }
 
+/** For a strict caller the page's policy is a reason to refuse, as the bundle's is. */
+function refusedForPolicy(judged: JudgedPage, acceptance: VerifyOptions["acceptance"]): JudgedPage {
+  if (acceptance !== "strict" || judged.bundle?.policyFrom === "bundle") return judged;
+  return { ...judged, report: refusedReport(judged.report, [POLICY_OF_THE_PAGE]) };
+}
+
 /** Demands of a page's maker only tighten. */
-const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true } as const;
+const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true, acceptance: true } as const;
 
 function callersPolicy(policy: PageSettingCopy["policy"]): VerifyOptions["policy"] {
   return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;

@@ -4,12 +4,21 @@ import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
-import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
+import {
+  type Claims,
+  type EvidencePiece,
+  type Report,
+  type Verdict,
+  areStale,
+  makeReport,
+  refusedReport,
+} from "./report.js";
 
 interface Conclusion {
   readonly setting: {
     readonly policy: ParsedPolicy | null;
     readonly policyFrom: "caller" | "maker";
+    readonly acceptance: "standard" | "strict";
     readonly context: { readonly now: Date };
   };
   /** In the order of the report. */
@@ -55,7 +64,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
   const { setting, given, appraisal, validationTime, claims } = conclusion;
   const policy = callersPolicy(setting);
   const { verdict, stale, checks } = judged;
-  return makeReport({
+  const report = makeReport({
     verdict,
     stale,
     policy: policy?.name ?? null,
@@ -67,6 +76,14 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });
+  return setting.acceptance === "strict" ? refused(report) : report;
+}
+
+/** Rejects where the reasons cannot be loaded: without them the report would look accepted. */
+async function refused(report: Report): Promise<Report> {
+  if (report.verdict === "rejected") return report;
+  const { caveats } = await import("./unproven.js");
+  return refusedReport(report, caveats(report));
 }
 
 /** A policy that came with the evidence is checked like any other, but decides neither verdict nor report. */

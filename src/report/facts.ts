@@ -22,8 +22,24 @@ export function isGoodVerdict(verdict: unknown): boolean {
  * Whether a report may be shown as good. A report from a file may have been altered: with a failed check it is not
  * good, whatever its verdict. Nor is one that the caller refuses.
  */
-export function isGood({ verdict, checks }: Pick<Report, "verdict" | "checks">, notices: readonly Notice[]): boolean {
-  return isGoodVerdict(verdict) && !checks.some(isBad) && !notices.some(({ kind }) => kind === "refused");
+export function isGood(
+  { verdict, checks, refusedFor }: Pick<Report, "verdict" | "checks" | "refusedFor">,
+  notices: readonly Notice[],
+): boolean {
+  const isRefused = refusedFor !== undefined || notices.some(({ kind }) => kind === "refused");
+  return isGoodVerdict(verdict) && !hasBadChecks({ checks }) && !isRefused;
+}
+
+export function hasBadChecks({ checks }: Pick<Report, "checks">): boolean {
+  return checks.some(isBad);
+}
+
+export const REFUSED = "REFUSED: under strict acceptance (--fail-on-warning), a BUT is a failure.";
+
+/** The notices of a report, with that of a caller who refuses it. */
+export function withRefusal({ refusedFor }: Pick<Report, "refusedFor">, notices: readonly Notice[]): readonly Notice[] {
+  const isTold = refusedFor === undefined || notices.some(({ kind }) => kind === "refused");
+  return isTold ? notices : [...notices, { kind: "refused", text: REFUSED }];
 }
 
 /** A failure, or an unknown status. */

@@ -49,6 +49,11 @@ export interface Report {
    * out where all were.
    */
   readonly notApplied?: readonly string[];
+  /**
+   * What weakens a good verdict, where the caller's `acceptance` is `strict`: the caller refuses it. Never empty; left
+   * out where there is nothing, and under `rejected`.
+   */
+  readonly refusedFor?: readonly string[];
   /** Only what was verified; null where the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
@@ -224,6 +229,14 @@ export function makeReport(parts: ReportParts): Report {
     claims,
   });
   return deepFrozen(report);
+}
+
+/** The report of a caller who refuses a good verdict for these reasons; the report itself where there is none. */
+export function refusedReport(report: Report, reasons: readonly string[]): Report {
+  if (reasons.length === 0 || report.verdict === "rejected") return report;
+  const { claims, ...others } = report;
+  const refusedFor = [...new Set([...(report.refusedFor ?? []), ...reasons])];
+  return deepFrozen(REPORTS.on({ ...others, refusedFor, claims }));
 }
 
 function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): void {

@@ -149,6 +149,7 @@ const REPORT: MembersOf<Report> = {
   verifiedAt: instant,
   validationTime: nullable(instant),
   notApplied: optional(list(text)),
+  refusedFor: optional(list(text, 1)),
   evidence: list(objectOf(PIECE)),
   checks: list(objectOf(CHECK)),
   claims: nullable(objectOf(CLAIMS)),
@@ -185,11 +186,10 @@ const BUNDLE = objectOf<BesideBundle>({
 
 interface WrittenReport extends Report {
   readonly bundle?: BesideBundle;
-  readonly refusedFor?: readonly string[];
 }
 
 /** A report as JSON, with what `verify --format json` may add. */
-const WRITTEN = objectOf<WrittenReport>({ ...REPORT, bundle: optional(BUNDLE), refusedFor: optional(list(text, 1)) });
+const WRITTEN = objectOf<WrittenReport>({ ...REPORT, bundle: optional(BUNDLE) });
 
 /** The JSON Schema of what `renderJson` writes of a report, and `verify --format json`. */
 export function reportSchema(): JsonObject {

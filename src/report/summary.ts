@@ -2,7 +2,7 @@
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
-import { type Notice, butsOf, countWords, headlineFacts } from "./facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, withRefusal } from "./facts.js";
 import { BUT, type Page, type TextOptions, butLines, headingLines, pageOf, wrapped } from "./layout.js";
 import { whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
@@ -47,7 +47,7 @@ export function summaryOf(
   notices: readonly Notice[],
 ): string {
   const page = pageOf({ ...options, detail: "summary" });
-  return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
+  return renderWhole(report, WANTED, () => `${summaryLines(report, withRefusal(report, notices), page).join("\n")}\n`);
 }
 
 function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {

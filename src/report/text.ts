@@ -1,6 +1,6 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { type Notice, butsOf, countWords, headlineFacts } from "./facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, withRefusal } from "./facts.js";
 import {
   type Page,
   type Style,
@@ -33,6 +33,11 @@ export const WANTED =
 /**
  * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a
  * value that is no report.
+ * @example
+ * ```ts
+ * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
+ * console.log(renderText(report, { width: 100 }));
+ * ```
  */
 export function renderText(report: Report, options: TextOptions = {}): string {
   return renderReport(report, options, []);
@@ -43,7 +48,7 @@ export function renderReport(report: Report, options: TextOptions, notices: read
   const { height = Infinity, ...others } = ownPageOptions(options);
   const page = pageOf(others);
   return renderWhole(report, WANTED, () => {
-    const text = reportText(report, notices, page);
+    const text = reportText(report, withRefusal(report, notices), page);
     // The prompt takes a row too.
     const isLonger = text.split("\n").length > height;
     return isLonger ? `${text}\n${paragraphs([headlineLines(report, page, butsOf(report, notices).length)])}` : text;
@@ -69,7 +74,7 @@ export function renderFailures(report: Report, options: TextOptions): string {
   const lines = failed.flatMap((check) =>
     checkLines(check, `${labelOf(check.about ?? check.subject, report)}: `, page),
   );
-  return paragraphs([verdictLines(report, [], page), lines]);
+  return paragraphs([verdictLines(report, withRefusal(report, []), page), lines]);
 }
 
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {

@@ -39,7 +39,13 @@ export function isAwsNitroRoot(anchor: TrustAnchor): boolean {
   return equalBytes(anchor.certificate.der, AWS_NITRO_ROOT_G1.certificate.der);
 }
 
-/** Reads one PEM certificate (RFC 7468); ignores text around it. Throws {@link MalformedError} (`trust-anchor`). */
+/**
+ * Reads one PEM certificate (RFC 7468); ignores text around it. Throws {@link MalformedError} (`trust-anchor`).
+ * @example
+ * ```ts
+ * const trustAnchors = [parseTrustAnchor("lab", await readFile("lab.pem", "utf8"))];
+ * ```
+ */
 export function parseTrustAnchor(name: string, pem: string): TrustAnchor {
   const anchor = anchorOf(name, pem);
   if (name === AWS_NITRO_ROOT_G1_NAME && !isAwsNitroRoot(anchor))

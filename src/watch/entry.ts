@@ -15,6 +15,7 @@ import {
   nullable,
   objectOf,
   oneOf,
+  optional,
   readShape,
   refined,
   text,
@@ -57,6 +58,8 @@ export interface Finding {
   /** Rejected only because of its age. */
   readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
+  /** What weakens a good verdict, where the watch's acceptance is `strict`: a refusal. Otherwise left out. */
+  readonly refusedFor?: readonly string[];
   /** The name of the matching deployment, if any. */
   readonly deployment: string | null;
   readonly policy: string | null;
@@ -96,8 +99,9 @@ export function watchedName(watched: Watched | Finding): string {
 }
 
 /** An entry is news only if this differs from the newest entry of the name. */
-export function standingOf({ evidenceDigest, policyDigest, verdict, failed }: Finding): string {
-  return JSON.stringify([evidenceDigest, policyDigest, verdict, failed.map(({ id }) => id)]);
+export function standingOf({ evidenceDigest, policyDigest, verdict, failed, refusedFor }: Finding): string {
+  const refused = refusedFor === undefined ? [] : [refusedFor];
+  return JSON.stringify([evidenceDigest, policyDigest, verdict, failed.map(({ id }) => id), ...refused]);
 }
 
 /** Throws {@link MalformedError} if the boot proof is too large. */
@@ -107,7 +111,7 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
     throw new MalformedError("boot-proof", [
       { path: "", message: `${bytes.length} bytes as JSON text, at most ${MAX_BOOT_PROOF_BYTES} wanted` },
     ]);
-  const { verdict, stale, policy, policyDigest, tool, verifiedAt, checks, claims } = report;
+  const { verdict, stale, policy, policyDigest, tool, verifiedAt, checks, claims, refusedFor } = report;
   return {
     at: verifiedAt,
     app: isApp(watched) ? watched.app : null,
@@ -117,6 +121,7 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
     failed: checks
       .filter(({ status }) => status === "fail")
       .map(({ id, subject, detail }) => ({ id, subject, detail })),
+    ...(refusedFor && { refusedFor }),
     deployment: claims?.bootProofs[0]?.deployment ?? null,
     policy,
     policyDigest,
@@ -173,6 +178,7 @@ function parsed(bytes: Uint8Array): JsonValue {
 }
 
 function textOf(entry: LogEntry): string {
+  // JSON.stringify leaves out what is undefined.
   const members = MEMBER_NAMES.map((name) => [name, entry[name]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }
@@ -190,6 +196,7 @@ const MEMBERS: MembersOf<LogEntry> = {
   verdict: keyOf<Verdict>({ verified: true, authentic: true, rejected: true }),
   stale: flag,
   failed: list(objectOf<FailedCheck>({ id: oneOf(...CHECK_IDS), subject: text as Shape<CheckSubject>, detail: text })),
+  refusedFor: optional(list(text, 1)),
   deployment: nullable(text),
   policy: nullable(text),
   policyDigest: nullable(hash),

@@ -49,6 +49,11 @@ interface Place {
  * Opens a log, or creates it with mode 0600. Verifies the whole chain, and removes an unfinished last line. Rejects
  * with {@link LogInUseError} if another process uses it, and with {@link LogError}, the file unchanged, if it is not a
  * regular file, cannot be read, or its chain is broken.
+ * @example
+ * ```ts
+ * const log = await openLog("boots.jsonl");
+ * await log.close();
+ * ```
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
   const { onNote = () => {} } = ownOptions("options", options, { onNote: true });

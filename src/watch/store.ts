@@ -3,6 +3,8 @@ import type { Verdict } from "../report/report.js";
 
 export interface Standing {
   readonly verdict: Verdict;
+  /** Rejected, or refused under strict acceptance. Left out where the verdict alone decides. */
+  readonly isRefused?: boolean;
   /** Equal for findings that are no news (`standingOf`). */
   readonly key: string;
 }
@@ -36,12 +38,16 @@ export class LogState {
   add({ entry, hash }: LogLine): void {
     this.entries = entry.n;
     this.head = hash;
-    this.#standings.set(watchedName(entry), { verdict: entry.verdict, key: standingOf(entry) });
+    this.#standings.set(watchedName(entry), {
+      verdict: entry.verdict,
+      isRefused: isRefusal(entry),
+      key: standingOf(entry),
+    });
   }
 }
 
-export function isRefusal({ verdict }: Pick<LogEntry, "verdict">): boolean {
-  return verdict === "rejected";
+export function isRefusal({ verdict, refusedFor }: Pick<LogEntry, "verdict" | "refusedFor">): boolean {
+  return verdict === "rejected" || refusedFor !== undefined;
 }
 
 /** Undelivered refusals; the oldest are dropped. */

@@ -9,7 +9,7 @@ import { fromHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, count, flag, list, nonEmptyText } from "../decode/shapes.js";
+import { anyObject, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -26,6 +26,8 @@ export interface WatchOptions {
   readonly policy: Policy | PlainPolicy;
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
+  /** `strict`: a boot proof whose verdict something weakens is a refusal. Default: `standard`. */
+  readonly acceptance?: "standard" | "strict";
   /** Each is watched by its newest boot proof. */
   readonly apps?: readonly string[];
   /** In hex. */
@@ -92,6 +94,7 @@ export async function watch(options: WatchOptions): Promise<WatchSummary> {
 const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
   policy: anyObject,
   allowDebug: flag,
+  acceptance: oneOf("standard", "strict"),
   apps: list(nonEmptyText),
   ephemeralKeys: list(nonEmptyText),
   newest: callable,
@@ -181,7 +184,10 @@ class Watch {
   }
 
   async #summary(): Promise<WatchSummary> {
-    const refused = this.#watched.filter((one) => this.#log.standing(watchedName(one))?.verdict === "rejected");
+    const standings = this.#watched.map((watched) => ({ watched, now: this.#log.standing(watchedName(watched)) }));
+    const refused = standings
+      .filter(({ now }) => now?.isRefused ?? now?.verdict === "rejected")
+      .map(({ watched }) => watched);
     const waiting = this.#options.onRefusal !== undefined && (await this.#log.nextRefusal()) !== null;
     return { recorded: this.#recorded, polls: this.#polls, refused, unfetched: this.#outages.now, waiting };
   }
@@ -236,7 +242,7 @@ class Watch {
   }
 
   async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
-    const { allowDebug, now, onEntry } = this.#options;
+    const { allowDebug, acceptance, now, onEntry } = this.#options;
     if (this.#stop.signal.aborted) return null;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
@@ -248,6 +254,7 @@ class Watch {
       now: now(),
       cache: this.#cache,
       ...(allowDebug !== undefined && { allowDebug }),
+      ...(acceptance !== undefined && { acceptance }),
     });
     const finding = await findingOf(watched, bootProof, report).catch(asFailure);
     if ("kind" in finding) return finding;

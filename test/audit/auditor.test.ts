@@ -1,7 +1,7 @@
 /** An auditor returns the same results as verification, whatever it verified before. */
 import { describe, expect, it } from "vitest";
 import { Auditor } from "../../src/audit/auditor.js";
-import { resultLine } from "../../src/audit/result.js";
+import { isAccepted, resultLine } from "../../src/audit/result.js";
 import { type AuditOptions, auditSetting, policyDigest, settingDigest } from "../../src/audit/setting.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyEvidence } from "../../src/bootproof.js";
 import { packBundle } from "../../src/bundle/pack.js";
@@ -239,15 +239,30 @@ describe("a setting", () => {
       { ...base, at: "now" as const },
       { ...base, at: AT },
       { ...base, allowDebug: true },
+      { ...base, acceptance: "strict" },
       { ...base, bootProofs: [] },
       { ...base, policy: NO_POLICY_ANY_ENCLAVE },
       { ...base, policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)] },
     ];
     const digests = await Promise.all([base, ...others].map((each) => settingDigest(auditSetting(each))));
     expect(new Set(digests).size).toBe(digests.length);
-    expect(await settingDigest(auditSetting({ ...base, at: "document", allowDebug: false }))).toBe(digests[0]);
+    expect(
+      await settingDigest(auditSetting({ ...base, at: "document", allowDebug: false, acceptance: "standard" })),
+    ).toBe(digests[0]);
     expect(await policyDigest(auditSetting({ ...base, now: AT }))).toBe(await policyDigest(setting));
     expect(await policyDigest(auditSetting(others.at(-1)!))).not.toBe(await policyDigest(auditSetting(others.at(-2)!)));
+  });
+
+  it("with strict acceptance accepts no entry with a BUT, and says why in its line", async () => {
+    // The certificates lead to another root than AWS's.
+    const [standard, strict] = [
+      await judged(await Auditor.of(auditSetting({ policy, now: NOW, bootProofs: [boot] })), app),
+      await judged(await Auditor.of(auditSetting({ policy, now: NOW, bootProofs: [boot], acceptance: "strict" })), app),
+    ];
+    expect([isAccepted(standard), "refusedFor" in standard]).toEqual([true, false]);
+    expect([isAccepted(strict), strict.verdict, strict.failed]).toEqual([false, "verified", []]);
+    const line = JSON.parse(resultLine({ n: 1, ...strict })) as { refusedFor: string[] };
+    expect(line.refusedFor.join()).toContain("not to AWS");
   });
 
   it("has the certificates of the files that its policy names", async () => {

@@ -313,6 +313,7 @@ describe("a state", () => {
     ],
     ["failures alone", () => ({ onlyFailures: true }), /other options: --only-failures\. /],
     ["debug mode", () => ({ setting: { ...setting, allowDebug: true } }), /--allow-debug\. /],
+    ["acceptance", () => ({ setting: { ...setting, acceptance: "strict" } }), /--fail-on-warning\. /],
     [
       "a present",
       () => ({ setting: { ...setting, now: "2026-01-02T00:00:00.000Z" }, isNowGiven: true }),

@@ -1,9 +1,12 @@
 /** fetch and verify against a service: the lab, and one that answers whatever a test wants. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { type RequestListener, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiKeyStamper, createClient } from "../../src/client/index.js";
+import { unusedProxyText, useProxies } from "../../src/cli/environment-proxy.js";
 import { FAULTS, type Lab, generateApiKey, startLab } from "../../src/lab/index.js";
 import type { Report } from "../../src/report/report.js";
 import type { Loose } from "../support/loose.js";
@@ -849,4 +852,78 @@ describe("a service that answers anything", () => {
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain("does not return the activity");
   });
+});
+
+describe("a proxy of the environment", () => {
+  const HTTPS = "https://service.invalid";
+  const proxy = { HTTPS_PROXY: "http://user:secret@127.0.0.1:9" };
+  const old = { version: "v20.20.2", flags: new Set<string>(), execArgv: [] };
+  const start = { version: "v22.21.0", flags: new Set(["--use-env-proxy"]), execArgv: [] };
+  const runtime = { ...start, setGlobalProxyFromEnv: () => undefined };
+
+  it("is named where the network fails and this Node does not use it, without its value", async () => {
+    const args = ["fetch", "--app", "signer", "--timeout", "2", ...connectionTo({ ...lab, baseUrl: HTTPS } as Lab)];
+    const { code, stderr } = await bootproof(args, { env: { ...proxy } });
+    expect([code, stderr.includes("secret")]).toEqual([3, false]);
+    // A Node that uses it has no reason to say so.
+    expect(stderr.includes("HTTPS_PROXY is set, but Node ")).toBe(unusedProxyText(HTTPS, proxy) !== "");
+    expect((await bootproof(args, { env: {} })).stderr).not.toContain("PROXY");
+  });
+
+  it.each([
+    ["an old Node", HTTPS, proxy, old, "HTTPS_PROXY is set, but Node v20.20.2 cannot use a proxy: "],
+    ["in lower case", HTTPS, { https_proxy: "http://p:1" }, old, "https_proxy is set, but Node "],
+    ["a Node that reads it at its start", HTTPS, proxy, start, "uses it only with NODE_USE_ENV_PROXY=1"],
+    ["one that was started so", HTTPS, { ...proxy, NODE_USE_ENV_PROXY: "1" }, start, ""],
+    ["one with the option", HTTPS, proxy, { ...start, execArgv: ["--use-env-proxy"] }, ""],
+    ["one with the option in its environment", HTTPS, { ...proxy, NODE_OPTIONS: "-x --use-env-proxy" }, start, ""],
+    ["one that can do it at run time", HTTPS, proxy, runtime, ""],
+    ["no proxy", HTTPS, {}, old, ""],
+    ["an empty one", HTTPS, { HTTPS_PROXY: "" }, old, ""],
+    ["the proxy of the other protocol", HTTPS, { HTTP_PROXY: "http://p:1" }, old, ""],
+    ["an excepted host", HTTPS, { ...proxy, NO_PROXY: "a.example, .INVALID" }, old, ""],
+    ["every host excepted", HTTPS, { ...proxy, no_proxy: "*" }, old, ""],
+    ["another host excepted", HTTPS, { ...proxy, NO_PROXY: "vice.invalid" }, old, "HTTPS_PROXY is set"],
+    ["this machine", "http://127.0.0.1:8080", { HTTP_PROXY: "http://p:1" }, old, ""],
+  ])("has the sentence that fits: %s", (_, baseUrl, env, node, words) => {
+    const text = unusedProxyText(baseUrl, env, node);
+    expect(words === "" ? text : text.includes(words)).toEqual(words === "" ? "" : true);
+    expect(text).not.toContain("secret");
+  });
+
+  it("is used at run time where Node can, but never for this machine, whose address may be plain HTTP", () => {
+    const used: object[] = [];
+    const http = { setGlobalProxyFromEnv: (env: object) => used.push(env) };
+    useProxies({ NO_PROXY: "a.example" }, http);
+    expect(used).toEqual([]);
+    useProxies({ ...proxy, http_proxy: "http://p:1", HTTP_PROXY: "http://q:1", NO_PROXY: "a.example" }, http);
+    const NO_PROXY = "a.example,localhost,127.0.0.1,::1,[::1]";
+    expect(used).toEqual([{ HTTPS_PROXY: proxy.HTTPS_PROXY, HTTP_PROXY: "http://p:1", NO_PROXY }]);
+    const refusing = {
+      setGlobalProxyFromEnv: () => {
+        throw new Error("Invalid proxy: http://user:secret@127.0.0.1:9");
+      },
+    };
+    expect(() => useProxies(proxy, refusing)).toThrow(/^HTTPS_PROXY: the address of a proxy expected, such as /);
+  });
+
+  /** Where this Node has a way: a request that a proxy sees as CONNECT, to the host of the service. */
+  it.runIf(unusedProxyText(HTTPS, { ...proxy, NODE_USE_ENV_PROXY: "1" }) === "")(
+    "is asked to connect to the service",
+    async () => {
+      const asked: string[] = [];
+      const server = createServer().on("connect", ({ url }, socket) => {
+        asked.push(url!);
+        socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as AddressInfo;
+      const args = ["fetch", "--app", "signer", ...connectionTo({ ...lab, baseUrl: HTTPS } as Lab)];
+      const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${port}`, NODE_USE_ENV_PROXY: "1" };
+      const child = spawn(process.execPath, ["dist/bin/bootproof.cjs", ...args], { env, stdio: "ignore" });
+      const [code] = (await once(child, "exit")) as [number];
+      server.close();
+      expect([code, new Set(asked)]).toEqual([3, new Set(["service.invalid:443"])]);
+    },
+  );
 });

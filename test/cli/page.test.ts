@@ -50,8 +50,27 @@ describe("verify --format html", () => {
   it("ends with 1 for a BUT that --fail-on-warning refuses", async () => {
     const [, , ...args] = CASES["verified"]!;
     const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html", "--fail-on-warning"]);
-    expect([code, stdout === pageOf("verified")]).toEqual([1, true]);
+    expect([code, stdout === pageOf("verified")]).toEqual([1, false]);
+    // The page says so itself, and its data carry the acceptance: whoever verifies it again gets the same.
+    expect(stdout).toContain("<title>REFUSED – bootproof</title>");
+    expect(stdout).toContain('"acceptance":"strict"');
+    const page = pageFile(stdout, "refused.html");
+    const again = built("page", "--verify", page, ...callersWords("verified"), "--format", "json");
+    const { sameBytes, sameReport, report } = JSON.parse(again.stdout) as Record<string, unknown>;
+    expect([again.status, sameBytes, sameReport]).toEqual([1, true, true]);
+    expect(report).toMatchObject({ verdict: "verified", refusedFor: [expect.stringContaining("not to AWS")] });
     expect(stderr).toMatch(/^bootproof: --fail-on-warning: refused, since this weakens the verdict:\n/);
+  });
+
+  it("is refused with --fail-on-warning, and so is the page's own policy", () => {
+    expect(verify("verified").status).toBe(0);
+    expect(verify("verified", "--fail-on-warning").status).toBe(1);
+    const own = check(pageOf("verified"), ...OWN, ...ANCHOR, "--fail-on-warning", "--format", "json");
+    const { report } = JSON.parse(own.stdout) as { report: { refusedFor: string[] } };
+    expect([own.status, report.refusedFor.join()]).toEqual([
+      1,
+      expect.stringContaining("the policy came with the page"),
+    ]);
   });
 
   it("is for reports alone", async () => {

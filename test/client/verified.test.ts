@@ -609,15 +609,36 @@ describe("an activity", () => {
     const word = error.report.stale ? "rejected, stale: the evidence is genuine, but older than [^:]*" : "rejected";
     expect(error.message).toMatch(new RegExp(`^update_wallet: ${word}: .*look into it before you submit again\\.$`));
     expect(error.report.stale).toBe(/too old|too long ago/.test(name));
-    expect(Object.keys(error).sort()).toEqual([
-      "activityId",
-      "activityStatus",
-      "code",
-      "failures",
-      "name",
-      "operation",
-      "report",
-    ]);
+    expect(Object.keys(error).sort()).toEqual(["activityId", "activityStatus", "code", "name", "operation"]);
+  });
+
+  it("whose verdict something weakens is refused under strict acceptance, and only there", async () => {
+    const service = new AttestedService();
+    const client = await service.client();
+    // Its certificates lead to another root than AWS's, which the policy names.
+    await client.withVerification(policyOf(), { acceptance: "standard" }).updateWallet(PARAMETERS);
+    const strict = client.withVerification(policyOf(), { acceptance: "strict" });
+    const error = await rejectionOf<RejectedActivityError>(strict.updateWallet(PARAMETERS));
+    expect(error).toBeInstanceOf(RejectedActivityError);
+    expect(error).toMatchObject({ code: "warning", failures: [], report: { verdict: "verified" } });
+    expect(error.report.refusedFor![0]).toMatch(/^the certificates lead to .* not to AWS/);
+    expect(error.message).toMatch(
+      /^update_wallet: refused under strict acceptance, though verified: the certificates /,
+    );
+    expect(() => client.withVerification(policyOf(), { acceptance: "loose" as never })).toThrow(TypeError);
+  });
+
+  it("that is rejected prints in ten lines, stack frames not counted", async () => {
+    const service = new AttestedService({ ...ALTERED_MANIFEST(6), proof: { signer: other } });
+    const verified = (await service.client()).withVerification(policyOf());
+    const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+    expect(error.failures.length).toBeGreaterThan(2);
+    const lines = inspect(error)
+      .split("\n")
+      .filter((line) => !/^\s+at /.test(line));
+    expect(lines.length).toBeLessThanOrEqual(10);
+    expect(Object.keys(error)).not.toContain("report");
+    expect(JSON.stringify(error)).not.toContain("checks");
   });
 
   it("is reported with every failure", async () => {

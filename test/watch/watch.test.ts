@@ -362,3 +362,28 @@ describe("a watch", () => {
     await expect(watch(options as unknown as WatchOptions)).rejects.toThrow(message);
   });
 });
+
+it("with strict acceptance records and hands on a boot proof with a BUT as a refusal", async () => {
+  // The lab's root is not AWS's.
+  const path = join(folder, "strict.jsonl");
+  const anyAge = parsePolicy(lab.policyFile);
+  const refusals: LogEntry[] = [];
+  const watched = async (acceptance: "standard" | "strict") => {
+    const log = await openLog(path);
+    try {
+      const onRefusal = async ({ entry }: LogLine): Promise<void> => void refusals.push(entry);
+      const options = { apps: ["signer"], policy: anyAge, newest: askService(client), log, once: true, onRefusal };
+      return await watch({ ...options, acceptance, now: clock.now, sleep: clock.sleep, random: clock.random });
+    } finally {
+      await log.close();
+    }
+  };
+  expect(await watched("standard")).toMatchObject({ recorded: 1, refused: [] });
+  expect(await watched("strict")).toMatchObject({ recorded: 1, refused: [{ app: "signer" }], waiting: false });
+  // Read from the file, it is still a refusal, and no news.
+  expect(await watched("strict")).toMatchObject({ recorded: 0, refused: [{ app: "signer" }] });
+  expect(refusals).toMatchObject([{ n: 2, verdict: "verified", failed: [] }]);
+  expect(refusals[0]!.refusedFor!.join()).toContain("not to AWS");
+  expect(await watched("standard")).toMatchObject({ recorded: 1, refused: [] });
+  expect(await verifyLog(readLog(path))).toMatchObject({ intact: true, entries: 3 });
+});

@@ -1,0 +1,101 @@
+/** The proxies that the environment names, where this Node can use them; otherwise the sentence for a failure. */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Part of `node:http` since Node 24.14 and 25.4; the types are those of Node 20. */
+interface GlobalProxy {
+  readonly setGlobalProxyFromEnv?: ((env: Environment) => unknown) | undefined;
+}
+
+/** Loaded only where it is needed: it takes time at the start of every command. */
+function nodeHttp(): GlobalProxy {
+  return process.getBuiltinModule("node:http") as object;
+}
+
+/** Requests to this machine may be plain HTTP, which no proxy may read. */
+const THIS_MACHINE = "localhost,127.0.0.1,::1,[::1]";
+
+/**
+ * Sends the requests of this process by the proxies of the environment, if it names any and Node can do that at run
+ * time. Throws TypeError for an address that Node refuses; the message never quotes one, which may hold a password.
+ */
+export function useProxies(env: Environment, http?: GlobalProxy): void {
+  const [HTTP_PROXY, HTTPS_PROXY] = [proxyOf(env, "http:"), proxyOf(env, "https:")];
+  if ((HTTP_PROXY ?? HTTPS_PROXY) === undefined) return;
+  const { setGlobalProxyFromEnv } = http ?? nodeHttp();
+  if (setGlobalProxyFromEnv === undefined) return;
+  const named = valueOf(env, "NO_PROXY")?.value;
+  const NO_PROXY = named === undefined ? THIS_MACHINE : `${named},${THIS_MACHINE}`;
+  try {
+    setGlobalProxyFromEnv({
+      NO_PROXY,
+      ...(HTTP_PROXY && { HTTP_PROXY: HTTP_PROXY.value }),
+      ...(HTTPS_PROXY && { HTTPS_PROXY: HTTPS_PROXY.value }),
+    });
+  } catch {
+    const names = [HTTP_PROXY, HTTPS_PROXY].flatMap((proxy) => proxy?.name ?? []);
+    throw new TypeError(
+      `${names.join(" or ")}: the address of a proxy expected, such as http://proxy.example.com:8080`,
+    );
+  }
+}
+
+interface ThisNode extends GlobalProxy {
+  readonly version: string;
+  readonly flags: ReadonlySet<string>;
+  readonly execArgv: readonly string[];
+}
+
+/**
+ * Why no proxy was used for this address although the environment names one: a sentence after a space. Empty where one
+ * was used, or none is named.
+ */
+export function unusedProxyText(baseUrl: string, env: Environment, given?: ThisNode): string {
+  const { protocol, hostname } = new URL(baseUrl);
+  const proxy = proxyOf(env, protocol);
+  if (proxy === undefined || isExcepted(hostname, env)) return "";
+  const node = given ?? thisNode();
+  if (node.setGlobalProxyFromEnv !== undefined) return "";
+  if (!node.flags.has(FLAG))
+    return (
+      ` ${proxy.name} is set, but Node ${node.version} cannot use a proxy: Node 22.21 and 24.5 can, with ` +
+      `NODE_USE_ENV_PROXY=1, and Node 24.14 does.`
+    );
+  if (isUsed(env, node)) return "";
+  return ` ${proxy.name} is set, but Node ${node.version} uses it only with NODE_USE_ENV_PROXY=1: set that, too.`;
+}
+
+const FLAG = "--use-env-proxy";
+
+function thisNode(): ThisNode {
+  const { version, allowedNodeEnvironmentFlags: flags, execArgv } = process;
+  return { ...nodeHttp(), version, flags, execArgv };
+}
+
+function isUsed(env: Environment, { execArgv }: ThisNode): boolean {
+  const words = [...execArgv, ...(env["NODE_OPTIONS"] ?? "").split(/\s+/)];
+  return env["NODE_USE_ENV_PROXY"] === "1" || words.includes(FLAG);
+}
+
+interface Named {
+  readonly name: string;
+  readonly value: string;
+}
+
+function proxyOf(env: Environment, protocol: string): Named | undefined {
+  return valueOf(env, protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
+}
+
+/** In lower case first, as Node and curl read them. An empty one is none. */
+function valueOf(env: Environment, name: string): Named | undefined {
+  const found = [name.toLowerCase(), name].find((each) => (env[each] ?? "") !== "");
+  return found === undefined ? undefined : { name: found, value: env[found]! };
+}
+
+function isExcepted(host: string, env: Environment): boolean {
+  const excepted = `${valueOf(env, "NO_PROXY")?.value ?? ""},${THIS_MACHINE}`.toLowerCase().split(/[\s,]+/);
+  return excepted.some((each) => {
+    const domain = each.replace(/^\*?\./, "");
+    return each === "*" || (domain !== "" && (host === domain || host.endsWith(`.${domain}`)));
+  });
+}
