@@ -1,7 +1,9 @@
 /** `bootproof proxy`: verifies what the service answers to any client, until it is interrupted. */
 import type { Command } from "commander";
+import { fromHex } from "../bytes.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { diskReason } from "../disk/reason.js";
 import { printable } from "../report/printable.js";
 import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
@@ -141,11 +143,18 @@ async function readFiles({ policy, bootProofs }: ProxyRequest, io: Io): Promise<
   const pieces = await readBootProofs(files, bootProofs, "proxy");
   const values = pieces.map(({ name, value }) => {
     const bootProof = unwrap(value, "bootProof");
-    if (isJsonObject(bootProof) && typeof bootProof["ephemeralPublicKeyHex"] === "string") return bootProof;
-    return files.fault(name ?? "", "ephemeralPublicKeyHex is missing: a boot proof as the service returns it expected");
+    if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return bootProof;
+    return files.fault(
+      name ?? "",
+      `ephemeralPublicKeyHex: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected, as in a boot proof of the service`,
+    );
   });
   files.throwFaults();
   return { policy: plainPolicy(read!.policy), bootProofs: values.filter((value) => value !== undefined) };
+}
+
+function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefined {
+  return typeof key === "string" ? fromHex(key)?.length : undefined;
 }
 
 /** Turns errors that a user can fix into messages. */

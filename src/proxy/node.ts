@@ -3,10 +3,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { fromHex } from "../bytes.js";
 import { BoundedBytes } from "../client/bounded-bytes.js";
 import type { Client } from "../client/client.js";
 import type { EvidenceSource } from "../client/evidence.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
@@ -323,6 +325,6 @@ function fileSource(bootProofs: readonly JsonObject[], now: () => Date): Evidenc
 
 function keyOf(bootProof: JsonObject): string {
   const key = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : undefined;
-  if (typeof key !== "string") throw new TypeError("bootProofs: ephemeralPublicKeyHex is missing");
-  return key.toLowerCase();
+  if (typeof key === "string" && fromHex(key)?.length === QOS_PUBLIC_KEY_LENGTH) return key.toLowerCase();
+  throw new TypeError(`bootProofs: ephemeralPublicKeyHex: ${QOS_PUBLIC_KEY_LENGTH} bytes in hex wanted`);
 }

@@ -3,11 +3,14 @@
  * sent.
  */
 import type { Policy } from "../appraise/policy.js";
+import { verifyBootProof } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
 import { ActivityVerifier, type ExpectedOfOwner } from "../client/activity-verifier.js";
 import { ClientError, RejectedActivityError } from "../client/errors.js";
 import type { EvidenceSource } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import { inTurns } from "../verify/in-turns.js";
 import {
   AnswerFault,
   type ReadAnswer,
@@ -35,6 +38,7 @@ export interface ProxyOptions {
 const PASSED_BACK = /^[\x20-\x7e]{1,200}$/;
 const RESPONSE_HEADERS = ["Retry-After", "X-Request-Id"];
 
+const PREPARED_AT_ONCE = 4;
 const VERIFIED = "X-Bootproof-Verified";
 const BY_ID = { "X-Bootproof-Question": "id" };
 const UNPROVEN = { "X-Bootproof": "unproven", [VERIFIED]: "none" };
@@ -55,10 +59,15 @@ export class VerifyingProxy {
     return decideRequest(request, { allowUnproven: this.#allowUnproven });
   }
 
-  /** Fetches and verifies the boot proofs of these keys, in hex. Resolves to the keys that the policy rejects. */
+  /** Caches the boot proofs of these keys, in hex, and resolves to those that the policy rejects. */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
-    const found = await Promise.all(keys.map((key) => this.#verifier.bootProofs.get(key)));
-    return keys.filter((_, index) => !found[index]?.verified);
+    const { policy, bootProofs, source, signatures } = this.#verifier;
+    const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
+      const evidence = (await bootProofs.get(key))?.evidence ?? null;
+      const options = { policy, now: source.now(), cache: signatures, ephemeralKey: fromHex(key)! };
+      return (await verifyBootProof(evidence, options)).report.verdict;
+    });
+    return keys.filter((_, index) => verdicts[index] !== "verified");
   }
 
   /** Never rejects. */
@@ -77,18 +86,22 @@ export class VerifyingProxy {
     if (read.kind === "other") return replyWith(200, read.value, { [VERIFIED]: "none" });
     const { activity } = read;
     const known = this.#kept.get(activity.id);
-    refuseOther(question, activity);
-    if (question.kind === "submit") this.#keep(question, activity);
-    if (!activity.isCompleted)
-      return replyWith(200, { activity: unfinishedActivity(activity.json) }, { [VERIFIED]: "none" });
-    if (isUnproven(question, known)) return replyWith(200, { activity: activity.json }, UNPROVEN);
-    return this.#verified(question, activity, known, signal);
+    const other = otherActivity(question, activity) ?? this.#keep(question, activity);
+    if (activity.isCompleted && !isUnproven(question, known)) {
+      // First, so that a refusal names every failed check.
+      const reply = await this.#verified(question, activity, known, signal);
+      if (other === null) return reply;
+    }
+    if (other !== null) throw other;
+    if (activity.isCompleted) return replyWith(200, { activity: activity.json }, UNPROVEN);
+    return replyWith(200, { activity: unfinishedActivity(activity.json) }, { [VERIFIED]: "none" });
   }
 
   /** An activity of another type is the one that was voted on: its own request is not this one. */
-  #keep({ sent, isProven }: Question & { kind: "submit" }, { id, type }: ReceivedActivity): void {
-    if (type !== sent.type || this.#kept.keep(id, { ...sent, isProven })) return;
-    throw new OtherActivity(`the service answered another request with activity ${id.slice(0, 100)} before`);
+  #keep(question: Question, { id, type }: ReceivedActivity): OtherActivity | null {
+    if (question.kind === "query" || type !== question.sent.type) return null;
+    if (this.#kept.keep(id, { ...question.sent, isProven: question.isProven })) return null;
+    return new OtherActivity(`the service answered another request with activity ${id.slice(0, 100)} before`);
   }
 
   async #verified(
@@ -105,20 +118,21 @@ export class VerifyingProxy {
   }
 }
 
-/** What fails `activity.request` before there is anything to verify. */
+/** What fails `activity.request` where the verifier does not know it, or there is nothing to verify. */
 class OtherActivity extends Error {}
 
 function holdsActivity({ kind, name }: Question): boolean {
   return kind === "submit" || name === "get_activity";
 }
 
-/** An unfinished activity is not verified, but another one than the requested would mislead whoever polls. */
-function refuseOther(question: Question, { id, organizationId }: ReceivedActivity): void {
+/** Also of an unfinished activity: another one than the requested would mislead a client that polls. */
+function otherActivity(question: Question, { id, organizationId }: ReceivedActivity): OtherActivity | null {
   const wanted = question.kind === "submit" ? question.sent.organizationId : question.organizationId;
   if (wanted !== null && organizationId !== wanted)
-    throw new OtherActivity("the activity is of another organization than the request");
+    return new OtherActivity("the activity is of another organization than the request");
   if (question.kind === "query" && question.activityId !== null && id !== question.activityId)
-    throw new OtherActivity("the activity has another id than the requested one");
+    return new OtherActivity("the activity has another id than the requested one");
+  return null;
 }
 
 function isUnproven(question: Question, known: KeptRequest | null): boolean {
