@@ -93,8 +93,8 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
   }
   if (hasKey(args, io)) return keySourceOf(args, flags, io);
   return args.fault(
-    "--api-key-file FILE or --boot-proof FILE… is required: where the boot proofs come from that answers are verified " +
-      "with",
+    "--api-key-file FILE or --boot-proof FILE… is required: the source of the boot proofs, with which answers are " +
+      "verified",
   );
 }
 

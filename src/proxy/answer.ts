@@ -1,4 +1,4 @@
-/** Reads the upstream's answer. What is returned is built anew, and holds no result of an activity but in `activity`. */
+/** Reads the upstream's answer. The value is built anew, and only `activity` of it may hold a result. */
 import { COMPLETED, outcomeOf } from "../decode/activity.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, memberPath, parseJson } from "../decode/json.js";
 import { attempt, faultText, shownName } from "../errors.js";

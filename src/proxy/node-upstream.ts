@@ -17,6 +17,7 @@ export class UpstreamFault extends Error {
   }
 }
 
+const REFUSED = "the answer of the service is refused: ";
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 256;
 
@@ -40,14 +41,24 @@ export class Upstream {
     take: (bytes: number) => boolean,
   ): Promise<ReceivedAnswer> {
     const request = this.#request(forwarded, signal);
-    const seconds = this.#timeoutMs / 1000;
-    const timer = setTimeout(
-      () => request.destroy(new UpstreamFault("timeout", `the service did not answer within ${seconds} s`)),
-      this.#timeoutMs,
-    );
+    let timer: NodeJS.Timeout | undefined;
+    // The parser may already have read the whole answer, so ending the request is not enough.
+    const refused = new Promise<never>((_, reject) => {
+      const end = (kind: RefusalKind, message: string): void => reject(new UpstreamFault(kind, message));
+      const seconds = this.#timeoutMs / 1000;
+      timer = setTimeout(() => end("timeout", `the service did not answer within ${seconds} s`), this.#timeoutMs);
+      request.on("information", ({ statusCode }) =>
+        end("invalid-answer", `${REFUSED}it begins with HTTP ${statusCode}`),
+      );
+      request.on("upgrade", (_response, socket) => {
+        socket.on("error", () => {}).destroy();
+        end("invalid-answer", `${REFUSED}it changes the protocol`);
+      });
+    });
+    const answer = responseTo(request, forwarded.body).then((response) => received(response, take));
+    answer.catch(() => {});
     try {
-      const response = await responseTo(request, forwarded.body);
-      return await received(response, take);
+      return await Promise.race([refused, answer]);
     } catch (error) {
       throw faultOf(error);
     } finally {
@@ -65,7 +76,13 @@ export class Upstream {
       hostname: hostname.replace(/^\[|\]$/g, ""),
       ...(port !== "" && { port }),
       path: pathname.replace(/\/+$/, "") + target,
-      headers: { ...headers, accept: "application/json", "accept-encoding": "identity", "content-length": body.length },
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "accept-encoding": "identity",
+        connection: "close",
+        "content-length": body.length,
+      },
       maxHeaderSize: MAX_HEADER_BYTES,
       insecureHTTPParser: false,
       signal,
@@ -75,15 +92,7 @@ export class Upstream {
 
 function responseTo(request: ClientRequest, body: Uint8Array): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const refuse = (what: string): void => {
-      request.destroy(new UpstreamFault("invalid-answer", `the answer of the service is refused: ${what}`));
-    };
     request.on("error", reject);
-    request.on("information", ({ statusCode }) => refuse(`it begins with HTTP ${statusCode}`));
-    request.on("upgrade", (_, socket) => {
-      socket.destroy();
-      reject(new UpstreamFault("invalid-answer", "the answer of the service is refused: it changes the protocol"));
-    });
     request.on("response", resolve);
     request.end(body);
   });
@@ -104,7 +113,6 @@ function faultOf(error: unknown): UpstreamFault {
   if (error instanceof UpstreamFault) return error;
   const { code } = error as NodeJS.ErrnoException;
   const reason = typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code) ? code : "network error";
-  if (reason.startsWith("HPE_"))
-    return new UpstreamFault("invalid-answer", `the answer of the service is refused: it is not HTTP (${reason})`);
+  if (reason.startsWith("HPE_")) return new UpstreamFault("invalid-answer", `${REFUSED}it is not HTTP (${reason})`);
   return new UpstreamFault("unreachable", `the service cannot be reached, or ended the connection early (${reason})`);
 }

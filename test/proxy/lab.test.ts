@@ -4,12 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  QUERY_OPERATIONS,
-  type QueryName,
-  SUBMIT_OPERATIONS,
-  type SubmitName,
-} from "../../src/client/operations.js";
+import { QUERY_OPERATIONS, type QueryName, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { FAULTS, type LabFault, VERIFIED_CALLS, startLab } from "../../src/lab/index.js";
 import {
@@ -142,7 +137,10 @@ describe("an honest service", () => {
       await submit(proxy.lab, "updateWallet", parameters, PROVEN),
     ];
     expect(passed).toEqual(direct);
-    expect(passed).toMatchObject({ status: 404, body: { code: 5, details: [{ turnkeyErrorCode: "REQUEST_INVALID" }] } });
+    expect(passed).toMatchObject({
+      status: 404,
+      body: { code: 5, details: [{ turnkeyErrorCode: "REQUEST_INVALID" }] },
+    });
   });
 
   it("lists activities without results", async () => {
@@ -192,7 +190,9 @@ describe("a service that lies", () => {
   it.each(shownById)("is refused by id: $name", async (fault) => {
     const { needs = [] } = fault;
     const named = needs.flatMap((one) => SUBMITS[one] ?? [])[0] ?? SUBMITS["create_wallet"]!;
-    const { body } = needs.includes("update_wallet") ? await rename(lab) : await submit(lab, named.name, named.parameters, PROVEN);
+    const { body } = needs.includes("update_wallet")
+      ? await rename(lab)
+      : await submit(lab, named.name, named.parameters, PROVEN);
     lab.setFault(fault.name);
     const answer = await query(proxy.lab, "get_activity", { activityId: body["activity"].id as string });
     if (fault.name === "not-completed") return expectNoResult(answer);
@@ -214,7 +214,11 @@ describe("submits without app proofs", () => {
     const loose = await proxyFor(lab, { allowUnproven: true });
     const text = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId, walletName: "unproven" });
     const { status, headers } = await headersOf(text, "submit/update_wallet", loose.url);
-    expect([status, headers.get("x-bootproof"), headers.get("x-bootproof-verified")]).toEqual([200, "unproven", "none"]);
+    expect([status, headers.get("x-bootproof"), headers.get("x-bootproof-verified")]).toEqual([
+      200,
+      "unproven",
+      "none",
+    ]);
     const { body } = await rename(loose.lab, {});
     expect(body["activity"].result.updateWalletResult).toEqual({ walletId: ids.walletId });
     const polled = JSON.stringify({ organizationId: lab.organizationId, activityId: body["activity"].id as string });
@@ -257,7 +261,9 @@ describe("boot proofs in files", () => {
     const { body } = await query(lab, "get_latest_boot_proof", { appName: "signer" });
     const evidence = { bootProofs: [body["bootProof"] as JsonObject] };
     const bad = await proxyFor(lab, { evidence });
-    expect(bad.notes).toEqual([expect.stringMatching(/^warning: the policy rejects the boot proof of key 04[0-9a-f]+…$/)]);
+    expect(bad.notes).toEqual([
+      expect.stringMatching(/^warning: the policy rejects the boot proof of key 04[0-9a-f]+…$/),
+    ]);
     await bad.close();
   });
 });

@@ -65,7 +65,9 @@ export async function liarBefore(lab: Lab): Promise<Liar> {
   const server = createServer((request, response) => {
     liar.requests.push(request);
     void (async () => {
-      const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>));
+      const pieces: Buffer[] = [];
+      for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+      const body = Buffer.concat(pieces);
       liar.bodies.push(body);
       const { "x-stamp": stamp = "" } = request.headers;
       const answer = await fetch(lab.baseUrl + request.url!, {
@@ -103,11 +105,11 @@ export function wire(
   return [`HTTP/1.1 ${status} Words`, ...(headers ?? usual), "Connection: close", "", body].join("\r\n");
 }
 
-/** Writes these bytes, and resolves to everything that comes back. */
-export function exchange(url: string, bytes: string | Buffer, { end = true } = {}): Promise<string> {
+/** Writes these bytes, and resolves to everything that comes back until the proxy ends the connection. */
+export function exchange(url: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => (end ? socket.end(bytes) : socket.write(bytes)));
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
     let received = "";
     socket.setEncoding("latin1").on("data", (text: string) => (received += text));
     socket.on("error", reject);
