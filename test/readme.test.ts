@@ -71,6 +71,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
   "bootproof worker": "the same",
   "bootproof audit --queue": "the same",
+  "bootproof proxy": "runs until it is ended: test/cli/end-to-end-proxy.test.ts runs it",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",

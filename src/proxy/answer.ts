@@ -59,7 +59,10 @@ const ACTIVITY_MEMBERS = [
 const RESULT_MEMBERS = ["result", "appProofs"];
 
 /** `isActivity`: whether the operation promises an activity. Throws {@link AnswerFault}. */
-export function readAnswer(answer: ReceivedAnswer, { isActivity }: { readonly isActivity: boolean }): ReadAnswer {
+export function readServiceAnswer(
+  answer: ReceivedAnswer,
+  { isActivity }: { readonly isActivity: boolean },
+): ReadAnswer {
   const { status, body } = answer;
   if (answer.rawTrailers.length > 0) throw new AnswerFault("it has trailers");
   if (status !== 200 && (status < 400 || status > 599)) throw new AnswerFault(statusFault(status));

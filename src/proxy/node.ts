@@ -36,7 +36,7 @@ export interface StartProxyOptions {
   readonly onNote: (text: string) => void;
 }
 
-export interface ProxySummary {
+interface ProxySummary {
   readonly requests: number;
   /** Answered by the proxy itself with an error. */
   readonly refused: number;

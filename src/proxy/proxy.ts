@@ -18,14 +18,14 @@ import {
   type ReceivedAnswer,
   exactText,
   headerValues,
-  readAnswer,
+  readServiceAnswer,
   unfinishedActivity,
 } from "./answer.js";
 import { type KeptBounds, type KeptRequest, KeptRequests } from "./kept.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
-import { type Decision, type Question, type ReceivedRequest, decideRequest } from "./request.js";
+import { type Decision, type AnswerQuestion, type ReceivedRequest, decideRequest } from "./request.js";
 
-export interface ProxyOptions {
+interface ProxyOptions {
   readonly policy: Policy;
   /** Where boot proofs and missing app proofs come from. */
   readonly evidence: EvidenceSource;
@@ -71,9 +71,9 @@ export class VerifyingProxy {
   }
 
   /** Never rejects. */
-  async answer(question: Question, answer: ReceivedAnswer, signal: Signal): Promise<Reply> {
+  async answer(question: AnswerQuestion, answer: ReceivedAnswer, signal: Signal): Promise<Reply> {
     try {
-      const read = readAnswer(answer, { isActivity: holdsActivity(question) });
+      const read = readServiceAnswer(answer, { isActivity: holdsActivity(question) });
       const reply = await this.#replyTo(question, read, signal);
       return { ...reply, headers: { ...passedBack(answer.rawHeaders), ...reply.headers } };
     } catch (error) {
@@ -81,7 +81,7 @@ export class VerifyingProxy {
     }
   }
 
-  async #replyTo(question: Question, read: ReadAnswer, signal: Signal): Promise<Reply> {
+  async #replyTo(question: AnswerQuestion, read: ReadAnswer, signal: Signal): Promise<Reply> {
     if (read.kind === "error") return replyWith(read.status, read.value, { [VERIFIED]: "none" });
     if (read.kind === "other") return replyWith(200, read.value, { [VERIFIED]: "none" });
     const { activity } = read;
@@ -98,14 +98,14 @@ export class VerifyingProxy {
   }
 
   /** An activity of another type is the one that was voted on: its own request is not this one. */
-  #keep(question: Question, { id, type }: ReceivedActivity): OtherActivity | null {
+  #keep(question: AnswerQuestion, { id, type }: ReceivedActivity): OtherActivity | null {
     if (question.kind === "query" || type !== question.sent.type) return null;
     if (this.#kept.keep(id, { ...question.sent, isProven: question.isProven })) return null;
     return new OtherActivity(`the service answered another request with activity ${id.slice(0, 100)} before`);
   }
 
   async #verified(
-    question: Question,
+    question: AnswerQuestion,
     received: ReceivedActivity,
     known: KeptRequest | null,
     signal: Signal,
@@ -121,12 +121,12 @@ export class VerifyingProxy {
 /** What fails `activity.request` where the verifier does not know it, or there is nothing to verify. */
 class OtherActivity extends Error {}
 
-function holdsActivity({ kind, name }: Question): boolean {
+function holdsActivity({ kind, name }: AnswerQuestion): boolean {
   return kind === "submit" || name === "get_activity";
 }
 
 /** Also of an unfinished activity: another one than the requested would mislead a client that polls. */
-function otherActivity(question: Question, { id, organizationId }: ReceivedActivity): OtherActivity | null {
+function otherActivity(question: AnswerQuestion, { id, organizationId }: ReceivedActivity): OtherActivity | null {
   const wanted = question.kind === "submit" ? question.sent.organizationId : question.organizationId;
   if (wanted !== null && organizationId !== wanted)
     return new OtherActivity("the activity is of another organization than the request");
@@ -135,13 +135,13 @@ function otherActivity(question: Question, { id, organizationId }: ReceivedActiv
   return null;
 }
 
-function isUnproven(question: Question, known: KeptRequest | null): boolean {
+function isUnproven(question: AnswerQuestion, known: KeptRequest | null): boolean {
   if (question.kind === "submit") return !question.isProven && known?.isProven !== true;
   return known !== null && !known.isProven;
 }
 
 /** From the requests alone. The answer's id only chooses among the requests that were sent. */
-function expectedOf(question: Question, { id }: ReceivedActivity, known: KeptRequest | null): ExpectedOfOwner {
+function expectedOf(question: AnswerQuestion, { id }: ReceivedActivity, known: KeptRequest | null): ExpectedOfOwner {
   if (question.kind === "submit") {
     const { organizationId, type, parameters, requestedAt } = question.sent;
     return { organizationId, type, parameters, requestedAt };
@@ -168,7 +168,7 @@ function passedBack(rawHeaders: readonly string[]): Record<string, string> {
   return Object.fromEntries(passed) as Record<string, string>;
 }
 
-function refusalOf({ kind, name }: Question, error: unknown): Reply {
+function refusalOf({ kind, name }: AnswerQuestion, error: unknown): Reply {
   const advice = kind === "submit" ? " The service may have carried it out: look into it before you submit again." : "";
   const failed = (of: RefusalKind, message: string, details: readonly JsonObject[] = []): Reply =>
     refusal(of, `${kind}/${message.startsWith(`${name}: `) ? "" : `${name}: `}${message}`, details);

@@ -17,11 +17,11 @@ export interface ForwardedRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  readonly question: Question;
+  readonly question: AnswerQuestion;
 }
 
 /** What the answer is compared with. Nothing in it comes from the upstream. */
-export type Question =
+export type AnswerQuestion =
   | { readonly kind: "submit"; readonly name: string; readonly sent: SentRequest; readonly isProven: boolean }
   | {
       readonly kind: "query";
@@ -49,8 +49,8 @@ const STAMP = /^x-stamp(?:-[a-z0-9]+)*$/;
 const PASSED_ON: readonly string[] = ["content-type", "user-agent", "x-client-version"];
 const QUESTION_OF_ACTIVITY = "get_activity";
 
-/** Null for a request that no operation of the service has: its body need not be read. */
-export function operationOf(
+/** Null for a request that no operation of the service has. */
+function operationOf(
   method: string,
   target: string,
 ): { readonly group: "query" | "submit"; readonly name: string } | null {
@@ -58,7 +58,7 @@ export function operationOf(
   return parts && { group: parts[1] as "query" | "submit", name: parts[2]! };
 }
 
-export function notFound(): Reply {
+function notFound(): Reply {
   return refusal("not-found", "only POST /public/v1/query/NAME and /public/v1/submit/NAME are passed on");
 }
 
@@ -96,7 +96,7 @@ function forwardedHeaders(raw: readonly string[]): {
 }
 
 /** A fault, as a sentence, or the question. */
-function submitOf(name: string, body: Uint8Array, allowUnproven: boolean): Question | string {
+function submitOf(name: string, body: Uint8Array, allowUnproven: boolean): AnswerQuestion | string {
   const { value: json, faults } = attempt(() => parseJson(body));
   if (json === undefined) return `the body is not strict JSON: ${faultText(faults)}`;
   const sent = sentRequest(json);
@@ -121,7 +121,7 @@ function sentRequest(json: unknown): SentRequest | string {
 }
 
 /** Only `get_activity` must be readable: it is what its answer is compared with. */
-function queryOf(name: string, body: Uint8Array): Question | string {
+function queryOf(name: string, body: Uint8Array): AnswerQuestion | string {
   const { value: json, faults } = attempt(() => parseJson(body));
   const object = isJsonObject(json) ? json : {};
   const organizationId = textOrNull(object["organizationId"]);
