@@ -517,7 +517,7 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file and the files for Node of watch, audit, proxy and release", () => {
+  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of four rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>

@@ -5,6 +5,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { type KeptRequest, KeptRequests } from "../../src/proxy/kept.js";
 import { faultyServer } from "../faults/servers.js";
 import { type Answer, type Json, type Sending, envelope, query, submit } from "../lab/support.js";
 import { type Honest, exchange, honestly, liarBefore, proxyFor, wire } from "./support.js";
@@ -514,6 +515,42 @@ describe("a service that lies about a query", () => {
     });
     liar.lie = () => wire("<html>", { status: 503, headers: ["Content-Type: text/html", "Content-Length: 6"] });
     expect((await query(proxy.lab, "get_user", asked)).status).toBe(502);
+  });
+});
+
+describe("kept requests", () => {
+  const requested = (name: string, isProven = true): KeptRequest => ({
+    organizationId: "o",
+    type: "T",
+    parameters: { name },
+    requestedAt: "1",
+    isProven,
+  });
+
+  it("are bounded in number, size and age, and forget the oldest first", () => {
+    let now = 1_000_000;
+    const kept = new KeptRequests(() => new Date(now), { limit: 3, maxSize: 400, maxAgeMs: 1000 });
+    for (const id of ["a", "b", "c", "d"]) kept.keep(id, requested(id));
+    expect(["a", "b", "c", "d"].map((id) => kept.get(id)?.parameters["name"])).toEqual([undefined, "b", "c", "d"]);
+    kept.keep("large", requested("x".repeat(300)));
+    expect(["b", "c", "d", "large"].map((id) => kept.get(id) !== null)).toEqual([false, false, true, true]);
+    now += 1001;
+    expect(kept.get("large")).toBe(null);
+    now += 1;
+    kept.keep("e", requested("e"));
+    now -= 5000;
+    expect(kept.get("e")).toBe(null);
+  });
+
+  it("are never replaced, and never become unproven", () => {
+    const kept = new KeptRequests(() => new Date(0));
+    expect(kept.keep("a", requested("one"))).toBe(true);
+    expect(kept.keep("a", requested("two"))).toBe(false);
+    expect(kept.keep("a", requested("one", false))).toBe(true);
+    expect(kept.get("a")).toEqual(requested("one"));
+    expect(kept.keep("b", requested("two", false))).toBe(true);
+    expect(kept.keep("b", requested("two"))).toBe(true);
+    expect(kept.get("b")!.isProven).toBe(true);
   });
 });
 
