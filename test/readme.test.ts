@@ -72,6 +72,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "bootproof worker": "the same",
   "bootproof audit --queue": "the same",
   "const line = JSON.stringify({": "an outline: test/audit/expected.test.ts and test/cli/audit.test.ts run it",
+  "bootproof proxy": "runs until it is ended: test/cli/end-to-end-proxy.test.ts runs it",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",

@@ -15,6 +15,7 @@ import { addMeasureCommand } from "./measure.js";
 import { addPageCommand } from "./page.js";
 import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
+import { addProxyCommand } from "./proxy.js";
 import { addReleaseCommand } from "./release.js";
 import { addReviewCommand } from "./review.js";
 import { addStampCommand } from "./stamp.js";
@@ -40,6 +41,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ["inspect", "explain", addInspectCommand],
   ["diff", "explain", addDiffCommand],
   ["completion", "explain", addCompletionCommand],
+  ["proxy", "service", addProxyCommand],
   ["lab", "service", addLabCommand],
   ["keygen", "service", addKeygenCommand],
   ["stamp", "service", addStampCommand],

@@ -49,6 +49,12 @@ export const ORGANIZATION_OF_THE_ACTIVITY =
   "there is an activity beside --payload or --challenge, so its organization is required too: give " +
   "--organization-id, or the request with --request";
 
+/** Whether an option or the environment has any part of an API key. */
+export function hasKey(args: ArgumentReader, io: Io): boolean {
+  const isThere = [...KEY_OPTIONS, "api-key-file" as const].some((name) => args.has(name));
+  return isThere || [ENV.publicKey, ENV.privateKey].some((name) => (io.env[name] ?? "") !== "");
+}
+
 /** Part of the help of each command with a connection. */
 export const CONNECTION_HELP = `
 The connection, by options or by the environment:
@@ -84,7 +90,7 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   const organizationId = setting(args, flags, "organizationId", io);
   const key = keySourceOf(args, flags, io);
   const timeoutMs = timeoutOf(args, flags.timeout);
-  const fault = baseUrl === undefined ? null : baseUrlFault(baseUrl);
+  const fault = baseUrl === undefined ? null : addressFault("--base-url", baseUrl);
   if (fault !== null) args.fault(fault);
   if (baseUrl === undefined || organizationId === undefined || key === undefined || timeoutMs === undefined)
     return undefined;
@@ -140,7 +146,7 @@ function looksLikeKey(text: string): boolean {
   );
 }
 
-function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
+export function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
   if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
   const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
   return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds expected, such as 20`);
@@ -152,17 +158,17 @@ function timeoutOf(args: ArgumentReader, text: string | undefined): number | und
  * while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same purpose. Other parts of
  * an address may be secret, so they are not quoted.
  */
-function baseUrlFault(text: string): string | null {
+export function addressFault(option: "--base-url" | "--upstream", text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    return "--base-url: an address such as https://api.example.com expected";
+    return `${option}: an address such as https://api.example.com expected`;
   if (url.username + url.password !== "")
-    return "--base-url: must have no user or password: stamps authenticate requests";
-  if (url.search + url.hash !== "") return "--base-url: must have no query or fragment";
-  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: must not end in /public/v1, which bootproof adds";
+    return `${option}: must have no user or password: stamps authenticate requests`;
+  if (url.search + url.hash !== "") return `${option}: must have no query or fragment`;
+  if (/\/public\/v1\/*$/.test(url.pathname)) return `${option}: must not end in /public/v1, which bootproof adds`;
   if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
   return (
-    `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]): others on the way ` +
+    `${option} ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]): others on the way ` +
     "could read the requests and send them again under their stamps. Use https://, or a tunnel: " +
     "ssh -L 8080:HOST:PORT, and http://localhost:8080"
   );

@@ -8,6 +8,7 @@ import { fitted, helpWidth } from "./help.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { type Flags, addOptions } from "./option-table.js";
+import { portOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { programName, shellWord } from "./program-name.js";
 
@@ -62,7 +63,7 @@ function optionsOf(
   known: Known,
   io: Io,
 ): LabOptions {
-  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 expected`);
+  const portNumber = portOf(args, port);
   if (data === "") args.fault("--data: the name of a folder expected");
   for (const name of fault)
     if (!known.faults.some((one) => one.name === name))
@@ -72,7 +73,7 @@ function optionsOf(
     args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} expected`);
   args.throwFaults();
   return {
-    port: Number(port),
+    port: portNumber ?? 0,
     faults: fault,
     now: io.now,
     ...(data !== undefined && { dataFolder: resolve(data) }),

@@ -48,6 +48,11 @@ export function workersOf(args: ArgumentReader, text: string): number | undefine
   return args.fault(`--workers ${text}: a number of threads from 1 to ${MOST_WORKERS} expected`);
 }
 
+export function portOf(args: ArgumentReader, text: string): number | undefined {
+  if (/^(?:0|[1-9][0-9]{0,4})$/.test(text) && Number(text) <= 65535) return Number(text);
+  return args.fault(`--port ${text}: 0 to 65535 expected`);
+}
+
 export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const key = fromHex(text);
   if (key?.length === QOS_PUBLIC_KEY_LENGTH) return key;

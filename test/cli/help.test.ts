@@ -45,6 +45,7 @@ describe("a help text", () => {
     "explain",
     "inspect",
     "completion",
+    "proxy",
     "lab",
     "keygen",
     "stamp",

@@ -339,7 +339,7 @@ describe("decodeAppProofPayload", () => {
     [derivation, "addressDerivationProof.address", "", "addressDerivationProof.address: empty"],
     [derivation, "addressDerivationProof.organizationId", "", "addressDerivationProof.organizationId: empty"],
     [outcome, "policyOutcomeProof.organizationId", "", "policyOutcomeProof.organizationId: empty"],
-    [derivation, "timestampMs", undefined, "timestampMs: missing: a policy may allow that for the type (appProofs.untimed)"],
+    [derivation, "timestampMs", undefined, "timestampMs: missing, a string wanted"],
     [derivation, "timestampMs", 1758058763571, "timestampMs: a number, a string wanted"],
     [derivation, "timestampMs", "", "timestampMs: a decimal number wanted"],
     [derivation, "timestampMs", "-1", "timestampMs: a decimal number wanted"],

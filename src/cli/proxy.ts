@@ -1,0 +1,175 @@
+/** `bootproof proxy`: verifies what the service answers to any client, until it is interrupted. */
+import type { Command } from "commander";
+import { fromHex } from "../bytes.js";
+import { unwrap } from "../decode/input.js";
+import { type JsonObject, isJsonObject } from "../decode/json.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { diskReason } from "../disk/reason.js";
+import { printable } from "../report/printable.js";
+import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
+import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
+import { type Connection, addressFault, connect, hasKey, keySourceOf, timeoutOf } from "./connection.js";
+import { EXIT } from "./exit-codes.js";
+import { InputFiles, STDIN } from "./files.js";
+import { Interruption } from "./interruption.js";
+import { type Io, UsageError } from "./io.js";
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { portOf } from "./option-values.js";
+import { ArgumentReader } from "./options.js";
+import { readBootProofs } from "./pieces.js";
+
+interface ProxyRequest {
+  readonly upstream: string;
+  readonly policy: string;
+  readonly port: number;
+  /** Null: boot proofs of files. */
+  readonly key: Connection["key"] | null;
+  readonly bootProofs: readonly string[];
+  readonly allowUnproven: boolean;
+  readonly healthFile: string | undefined;
+  readonly timeoutMs: number;
+}
+
+const EXAMPLES = `
+Give a client of the service the address of the proxy as its base URL, and change nothing else. The proxy passes on each
+request byte for byte, and verifies each answer that holds the result of an activity against the request. What it does
+not verify it refuses, without the result, or names by a header: docs/proxy.md. It listens on this machine only.
+
+Boot proofs are fetched with the proxy's own API key, in the organization of each request; or all of them are in files.
+Each refusal is a line on stderr. On Ctrl-C or SIGTERM it finishes its requests.
+
+Examples:
+    $ bootproof proxy --upstream https://api.example.com --policy policy.json --port 8788 --api-key-file api-key.json
+    $ bootproof proxy --upstream https://api.example.com --policy policy.json --boot-proof signer.json policy.json
+
+Exit codes: 0 ended normally, 2 wrong usage, or a port or file that cannot be used.`;
+
+export function addProxyCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("proxy")
+    .summary("verify what the service answers to clients in any language")
+    .description("Run a local proxy before the service, which passes on verified results of activities only.")
+    .usage("--upstream URL --policy FILE [--port N] (--api-key-file KEY | --boot-proof FILE…)")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(addOptions(command, "proxy"));
+  command.action(async (flags: Flags<"proxy">) => {
+    finish(await run(requestOf(args, flags, io), io));
+  });
+}
+
+function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRequest {
+  args.refuseRepeated();
+  const { upstream, policy, port = "0", bootProof: bootProofs = [], allowUnproven = false, healthFile } = flags;
+  const fault = upstream === undefined ? "--upstream URL is required: the address of the service" : null;
+  const upstreamFault = args.isEmpty("upstream") ? null : (fault ?? addressFault("--upstream", upstream!));
+  if (upstreamFault !== null) args.fault(upstreamFault);
+  if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
+  if (healthFile === STDIN) args.fault("--health-file -: a file is required");
+  args.refuseTwice("--boot-proof", bootProofs);
+  args.refuseRepeatedStdin([policy, ...bootProofs]);
+  const key = evidenceKey(args, flags, io);
+  const portNumber = portOf(args, port);
+  const timeoutMs = timeoutOf(args, flags.timeout);
+  args.throwFaults();
+  return {
+    upstream: upstream!,
+    policy: policy!,
+    port: portNumber!,
+    key: key ?? null,
+    bootProofs,
+    allowUnproven,
+    healthFile,
+    timeoutMs: timeoutMs!,
+  };
+}
+
+/** The key that fetches evidence; undefined with boot proofs of files. */
+function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
+  if (args.has("boot-proof")) {
+    if (args.has("api-key-file"))
+      args.fault("--api-key-file and --boot-proof exclude each other: evidence is fetched, or is in files");
+    return undefined;
+  }
+  if (hasKey(args, io)) return keySourceOf(args, flags, io);
+  return args.fault(
+    "--api-key-file FILE or --boot-proof FILE… is required: the source of the boot proofs, with which answers are " +
+      "verified",
+  );
+}
+
+async function run(request: ProxyRequest, io: Io): Promise<number> {
+  // Before any work, so that no signal is missed.
+  const interruption = new Interruption();
+  try {
+    const proxy = await started(await optionsOf(request, io), request);
+    io.stdout.write(`listening on ${proxy.url}\n`);
+    await interruption.comes;
+    const { requests, refused } = await proxy.close();
+    io.stderr.write(`note: ended; ${requests} requests, ${refused} of them refused\n`);
+    return EXIT.good;
+  } finally {
+    interruption.forget();
+  }
+}
+
+async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptions> {
+  const { upstream, key, port, allowUnproven, healthFile, timeoutMs } = request;
+  const { policy, bootProofs } = await readFiles(request, io);
+  // The proxy names the organization of each query.
+  const connection = { baseUrl: upstream, organizationId: "none", timeoutMs };
+  return {
+    upstream,
+    policy,
+    evidence: key === null ? { bootProofs } : await connect({ ...connection, key }, io),
+    port,
+    allowUnproven,
+    timeoutMs,
+    ...(healthFile !== undefined && { healthFile }),
+    now: io.now,
+    onNote: (text) => io.stderr.write(`${text}\n`),
+  };
+}
+
+interface ReadFiles {
+  readonly policy: PlainPolicy;
+  readonly bootProofs: readonly JsonObject[];
+}
+
+/** Plain data: the proxy is another copy of the library. */
+async function readFiles({ policy, bootProofs }: ProxyRequest, io: Io): Promise<ReadFiles> {
+  const files = new InputFiles(io);
+  const read = await readPolicyFile(files, policy, { command: "proxy", option: "--policy" });
+  const pieces = await readBootProofs(files, bootProofs, "proxy");
+  const values = pieces.map(({ name, value }) => {
+    const bootProof = unwrap(value, "bootProof");
+    if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return bootProof;
+    return files.fault(
+      name ?? "",
+      `ephemeralPublicKeyHex: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected, as in a boot proof of the service`,
+    );
+  });
+  files.throwFaults();
+  return { policy: plainPolicy(read!.policy), bootProofs: values.filter((value) => value !== undefined) };
+}
+
+function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefined {
+  return typeof key === "string" ? fromHex(key)?.length : undefined;
+}
+
+/** Turns errors that a user can fix into messages. */
+async function started(options: StartProxyOptions, { port, healthFile }: ProxyRequest): Promise<RunningProxy> {
+  const { startProxy } = await import("../proxy/node.js");
+  try {
+    return await startProxy(options);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE")
+      throw new UsageError([`--port ${port}: in use by another process. Choose another port, or 0 for any free one.`]);
+    if (code === "EACCES" && syscall === "listen")
+      throw new UsageError([`--port ${port}: this user may not listen on it. Choose a port above 1023.`]);
+    if (typeof code === "string" && healthFile !== undefined)
+      throw new UsageError([printable(`--health-file ${healthFile}: ${diskReason(error)}`)]);
+    throw error;
+  }
+}

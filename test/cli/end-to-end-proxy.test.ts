@@ -1,0 +1,214 @@
+/** The built command as a proxy before a lab, with curl's and Python's own clients. Needs `npm run build`. */
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stampWithApiKey, startLab, writeLabFiles } from "../../src/lab/index.js";
+import { type Json, type Sending, envelope, query, send } from "../lab/support.js";
+
+const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "bootproof-built-proxy-"));
+const path = (name: string): string => join(folder, name);
+const PROVEN: Sending = { generateAppProofs: true };
+const lab = await startLab();
+const files = await writeLabFiles(lab, folder);
+const OPTIONS = ["--upstream", lab.baseUrl, "--policy", path(files.policyFile)];
+const KEY = ["--api-key-file", path(files.apiKeyFile)];
+const run = promisify(execFile);
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly url: string;
+  stderr: string;
+  readonly ended: Promise<number | null>;
+}
+
+async function started(args: readonly string[]): Promise<Started> {
+  const child = spawn(process.execPath, [COMMAND, "proxy", ...OPTIONS, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let listening = "";
+  const proxy = { child, url: "", stderr: "", ended };
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (proxy.stderr += text));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      listening += text;
+      if (listening.endsWith("\n")) resolve();
+    });
+    child.once("close", () => reject(new Error(proxy.stderr)));
+  });
+  const [, url] = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(listening)!;
+  return Object.assign(proxy, { url: url! });
+}
+
+let proxy: Started;
+beforeAll(async () => {
+  proxy = await started([...KEY, "--health-file", path("health.json")]);
+});
+afterAll(async () => {
+  proxy.child.kill("SIGKILL");
+  await lab.close();
+  rmSync(folder, { recursive: true });
+});
+
+const through = (url: string): typeof lab => Object.create(lab, { baseUrl: { value: url } }) as typeof lab;
+let count = 0;
+const rename = (sending = PROVEN): string =>
+  envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: lab.ids.walletId, walletName: `built ${++count}` }, sending);
+
+interface Said {
+  readonly status: number;
+  readonly verified: string;
+  readonly body: Json;
+}
+type Client = (url: string, bodyFile: string, stamp: string) => Promise<Said>;
+
+const curl: Client = async (url, file, stamp) => {
+  const form = "\n%{http_code} %header{x-bootproof-verified}";
+  const headers = ["-H", "Content-Type: application/json", "-H", `X-Stamp: ${stamp}`];
+  const { stdout } = await run("curl", ["-sS", "-w", form, ...headers, "--data-binary", `@${file}`, url]);
+  const [body, last] = stdout.split("\n") as [string, string];
+  const [status, verified = ""] = last.split(" ");
+  return { status: Number(status), verified, body: JSON.parse(body) as Json };
+};
+
+const PYTHON = {
+  "http.client": `
+import http.client, json, sys, urllib.parse
+url, file, stamp = sys.argv[1:]
+parts = urllib.parse.urlsplit(url)
+connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+connection.request("POST", parts.path, open(file, "rb").read(), {"Content-Type": "application/json", "X-Stamp": stamp})
+answer = connection.getresponse()
+print(json.dumps([answer.status, answer.getheader("X-Bootproof-Verified", ""), json.loads(answer.read())]))
+`,
+  "urllib.request": `
+import json, sys, urllib.error, urllib.request
+url, file, stamp = sys.argv[1:]
+request = urllib.request.Request(url, open(file, "rb").read(), {"Content-Type": "application/json", "X-Stamp": stamp})
+try:
+    answer = urllib.request.urlopen(request, timeout=60)
+except urllib.error.HTTPError as error:
+    answer = error
+print(json.dumps([answer.status, answer.headers.get("X-Bootproof-Verified", ""), json.loads(answer.read())]))
+`,
+};
+const python =
+  (script: string): Client =>
+  async (...args) => {
+    const { stdout } = await run("python3", ["-c", script, ...args]);
+    const [status, verified, body] = JSON.parse(stdout) as [number, string, Json];
+    return { status, verified, body };
+  };
+
+const CLIENTS: readonly (readonly [name: string, program: string, client: Client])[] = [
+  ["curl", "curl", curl],
+  ...Object.entries(PYTHON).map(([name, script]) => [`Python's ${name}`, "python3", python(script)] as const),
+];
+const isThere = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;
+
+describe.each(CLIENTS.filter(([, program]) => isThere(program)))("%s through the built proxy", (_, __, client) => {
+  const post = (operation: string, text: string): Promise<Said> => {
+    writeFileSync(path("body.json"), text);
+    return client(`${proxy.url}/public/v1/${operation}`, path("body.json"), stampWithApiKey(lab.apiKey, text));
+  };
+
+  it("gets verified results, and no others", async () => {
+    const { status, verified, body } = await post("submit/update_wallet", rename());
+    expect([status, verified]).toEqual([200, "activity"]);
+    expect(body["activity"].result.updateWalletResult).toEqual({ walletId: lab.ids.walletId });
+    const asked = JSON.stringify({ organizationId: lab.organizationId, userId: lab.ids.userId });
+    expect(await post("query/get_user", asked)).toMatchObject({ status: 200, verified: "none" });
+    expect((await post("submit/update_wallet", rename({}))).status).toBe(400);
+    lab.setFault("tampered-payload");
+    const refused = await post("submit/update_wallet", rename());
+    expect(refused.status).toBe(502);
+    expect((refused.body["details"] as Json[]).map(({ id }) => id as string)).toContain("app.signature");
+    lab.setFault(null);
+  });
+
+  it("gets a large body through", async () => {
+    // Beyond 1 MiB curl asks first: Expect: 100-continue. The lab refuses such a body itself.
+    const text = rename().replace("built", "b".repeat(1_100_000));
+    expect(await post("submit/update_wallet", text)).toMatchObject({ status: 413, verified: "none" });
+  });
+});
+
+describe("the built proxy", () => {
+  it("writes each refusal to stderr, and its health to a file", async () => {
+    lab.setFault("forged-leaf");
+    await send(through(proxy.url), "submit/update_wallet", rename());
+    lab.setFault(null);
+    expect(proxy.stderr).toMatch(/^502 submit\/update_wallet: rejected: .*chain\./m);
+    const { url, at } = JSON.parse(readFileSync(path("health.json"), "utf8")) as Json;
+    expect(url).toBe(proxy.url);
+    expect(Date.now() - Date.parse(String(at))).toBeLessThan(60_000);
+  });
+
+  it("verifies by id after a restart", async () => {
+    const { body } = await send(through(proxy.url), "submit/update_wallet", rename());
+    const restarted = await started(KEY);
+    const asked = { activityId: body["activity"].id as string };
+    expect(await query(through(restarted.url), "get_activity", asked)).toEqual({ status: 200, body });
+    restarted.child.kill("SIGTERM");
+    expect(await restarted.ended).toBe(0);
+    expect(restarted.stderr).toBe("note: ended; 1 requests, 0 of them refused\n");
+  });
+
+  it("verifies with boot proofs of files", async () => {
+    const proofs = lab.enclaves.map(({ ephemeralKey }) => query(lab, "get_boot_proof", { ephemeralKey }));
+    const bootProofs = (await Promise.all(proofs)).map(({ body }) => body["bootProof"] as Json);
+    writeFileSync(path("boot.json"), JSON.stringify({ bootProofs }));
+    const offline = await started(["--boot-proof", path("boot.json")]);
+    expect((await send(through(offline.url), "submit/update_wallet", rename())).status).toBe(200);
+    offline.child.kill("SIGINT");
+    expect(await offline.ended).toBe(0);
+  });
+
+  it("finishes its requests on SIGTERM, and removes the health file", async () => {
+    const ending = await started([...KEY, "--health-file", path("ending.json")]);
+    const running = Array.from({ length: 30 }, () => send(through(ending.url), "submit/update_wallet", rename()));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    ending.child.kill("SIGTERM");
+    const settled = await Promise.allSettled(running);
+    const statuses = settled.flatMap((one) => (one.status === "fulfilled" ? one.value.status : []));
+    expect(statuses.length).toBeGreaterThan(0);
+    expect([...new Set(statuses)]).toEqual([200]);
+    expect(await ending.ended).toBe(0);
+    expect(existsSync(path("ending.json"))).toBe(false);
+  });
+
+  const refused: readonly (readonly [what: string, args: readonly string[], message: string])[] = [
+    ["no upstream", ["--policy", path("policy.json"), ...KEY], "--upstream URL is required"],
+    ["no policy", ["--upstream", lab.baseUrl, ...KEY], "--policy FILE is required"],
+    ["no evidence", OPTIONS, "--api-key-file FILE or --boot-proof FILE… is required"],
+    ["two sources", [...OPTIONS, ...KEY, "--boot-proof", "boot.json"], "exclude each other"],
+    ["a key as a word", [...OPTIONS, "--api-key", "00"], "every process of this machine can read a key"],
+    [
+      "http:// elsewhere",
+      ["--upstream", "http://api.example.com", "--policy", "p", ...KEY],
+      "http:// is for this machine",
+    ],
+    [
+      "an address with its path",
+      ["--upstream", `${lab.baseUrl}/public/v1`, "--policy", "p", ...KEY],
+      "must not end in /public/v1",
+    ],
+    ["no port", [...OPTIONS, ...KEY, "--port", "65536"], "--port 65536: 0 to 65535 expected"],
+    ["a port in use", [...OPTIONS, ...KEY, "--port", new URL(lab.baseUrl).port], "in use by another process"],
+    [
+      "a policy that is none",
+      ["--upstream", lab.baseUrl, "--policy", path(files.apiKeyFile), ...KEY],
+      "this is an API key file",
+    ],
+    ["a health file in no folder", [...OPTIONS, ...KEY, "--health-file", path("no/health")], "--health-file"],
+    ["no boot proof", [...OPTIONS, "--boot-proof", path(files.policyFile)], "this is a policy"],
+  ];
+  it.each(refused)("exits with 2: %s", (_, args, message) => {
+    const { status, stderr, stdout } = spawnSync(process.execPath, [COMMAND, "proxy", ...args], { encoding: "utf8" });
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(message);
+  });
+});

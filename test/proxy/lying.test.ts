@@ -1,0 +1,601 @@
+/**
+ * What no client may be misled by: requests that could be read in two ways, and a service that lies on the wire, over
+ * genuine evidence.
+ */
+import { connect } from "node:net";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { type KeptRequest, KeptRequests } from "../../src/proxy/kept.js";
+import { faultyServer } from "../faults/servers.js";
+import { type Answer, type Json, type Sending, envelope, query, submit } from "../lab/support.js";
+import { type Honest, exchange, honestly, liarBefore, proxyFor, wire } from "./support.js";
+
+const lab = await startLab();
+const liar = await liarBefore(lab);
+const proxy = await proxyFor(lab, { upstream: liar.url });
+afterAll(async () => {
+  await proxy.close();
+  await liar.close();
+  await lab.close();
+});
+beforeEach(() => {
+  liar.lie = honestly;
+  liar.requests.length = 0;
+  liar.bodies.length = 0;
+});
+
+const PROVEN: Sending = { generateAppProofs: true };
+const { walletId } = lab.ids;
+let count = 0;
+const rename = (through = proxy.lab, sending: Sending = PROVEN): Promise<Answer> =>
+  submit(through, "updateWallet", { walletId, walletName: `name ${++count}` }, sending);
+const body = (): string =>
+  envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId, walletName: `body ${++count}` }, PROVEN);
+
+/** A request as it is on the wire. */
+function request(
+  text: string,
+  { line = "POST /public/v1/submit/update_wallet HTTP/1.1", headers = [] as string[], stamp = true } = {},
+): string {
+  const length = /^(?:content-length|transfer-encoding):/i;
+  const own = headers.some((header) => length.test(header)) ? [] : [`Content-Length: ${Buffer.byteLength(text)}`];
+  const stamped = stamp ? [`X-Stamp: ${stampWithApiKey(lab.apiKey, text)}`] : [];
+  return [line, "Host: localhost", "Connection: close", ...own, ...stamped, ...headers, "", text].join("\r\n");
+}
+
+const statusOf = (received: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(received)?.[1]);
+
+describe("requests", () => {
+  it("are passed on byte for byte, with stamps and without what is between client and proxy", async () => {
+    const text = ` ${body()}\n`;
+    const headers = [
+      "Content-Type: application/json; charset=utf-8",
+      "User-Agent: some/1",
+      "X-Stamp-Attested: a",
+      "X-Client-Version: x",
+      "Cookie: c",
+      "Authorization: Bearer t",
+      "X-Forwarded-For: 1.2.3.4",
+      "X-Bootproof: unproven",
+      "Accept-Encoding: gzip",
+    ];
+    const received = await exchange(proxy.url, request(text, { headers }));
+    expect(statusOf(received)).toBe(200);
+    expect(liar.bodies.map(String)).toEqual([text]);
+    const { headers: sent, url, method } = liar.requests[0]!;
+    expect([method, url]).toEqual(["POST", "/public/v1/submit/update_wallet"]);
+    expect(sent).toEqual({
+      host: new URL(liar.url).host,
+      connection: "close",
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(Buffer.byteLength(text)),
+      "user-agent": "some/1",
+      "x-stamp": expect.any(String) as string,
+      "x-stamp-attested": "a",
+      "x-client-version": "x",
+      accept: "application/json",
+      "accept-encoding": "identity",
+    });
+  });
+
+  it("may be chunked", async () => {
+    const text = body();
+    const chunks = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+    const stamp = `X-Stamp: ${stampWithApiKey(lab.apiKey, text)}`;
+    const head = request("", { headers: ["Transfer-Encoding: chunked", stamp], stamp: false });
+    expect(statusOf(await exchange(proxy.url, head + chunks))).toBe(200);
+    expect(liar.bodies.map(String)).toEqual([text]);
+  });
+
+  const SUBMIT = "/public/v1/submit/update_wallet";
+  it.each([
+    ["GET", `GET ${SUBMIT} HTTP/1.1`],
+    ["PUT", `PUT ${SUBMIT} HTTP/1.1`],
+    ["OPTIONS", `OPTIONS ${SUBMIT} HTTP/1.1`],
+    ["a query string", `POST ${SUBMIT}?a=b HTTP/1.1`],
+    ["an empty query string", `POST ${SUBMIT}? HTTP/1.1`],
+    ["a fragment", `POST ${SUBMIT}#a HTTP/1.1`],
+    ["an absolute form", `POST http://localhost${SUBMIT} HTTP/1.1`],
+    ["an encoded letter", "POST /public/v1/submit/update%5Fwallet HTTP/1.1"],
+    ["an encoded slash", "POST /public/v1%2Fsubmit/update_wallet HTTP/1.1"],
+    ["a capital", "POST /public/v1/Submit/update_wallet HTTP/1.1"],
+    ["a slash at the end", `POST ${SUBMIT}/ HTTP/1.1`],
+    ["two slashes", "POST //public/v1/submit/update_wallet HTTP/1.1"],
+    ["dots", "POST /public/v1/query/../submit/update_wallet HTTP/1.1"],
+    ["another version", "POST /public/v2/submit/update_wallet HTTP/1.1"],
+    ["another group", "POST /public/v1/proxy/update_wallet HTTP/1.1"],
+    ["no operation", "POST /public/v1/submit/ HTTP/1.1"],
+    ["the root", "POST / HTTP/1.1"],
+  ])("are not found: %s", async (_, line) => {
+    const received = await exchange(proxy.url, request(body(), { line }));
+    expect(statusOf(received)).toBe(404);
+    expect(received).toMatch(/\{"code":5,"message":"bootproof proxy: only POST [^"]*","details":\[\]\}$/);
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  const text = (change: (json: Json) => unknown): string => JSON.stringify(change(JSON.parse(body()) as Json));
+  const twice = (member: string): string => body().replace(/^\{/, `{${member},`);
+  it.each([
+    ["no app proofs", text((json) => ({ ...json, generateAppProofs: undefined }))],
+    ["app proofs: false", text((json) => ({ ...json, generateAppProofs: false }))],
+    ["app proofs as text", text((json) => ({ ...json, generateAppProofs: "true" }))],
+    ["app proofs: 1", text((json) => ({ ...json, generateAppProofs: 1 }))],
+    ["app proofs twice", twice('"generateAppProofs":false')],
+    ["organizations twice", twice('"organizationId":"other"')],
+    ["parameters twice, one escaped", twice('"parameter\\u0073":{}')],
+    ["a member inside twice", body().replace('"walletId":', '"walletId":"other","walletId":')],
+    ["an array", text((json) => [json])],
+    ["null", "null"],
+    ["nothing", ""],
+    ["no JSON", "{"],
+    ["more after it", `${body()}{}`],
+    ["a byte order mark", `\ufeff${body()}`],
+    ["no organization", text((json) => ({ ...json, organizationId: undefined }))],
+    ["no type", text((json) => ({ ...json, type: 3 }))],
+    ["no time", text((json) => ({ ...json, timestampMs: 3 }))],
+    ["no parameters", text((json) => ({ ...json, parameters: [] }))],
+  ])("are not sent: a submit with %s", async (_, sent) => {
+    const received = await exchange(proxy.url, request(sent));
+    expect(statusOf(received)).toBe(400);
+    expect(received).toContain('{"code":3,"message":"bootproof proxy: not sent: update_wallet: ');
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  const GET_ACTIVITY = "POST /public/v1/query/get_activity HTTP/1.1";
+  it.each([
+    ["two ids", `{"organizationId":"o","activityId":"a","activityId":"b"}`],
+    ["no id", `{"organizationId":"o"}`],
+    ["no organization", `{"activityId":"a"}`],
+    ["an array", "[]"],
+  ])("are not sent: get_activity with %s", async (_, sent) => {
+    expect(statusOf(await exchange(proxy.url, request(sent, { line: GET_ACTIVITY })))).toBe(400);
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ["two lengths", ["Content-Length: 5", "Content-Length: 6"]],
+    ["a length and chunks", ["Content-Length: 5", "Transfer-Encoding: chunked"]],
+    ["chunks and a length", ["Transfer-Encoding: chunked", "Content-Length: 5"]],
+    ["chunks that are not the last coding", ["Transfer-Encoding: chunked, identity"]],
+    ["a length with a sign", ["Content-Length: +5"]],
+    ["a folded header", ["X-A: b", " c: d"]],
+    ["a space before the colon", ["X-A : b"]],
+    ["a header of 20 KiB", [`X-A: ${"a".repeat(20_000)}`]],
+    ["two stamps", ["X-Stamp: other"]],
+    ["two content types", ["Content-Type: a/b", "Content-Type: c/d"]],
+    ["a coded body", ["Content-Encoding: gzip"]],
+  ])("are refused: %s", async (_, headers) => {
+    expect(statusOf(await exchange(proxy.url, request(body(), { headers })))).toBe(400);
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  it("are refused without a host, over the limit, and where a chunk has no size", async () => {
+    expect(statusOf(await exchange(proxy.url, request(body()).replace("Host: localhost\r\n", "")))).toBe(400);
+    const large = " ".repeat(8 * 1024 * 1024 + 1);
+    expect(statusOf(await exchange(proxy.url, request(large, { stamp: false })))).toBe(413);
+    const chunked = request("", { headers: ["Transfer-Encoding: chunked"] });
+    expect(statusOf(await exchange(proxy.url, `${chunked}zz\r\n`))).toBe(400);
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  it("that are smuggled behind another are requests of their own", async () => {
+    const first = request(body()).replace("Connection: close\r\n", "");
+    const second = request("{}", { line: "POST /elsewhere HTTP/1.1" });
+    const received = await exchange(proxy.url, first + second);
+    expect([...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status)).toEqual(["200", "404"]);
+    expect(liar.requests.map(({ url }) => url)).toEqual(["/public/v1/submit/update_wallet"]);
+  });
+
+  it("that begin and do not go on do not stop others", async () => {
+    const idle = Array.from({ length: 50 }, () => {
+      const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+      socket
+        .on("error", () => {})
+        .write("POST /public/v1/query/get_user HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{");
+      return socket;
+    });
+    expect((await rename()).status).toBe(200);
+    for (const socket of idle) socket.destroy();
+  });
+});
+
+type Lie = (honest: Honest) => string | Buffer;
+
+const json = (value: unknown, headers: readonly string[] = []): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const usual = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(text)}`];
+  return wire(text, { headers: [...usual, ...headers] });
+};
+const changed =
+  (change: (activity: Json, whole: Json) => unknown): Lie =>
+  (honest) =>
+    json(change(honest.json["activity"] as Json, honest.json));
+const inResult =
+  (change: (result: Json) => Json): Lie =>
+  (honest) => {
+    const activity = honest.json["activity"] as Json;
+    return json({
+      activity: { ...activity, result: { updateWalletResult: change(activity["result"].updateWalletResult) } },
+    });
+  };
+const typed =
+  (type: string): Lie =>
+  ({ text }) =>
+    wire(text, {
+      headers: [...(type === "" ? [] : [`Content-Type: ${type}`]), `Content-Length: ${Buffer.byteLength(text)}`],
+    });
+
+const SUBMIT_LIES: Readonly<Record<string, Lie>> = {
+  "a result beside the activity": changed((activity) => ({ activity, result: { walletId: "other" } })),
+  "a walletId beside the activity": changed((activity) => ({ activity, walletId: "other" })),
+  "an activity beside it, in another case": changed((activity) => ({ activity, Activity: { ...activity, id: "x" } })),
+  "activities beside the activity": changed((activity) => ({ activity, activities: [activity] })),
+  "a bare activity": changed((activity) => activity),
+  "an activity in an activity": changed((activity) => ({ activity: { activity } })),
+  "an activity in a list": changed((activity) => [{ activity }]),
+  "an activity as text": changed((activity) => ({ activity: JSON.stringify(activity) })),
+  "activities only": changed((activity) => ({ activities: [activity] })),
+  nothing: () => json({}),
+  null: () => json("null"),
+  "an empty body": () => json(""),
+  "a result in another case": changed((activity) => ({
+    activity: { ...activity, Result: { updateWalletResult: { walletId: "other" } } },
+  })),
+  "a status in another case": changed((activity) => ({ activity: { ...activity, STATUS: "x" } })),
+  "a member twice": ({ text }) => json(text.replace('{"activity":{', '{"activity":{"id":"other",')),
+  "an activity twice": ({ text }) => json(text.replace('{"activity":', '{"activity":{},"activity":')),
+  "a member inside in another case": inResult((result) => ({ ...result, wallet_id: "other" })),
+  "another wallet": inResult(() => ({ walletId: "other" })),
+  "another organization": changed((activity) => ({
+    activity: { ...activity, organizationId: lab.childOrganizationId },
+  })),
+  "another type": changed((activity) => ({ activity: { ...activity, type: "ACTIVITY_TYPE_DELETE_POLICIES" } })),
+  "another intent": changed((activity) => ({
+    activity: { ...activity, intent: { updateWalletIntent: { walletId, walletName: "x" } } },
+  })),
+  "two results": changed((activity) => ({
+    activity: { ...activity, result: { ...(activity["result"] as Json), createWalletResult: { walletId: "other" } } },
+  })),
+  "no app proofs": changed((activity) => ({ activity: { ...activity, appProofs: undefined } })),
+  "a repetition that differs": changed((activity) => ({
+    activity: {
+      ...activity,
+      result: { activity: { ...activity, result: { updateWalletResult: { walletId: "other" } } } },
+    },
+  })),
+  "text after the value": ({ text }) => json(`${text} {}`),
+  "a comment": ({ text }) => json(text.replace("{", "{/**/")),
+  "a byte order mark": ({ text }) => json(`\ufeff${text}`),
+  "no UTF-8": ({ text }) => Buffer.from(json(text.replace("name", "nam\u00e9")), "latin1"),
+  "text/html": typed("text/html"),
+  "text/plain": typed("text/plain; a=application/json"),
+  "another charset": typed("application/json; charset=utf-16"),
+  "no type": typed(""),
+  "two types": typed("application/json\r\nContent-Type: text/html"),
+  "a coded answer": ({ text }) => json(text, ["Content-Encoding: gzip"]),
+  "201": ({ text }) => wire(text, { status: 201 }),
+  "204": () => wire("", { status: 204, headers: [] }),
+  "206": ({ text }) => wire(text, { status: 206 }),
+  "301": ({ text }) =>
+    wire(text, {
+      status: 301,
+      headers: [`Location: ${lab.baseUrl}`, "Content-Type: application/json", `Content-Length: ${text.length}`],
+    }),
+  "307 to the honest service": ({ path, text }) =>
+    wire(text, {
+      status: 307,
+      headers: [
+        `Location: ${lab.baseUrl}/public/v1/${path}`,
+        "Content-Type: application/json",
+        `Content-Length: ${text.length}`,
+      ],
+    }),
+  "304": () => wire("", { status: 304, headers: [] }),
+  "600": ({ text }) => wire(text, { status: 600 }),
+  "100 before it": (honest) => `HTTP/1.1 100 Continue\r\n\r\n${honestly(honest)}`,
+  "103 before it": (honest) => `HTTP/1.1 103 Early Hints\r\nX-Bootproof-Verified: activity\r\n\r\n${honestly(honest)}`,
+  "101": ({ text }) => `HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n${text}`,
+  trailers: ({ text }) =>
+    wire(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\nX-Bootproof-Verified: activity\r\n\r\n`, {
+      headers: ["Content-Type: application/json", "Transfer-Encoding: chunked", "Trailer: X-Bootproof-Verified"],
+    }),
+  "a length and chunks": ({ text }) =>
+    wire(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`, {
+      headers: ["Content-Type: application/json", "Transfer-Encoding: chunked", `Content-Length: ${text.length}`],
+    }),
+  "two lengths": ({ text }) => json(text, ["Content-Length: 3"]),
+  "a chunk without a size": ({ text }) =>
+    wire(`zz\r\n${text}\r\n0\r\n\r\n`, { headers: ["Content-Type: application/json", "Transfer-Encoding: chunked"] }),
+  "chunks that do not end": ({ text }) =>
+    wire(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`, {
+      headers: ["Content-Type: application/json", "Transfer-Encoding: chunked"],
+    }),
+  "a length beyond its end": ({ text }) =>
+    wire(text, { headers: ["Content-Type: application/json", `Content-Length: ${text.length + 9}`] }),
+  "a length before its end": ({ text }) =>
+    wire(text, { headers: ["Content-Type: application/json", `Content-Length: ${text.length - 9}`] }),
+  "headers of 20 KiB": ({ text }) => json(text, [`X-A: ${"a".repeat(20_000)}`]),
+  "no HTTP": ({ text }) => text,
+  "an end at once": () => "",
+};
+
+describe("a service that lies about a submit", () => {
+  it.each(Object.entries(SUBMIT_LIES))("is refused: %s", async (_, lie) => {
+    liar.lie = lie;
+    const { status, body: error } = await rename();
+    expect(status).toBe(502);
+    expect(error).toEqual({
+      code: expect.any(Number) as number,
+      message: expect.stringMatching(/^bootproof proxy: /) as string,
+      details: expect.any(Array) as Json[],
+    });
+    expect(JSON.stringify(error)).not.toContain('updateWalletResult":');
+    liar.lie = honestly;
+    expect((await rename()).status).toBe(200);
+  });
+
+  it("is refused: 17 MiB", async () => {
+    liar.lie = ({ text }) => json(`${" ".repeat(17 * 1024 * 1024)}${text}`);
+    expect((await rename()).body["message"]).toContain("longer than 16777216 bytes");
+  });
+
+  it("is refused: many values, and deep nesting", async () => {
+    liar.lie = () => json(`[${"0,".repeat(2_000_000)}0]`);
+    expect((await rename()).body["message"]).toContain("more than");
+    liar.lie = () => json(`{"activity":${"[".repeat(100_000)}`);
+    expect((await rename()).body["message"]).toContain("nested deeper");
+  });
+
+  it("returns nothing beside the verified members, in its own bytes", async () => {
+    let honest = "";
+    liar.lie = ({ text, json: { activity } }) => {
+      honest = text;
+      return json(
+        JSON.stringify({ activity: { ...activity, walletId: "other", outcome: { walletId: "other" } } }, null, 3),
+        [
+          "X-Bootproof-Verified: activity",
+          "X-Bootproof-Question: id",
+          "X-Bootproof: unproven",
+          "Set-Cookie: a=b",
+          "Location: https://elsewhere",
+          "Access-Control-Allow-Origin: *",
+          "X-Request-Id: r1",
+        ],
+      );
+    };
+    const received = await exchange(proxy.url, request(body()));
+    const [head, sent] = received.split("\r\n\r\n") as [string, string];
+    expect(JSON.parse(sent)).toEqual(JSON.parse(honest));
+    expect(sent).toBe(JSON.stringify(JSON.parse(sent)));
+    const names = head
+      .split("\r\n")
+      .slice(1)
+      .map((line) => line.split(":")[0]!.toLowerCase());
+    expect(names.sort()).toEqual([
+      "cache-control",
+      "connection",
+      "content-length",
+      "content-type",
+      "date",
+      "x-bootproof-verified",
+      "x-request-id",
+    ]);
+  });
+
+  it("cannot let an unfinished activity carry a result", async () => {
+    liar.lie = ({ json: { activity } }) => {
+      const result = { updateWalletResult: { walletId: "other" } };
+      const status = "ACTIVITY_STATUS_PENDING";
+      return json({ activity: { ...activity, status, Status: undefined, result, results: result, outcome: result } });
+    };
+    const { status, body: answer } = await rename();
+    expect(status).toBe(200);
+    expect(Object.keys(answer["activity"] as Json)).not.toEqual(expect.arrayContaining(["result"]));
+    expect(JSON.stringify(answer)).not.toContain("updateWalletResult");
+    liar.lie = ({ json: { activity } }) =>
+      json({
+        activity: {
+          ...activity,
+          status: "ACTIVITY_STATUS_FAILED",
+          result: undefined,
+          failure: { activity: { result: {} } },
+        },
+      });
+    expect((await rename()).status).toBe(502);
+  });
+
+  it("cannot answer two requests with one activity, nor replace the request that is kept", async () => {
+    const { body: first } = await rename();
+    liar.lie = () => json(first);
+    expect(await rename()).toMatchObject({ status: 502, body: { code: 9 } });
+    liar.lie = ({ json: { activity } }) =>
+      json({
+        activity: { ...activity, id: first["activity"].id, status: "ACTIVITY_STATUS_PENDING", result: undefined },
+      });
+    const pending = await rename();
+    expect(pending).toMatchObject({ status: 502, body: { details: [{ id: "activity.request" }] } });
+    liar.lie = honestly;
+    expect((await query(proxy.lab, "get_activity", { activityId: first["activity"].id as string })).status).toBe(200);
+  });
+
+  it("cannot show another activity under the id of a request", async () => {
+    const { body: one } = await rename();
+    const { body: other } = await rename();
+    const asked = { activityId: one["activity"].id as string };
+    liar.lie = () => json(other);
+    expect((await query(proxy.lab, "get_activity", asked)).status).toBe(502);
+    liar.lie = () => json({ activity: { ...(other["activity"] as Json), id: asked.activityId } });
+    const answer = await query(proxy.lab, "get_activity", asked);
+    expect((answer.body["details"] as Json[]).map(({ id }) => id as string)).toContain("activity.request");
+    liar.lie = () => json({ activity: { ...(other["activity"] as Json), status: "ACTIVITY_STATUS_PENDING" } });
+    expect((await query(proxy.lab, "get_activity", asked)).status).toBe(502);
+  });
+});
+
+describe("a service that lies about a query", () => {
+  const asked = { userId: lab.ids.userId };
+  const activity = async (): Promise<Json> => (await rename()).body["activity"] as Json;
+  const places: Readonly<Record<string, (activity: Json) => unknown>> = {
+    "as the answer": (one) => one,
+    "as activity, beside the user": (one) => ({ activity: one, user: {} }),
+    "as Activity": (one) => ({ Activity: one }),
+    "inside the user": (one) => ({ user: { last: one } }),
+    "in a list": (one) => ({ users: [{ a: [one] }] }),
+    "in a list of activities, inside": (one) => ({ activities: [{ intent: { one } }] }),
+    "as an activity with a result only": ({ result }) => ({ user: { activity: { result } } }),
+    "without its intent": (one) => ({ user: { ...one, intent: undefined } }),
+    "with Result": ({ result, ...one }) => ({ user: { ...one, Result: result } }),
+  };
+  it.each(Object.entries(places))("is refused: an activity %s", async (_, place) => {
+    const one = await activity();
+    liar.lie = () => json(place(one));
+    expect((await query(proxy.lab, "get_user", asked)).status).toBe(502);
+  });
+
+  it("is verified all the same, where it answers with an activity", async () => {
+    const one = await activity();
+    liar.lie = () => json({ activity: one });
+    expect(await query(proxy.lab, "get_user", asked)).toEqual({ status: 200, body: { activity: one } });
+    liar.lie = () => json({ activity: { ...one, id: "unknown" } });
+    expect(await query(proxy.lab, "get_user", asked)).toMatchObject({ status: 502, body: { code: 9 } });
+  });
+
+  it("cannot list activities with results under any name", async () => {
+    const one = await activity();
+    liar.lie = () => json({ activities: [{ ...one, results: one["result"] as Json }, one] });
+    for (const name of ["list_activities", "get_user"]) {
+      const { status, body: answer } = await query(proxy.lab, name, asked);
+      expect([status, JSON.stringify(answer).includes("updateWalletResult")]).toEqual([200, false]);
+    }
+    liar.lie = () => json({ activities: [one], Activities: [one] });
+    expect((await query(proxy.lab, "list_activities", {})).status).toBe(502);
+    liar.lie = () => json({ activities: ["x"] });
+    expect((await query(proxy.lab, "list_activities", {})).status).toBe(502);
+  });
+
+  it("keeps the numbers of other answers as they were written", async () => {
+    liar.lie = () => json('{ "user": {"n": 12345678901234567890.10, "e": 1E400, "p": {"__proto__": 1}} }');
+    const received = await exchange(
+      proxy.url,
+      request(JSON.stringify({ organizationId: lab.organizationId, ...asked }), {
+        line: "POST /public/v1/query/get_user HTTP/1.1",
+      }),
+    );
+    expect(received.split("\r\n\r\n")[1]).toBe('{"user":{"n":12345678901234567890.10,"e":1E400,"p":{"__proto__":1}}}');
+    expect(received).toContain("X-Bootproof-Verified: none");
+  });
+
+  it("has its errors rebuilt, with their status, without results", async () => {
+    const one = await activity();
+    const error = { code: 8, message: "slow down", details: [{ turnkeyErrorCode: "X" }], activity: one, result: {} };
+    liar.lie = () =>
+      wire(JSON.stringify(error), {
+        status: 429,
+        headers: [
+          "Content-Type: application/json",
+          `Content-Length: ${JSON.stringify(error).length}`,
+          "Retry-After: 7",
+          "X-Bootproof: a",
+        ],
+      });
+    const received = await exchange(proxy.url, request("{}", { line: "POST /public/v1/query/get_user HTTP/1.1" }));
+    expect(statusOf(received)).toBe(429);
+    expect(received).toContain("Retry-After: 7\r\n");
+    expect(received).not.toContain("X-Bootproof: ");
+    expect(JSON.parse(received.split("\r\n\r\n")[1]!)).toEqual({
+      code: 8,
+      message: "slow down",
+      details: error.details,
+    });
+    liar.lie = () =>
+      wire(JSON.stringify({ ...error, code: "x", message: 3, details: [{ activity: one }] }), { status: 500 });
+    expect(await query(proxy.lab, "get_user", asked)).toEqual({
+      status: 500,
+      body: { code: 2, message: "the service gave no message", details: [] },
+    });
+    liar.lie = () => wire("<html>", { status: 503, headers: ["Content-Type: text/html", "Content-Length: 6"] });
+    expect((await query(proxy.lab, "get_user", asked)).status).toBe(502);
+  });
+});
+
+describe("kept requests", () => {
+  const requested = (name: string, isProven = true): KeptRequest => ({
+    organizationId: "o",
+    type: "T",
+    parameters: { name },
+    requestedAt: "1",
+    isProven,
+  });
+
+  it("are bounded in number, size and age, and forget the oldest first", () => {
+    let now = 1_000_000;
+    const kept = new KeptRequests(() => new Date(now), { limit: 3, maxSize: 380, maxAgeMs: 1000 });
+    for (const id of ["a", "b", "c", "d"]) kept.keep(id, requested(id));
+    expect(["a", "b", "c", "d"].map((id) => kept.get(id)?.parameters["name"])).toEqual([undefined, "b", "c", "d"]);
+    kept.keep("large", requested("x".repeat(300)));
+    expect(["b", "c", "d", "large"].map((id) => kept.get(id) !== null)).toEqual([false, false, true, true]);
+    now += 1001;
+    expect(kept.get("large")).toBe(null);
+    now += 1;
+    kept.keep("e", requested("e"));
+    now -= 5000;
+    expect(kept.get("e")).toBe(null);
+  });
+
+  it("are never replaced, and never become unproven", () => {
+    const kept = new KeptRequests(() => new Date(0));
+    expect(kept.keep("a", requested("one"))).toBe(true);
+    expect(kept.keep("a", requested("two"))).toBe(false);
+    expect(kept.keep("a", requested("one", false))).toBe(true);
+    expect(kept.get("a")).toEqual(requested("one"));
+    expect(kept.keep("b", requested("two", false))).toBe(true);
+    expect(kept.keep("b", requested("two"))).toBe(true);
+    expect(kept.get("b")!.isProven).toBe(true);
+  });
+});
+
+describe("a slow or absent service", () => {
+  it("is given up after the time, while others are served", async () => {
+    const silent = await faultyServer({});
+    const half = await faultyServer({
+      asked: (socket) =>
+        socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"a"'),
+    });
+    for (const { port } of [silent, half]) {
+      const impatient = await proxyFor(lab, { upstream: `http://127.0.0.1:${port}`, timeoutMs: 300 });
+      const started = Date.now();
+      const answers = await Promise.all(Array.from({ length: 30 }, () => rename(impatient.lab)));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
+      expect(answers[0]!.body["message"]).toContain("The service may have carried it out");
+      expect(Date.now() - started).toBeLessThan(10_000);
+      await impatient.close();
+    }
+    await silent.close();
+    await half.close();
+    const gone = await proxyFor(lab, { upstream: `http://127.0.0.1:${silent.port}` });
+    expect((await rename(gone.lab)).body["message"]).toContain("ECONNREFUSED");
+    await gone.close();
+  });
+
+  it("leaves the request of a client that is gone to a later question", async () => {
+    let answerNow = (): void => {};
+    const held = new Promise<void>((resolve) => (answerNow = resolve));
+    const text = body();
+    const client = connect(Number(new URL(proxy.url).port), "127.0.0.1", () => client.write(request(text)));
+    client.on("error", () => {});
+    let id = "";
+    liar.lie = ({ json: { activity }, text: said }) => {
+      id = (activity as Json)["id"] as string;
+      client.destroy();
+      answerNow();
+      return json(said);
+    };
+    await held;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    liar.lie = honestly;
+    const asked = JSON.stringify({ organizationId: lab.organizationId, activityId: id });
+    const received = await exchange(proxy.url, request(asked, { line: "POST /public/v1/query/get_activity HTTP/1.1" }));
+    expect(statusOf(received)).toBe(200);
+    expect(received).not.toContain("X-Bootproof-Question");
+  });
+});

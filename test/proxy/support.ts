@@ -1,0 +1,118 @@
+/** A lab, a service before it that lies on the wire, and proxies. */
+import { type IncomingMessage, createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { apiKeyStamper, createClient } from "../../src/client/index.js";
+import { parsePolicy } from "../../src/index.js";
+import type { Lab } from "../../src/lab/index.js";
+import { plainPolicy } from "../../src/plain-settings.js";
+import { type RunningProxy, type StartProxyOptions, startProxy } from "../../src/proxy/node.js";
+import type { Json } from "../lab/support.js";
+
+export interface TestProxy extends RunningProxy {
+  readonly notes: readonly string[];
+  /** The lab, by the proxy's address. */
+  readonly lab: Lab;
+}
+
+export async function proxyFor(lab: Lab, given: Partial<StartProxyOptions> = {}): Promise<TestProxy> {
+  const notes: string[] = [];
+  const client = createClient({
+    baseUrl: lab.baseUrl,
+    organizationId: "none",
+    stamper: await apiKeyStamper(lab.apiKey),
+    maxRetries: 0,
+  });
+  const proxy = await startProxy({
+    upstream: lab.baseUrl,
+    policy: plainPolicy(parsePolicy(JSON.stringify(lab.policyFile))),
+    evidence: client,
+    port: 0,
+    allowUnproven: false,
+    timeoutMs: 20_000,
+    now: () => new Date(),
+    onNote: (text) => notes.push(text),
+    ...given,
+  });
+  return {
+    url: proxy.url,
+    close: () => proxy.close(),
+    notes,
+    lab: Object.create(lab, { baseUrl: { value: proxy.url } }) as Lab,
+  };
+}
+
+/** What the honest service answered, to be changed. */
+export interface Honest {
+  readonly path: string;
+  readonly status: number;
+  readonly json: Json;
+  readonly text: string;
+}
+
+export interface Liar {
+  readonly url: string;
+  /** The heads of the requests that arrived. */
+  readonly requests: IncomingMessage[];
+  readonly bodies: Buffer[];
+  /** What is written for each honest answer: raw bytes, or JSON. Undefined: nothing, ever. */
+  lie: (honest: Honest) => Buffer | string | undefined;
+  close(): Promise<void>;
+}
+
+/** A service that asks the lab, and writes what it wants to the socket. */
+export async function liarBefore(lab: Lab): Promise<Liar> {
+  const liar = { requests: [] as IncomingMessage[], bodies: [] as Buffer[], lie: honestly };
+  const server = createServer((request, response) => {
+    liar.requests.push(request);
+    void (async () => {
+      const pieces: Buffer[] = [];
+      for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+      const body = Buffer.concat(pieces);
+      liar.bodies.push(body);
+      const { "x-stamp": stamp = "" } = request.headers;
+      const answer = await fetch(lab.baseUrl + request.url!, {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json", "x-stamp": String(stamp) },
+      });
+      const text = await answer.text();
+      const path = request.url!.replace("/public/v1/", "");
+      const said = liar.lie({ path, status: answer.status, text, json: JSON.parse(text) as Json });
+      if (said !== undefined) response.socket!.end(said);
+    })().catch(() => response.socket?.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return Object.assign(liar, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  });
+}
+
+export function honestly({ status, text }: Honest): string {
+  return wire(text, { status });
+}
+
+/** An answer as it is on the wire. `headers` replace the usual ones. */
+export function wire(
+  body: string,
+  { status = 200, headers }: { readonly status?: number; readonly headers?: readonly string[] } = {},
+): string {
+  const usual = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`];
+  return [`HTTP/1.1 ${status} Words`, ...(headers ?? usual), "Connection: close", "", body].join("\r\n");
+}
+
+/** Writes these bytes, and resolves to everything that comes back until the proxy ends the connection. */
+export function exchange(url: string, bytes: string | Buffer): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let received = "";
+    socket.setEncoding("latin1").on("data", (text: string) => (received += text));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+  });
+}
