@@ -432,14 +432,22 @@ describe("the core", () => {
   });
 
   /** What takes of noble what is used, for who asks for it. */
-  const NOBLE = ["src/verify/noble.ts", "src/verify/noble-ed25519.ts", "src/verify/noble-p521.ts"];
+  const NOBLE = [
+    "src/verify/noble.ts",
+    "src/verify/noble-ed25519.ts",
+    "src/verify/noble-p521.ts",
+    "src/verify/noble-signatures.ts",
+  ];
 
   it("imports no package but noble, and noble only when it is asked for", () => {
     expect(packagesOf(core).filter((name) => !name.startsWith("@noble/"))).toEqual([]);
     const imports = all.flatMap(({ file, imports: its }) =>
-      its.map((each) => ({ each, target: resolved(file, each) })),
+      its.map((each) => ({ each, file, target: resolved(file, each) })),
     );
-    expect(imports.filter(({ each, target }) => NOBLE.includes(target!) && !each.dynamic)).toEqual([]);
+    // Loaded with what it uses.
+    const late = ["src/verify/signatures.ts", "src/verify/signed-content.ts"];
+    const atOnce = imports.filter(({ each, file, target }) => !each.dynamic && !late.includes(file) && target !== null);
+    expect(atOnce.filter(({ target }) => [...NOBLE, ...late].includes(target!))).toEqual([]);
     expect(packagesOf(core.filter(({ file }) => !NOBLE.includes(file)))).toEqual([]);
   });
 
@@ -500,6 +508,7 @@ describe("packages", () => {
     expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual([
       "src/verify/noble-ed25519.ts",
       "src/verify/noble-p521.ts",
+      "src/verify/noble-signatures.ts",
       "src/verify/noble.ts",
     ]);
     expect(importersOf(/\/noble(?:-ed25519|-p521)?\.js$/)).toEqual(["src/client/p256.ts", ...OWNER]);

@@ -46,7 +46,8 @@ function signedRequest(expectation: Expectation | null): SignedRequest | null {
 }
 
 function kindOfType(type: string): Kind | null {
-  return KINDS[TYPE.exec(type)?.[1] ?? ""] ?? null;
+  const [, what] = TYPE.exec(type) ?? [];
+  return what === undefined ? null : KINDS[what]!;
 }
 
 function kindOfParameters(parameters: JsonObject): Kind | null {
@@ -65,8 +66,8 @@ export async function signaturesOf(
 ): Promise<VerifiedSignatures | "unasked" | null> {
   const request = signedRequest(expectation);
   if (request === null) {
-    const isUnasked = expectation?.parameters == null && kindOfType(activity.type ?? "") !== null;
-    return isUnasked ? "unasked" : null;
+    const isAsked = expectation !== null && expectation.parameters !== null;
+    return !isAsked && kindOfType(activity.type ?? "") !== null ? "unasked" : null;
   }
   // Any other status fails `activity.request`.
   if (activity.status !== COMPLETED || activity.result === undefined) return null;

@@ -7,8 +7,8 @@ import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signedPayload, signedTransaction } from "../../src/lab/signing.js";
 import { ADDRESS_FORMATS, type WalletKey, keyAt } from "../../src/lab/wallet.js";
-import type { Accepted } from "./accepted.table.js";
-import { type Attack, after, withActivity } from "./support.js";
+
+import { type Accepted, type Attack, after, withActivity } from "./support.js";
 
 const seed = new Uint8Array(64).fill(3);
 const key = keyAt(seed, { path: "m/0'" });
