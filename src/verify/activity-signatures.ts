@@ -4,31 +4,9 @@ import type { JsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
 import { soleMember } from "./contradictions.js";
 import type { Expectation } from "./expectation.js";
+import type { SignedRequest, VerifiedSignatures } from "./signatures.js";
 
-export interface VerifiedSignature {
-  /** Place of the payload among the submitted ones; 0 of a transaction. */
-  readonly index: number;
-  /** As submitted. */
-  readonly signWith: string;
-  /** The key that verifies the signature, in hex; null where none was found. */
-  readonly publicKey: string | null;
-  /** What is not proven; null where the signature verifies under `signWith`. */
-  readonly open: string | null;
-}
-
-export interface VerifiedSignatures {
-  readonly contradictions: readonly string[];
-  readonly signatures: readonly VerifiedSignature[];
-  /** Members of the result that the signatures prove. */
-  readonly provenMembers: readonly string[];
-}
-
-type Kind = "payload" | "payloads" | "transaction";
-
-export interface SignedRequest {
-  readonly kind: Kind;
-  readonly parameters: JsonObject;
-}
+type Kind = SignedRequest["kind"];
 
 const TYPE = /^ACTIVITY_TYPE_SIGN_(RAW_PAYLOADS?|TRANSACTION)(?:_V[0-9]+)?$/;
 const KINDS: Readonly<Record<string, Kind>> = {

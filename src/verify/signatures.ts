@@ -4,9 +4,31 @@
  */
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { SignedRequest, VerifiedSignature, VerifiedSignatures } from "./activity-signatures.js";
 import { ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
 import { UncheckedError, hexBytes, payloadBytes, payloadDigest, unsignedEthereum } from "./signed-content.js";
+
+export interface VerifiedSignature {
+  /** Place of the payload among the submitted ones; 0 of a transaction. */
+  readonly index: number;
+  /** As submitted. */
+  readonly signWith: string;
+  /** The key that verifies the signature, in hex; null where none was found. */
+  readonly publicKey: string | null;
+  /** What is not proven; null where the signature verifies under `signWith`. */
+  readonly open: string | null;
+}
+
+export interface VerifiedSignatures {
+  readonly contradictions: readonly string[];
+  readonly signatures: readonly VerifiedSignature[];
+  /** Members of the result that the signatures prove. */
+  readonly provenMembers: readonly string[];
+}
+
+export interface SignedRequest {
+  readonly kind: "payload" | "payloads" | "transaction";
+  readonly parameters: JsonObject;
+}
 
 /** What `signWith` is. An id names no key: any key verifies, and the report has it. */
 type Signer =

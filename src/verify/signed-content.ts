@@ -56,7 +56,7 @@ const TYPED: ReadonlyMap<number, number> = new Map([
 ]);
 const LEGACY_MEMBERS = 6;
 
-export interface UnsignedEthereum {
+interface UnsignedEthereum {
   readonly digest: Uint8Array;
   /**
    * The signature of a signed transaction that is exactly this one; null for any other bytes. Integers have no leading
