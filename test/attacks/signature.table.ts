@@ -1,6 +1,8 @@
 /** Attacks on the signatures in an activity's result, and signatures that are accepted. The app proofs are valid. */
+import { p256 } from "@noble/curves/nist.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { fromHex, toHex } from "../../src/bytes.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { concatBytes, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { decodeRlp, encodeRlp } from "../../src/lab/ethereum.js";
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
@@ -20,12 +22,14 @@ const ID = "00000000-0000-4000-8000-000000000000";
 
 type Signing = "RAW_PAYLOAD_V2" | "RAW_PAYLOADS" | "TRANSACTION_V2";
 
+const PAYLOADS = [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)];
+
 /** An activity that signs, what the caller submitted, and the result that the service returns. */
 function row(type: Signing, parameters: JsonObject, result: JsonObject): Pick<Attack, "forge" | "judge"> {
   const whole = `ACTIVITY_TYPE_SIGN_${type}`;
   return {
     forge: {
-      payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)],
+      payloads: PAYLOADS,
       activity: (json) => ({ ...json, type: whole, intent: { i: parameters }, result: { r: result } }),
     },
     judge: {
@@ -53,6 +57,12 @@ const highS = { r: good.r, s: word(ORDER - number(good.s)), v: good.v === "00" ?
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 const reversed = (text: string): string => text.match(/../g)!.reverse().join("");
 
+const pending = (json: JsonObject): JsonObject => ({
+  ...json,
+  type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+  intent: { i: submitted },
+  result: { r: {} },
+});
 const payload = (name: string, result: JsonObject, parameters: JsonObject = submitted): Attack => ({
   name: `signature: ${name}`,
   ...row("RAW_PAYLOAD_V2", parameters, result),
@@ -65,6 +75,15 @@ const payloads = (name: string, signatures: JsonValue): Attack => ({
 });
 const under = (signWith: string, parameters: object = submitted): JsonObject => ({ ...parameters, signWith });
 const withS = (s: string): JsonObject => ({ ...goodEd25519, s });
+
+/** The service's keys of P-256 have the form of those of secp256k1. */
+const p256Key = toHex(p256.getPublicKey(key.privateKey));
+const p256Signature = p256.sign(keccak_256(toUtf8("pay 1")), key.privateKey, { prehash: false });
+const onP256 = {
+  r: toHex(p256Signature.subarray(0, 32)),
+  s: toHex(p256Signature.subarray(32)),
+  v: "00",
+};
 
 const recipient = "22".repeat(20);
 /** EIP-1559. */
@@ -137,6 +156,13 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     { r: `01${"00".repeat(31)}`, s: word(0n), v: "00" },
     under(`01${"00".repeat(31)}`, { payload: "pay 1", ...plain }),
   ),
+  payload("of P-256 over another payload", onP256, under(p256Key, { ...submitted, payload: "pay 2" })),
+  payload("of P-256 under a key of secp256k1", onP256, under(toHex(key.publicKey))),
+  {
+    ...payload("of an activity that is not completed", {}),
+    forge: { activity: (json) => ({ ...pending(json), status: "ACTIVITY_STATUS_PENDING" }), payloads: PAYLOADS },
+    fails: ["activity.request"],
+  },
   payloads("in another order", [...list].reverse()),
   payloads("fewer than payloads", list.slice(1)),
   payloads("the first only", list.slice(0, 1)),
@@ -156,6 +182,11 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   transaction(
     "a high s, which no chain accepts",
     changed(signedBy(key, unsigned), { [-3]: otherParity, [-1]: highWord }),
+  ),
+  transaction("a zero before r", changed(signedBy(key, unsigned), { [-2]: (r) => concatBytes(new Uint8Array(1), r) })),
+  transaction(
+    "a zero as parity",
+    changed(signedBy(key, unsigned), { [-3]: (v) => (v.length === 0 ? new Uint8Array(1) : new Uint8Array([0, 1])) }),
   ),
   transaction("without its signature", unsigned),
   transaction("with a byte after it", `${signedBy(key, unsigned)}00`),
@@ -222,6 +253,9 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedPayload("under an address in lower case", good, under(address.toLowerCase())),
   acceptedPayload("under a public key", good, under(toHex(key.publicKey))),
   acceptedPayload("with a high s, and its v", highS),
+  acceptedPayload("of P-256", onP256, under(p256Key)),
+  acceptedPayload("of P-256 under a whole point", onP256, under(toHex(p256.getPublicKey(key.privateKey, false)))),
+  acceptedPayload("under a whole point", good, under(toHex(secp256k1.getPublicKey(key.privateKey, false)))),
   acceptedPayload("of Ed25519 under an address of Solana", goodEd25519, under(solana, { payload: "pay 1", ...plain })),
   acceptedPayload(
     "of Ed25519 under a public key",
