@@ -115,6 +115,11 @@ const message = `010001${"02"}${toHex(ed25519.publicKey)}${"44".repeat(32)}${"55
 const solanaUnsigned = `01${"00".repeat(64)}${message}`;
 const solanaType = { type: "TRANSACTION_TYPE_SOLANA" } as const;
 const solanaSigned = signedTransaction(ed25519, { unsignedTransaction: solanaUnsigned, ...solanaType });
+const twoSigners = {
+  signWith: solana,
+  unsignedTransaction: `02${"00".repeat(64)}${"77".repeat(64)}${message.replace("010001", "020001")}`,
+  ...solanaType,
+};
 const onSolana = (name: string, signed: string): Attack => ({
   name: `signed transaction of Solana: ${name}`,
   ...row(
@@ -134,6 +139,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   payload("the other v", { ...good, v: highS.v }),
   payload("a high s with the v of the low one", { ...highS, v: good.v }),
   payload("v of 27", { ...good, v: "1b" }),
+  payload("v with 0x", { ...good, v: `0x${good.v.slice(1)}` }),
   payload("no v", { r: good.r, s: good.s }),
   payload("r and s of zero", { r: word(0n), s: word(0n), v: "00" }),
   payload("s beyond the order", { ...good, s: word(ORDER + 1n) }),
@@ -200,6 +206,13 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     "bc1q",
   ),
   onSolana("without its signature", solanaUnsigned),
+  {
+    name: "signed transaction of Solana: another signer's signature is changed, too",
+    ...row("TRANSACTION_V2", twoSigners, {
+      signedTransaction: signedTransaction(ed25519, twoSigners).replace("77".repeat(64), "78".repeat(64)),
+    }),
+    fails: ["activity.signature"],
+  },
   onSolana("one bit of the message", flipped(solanaSigned)),
   onSolana(
     "one bit of the signature",
@@ -275,6 +288,15 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedTransaction("in a transaction under an id", key, unsigned, ethereum.type, ID, true),
   acceptedTransaction("in a transaction of Solana", ed25519, solanaUnsigned, solanaType.type, solana),
   acceptedTransaction("in a transaction of Solana under an id", ed25519, solanaUnsigned, solanaType.type, ID, true),
+  accepted(
+    "in a transaction that is signed already",
+    row(
+      "TRANSACTION_V2",
+      { signWith: address, unsignedTransaction: signedBy(key, unsigned), ...ethereum },
+      { signedTransaction: signedBy(key, unsigned) },
+    ),
+    true,
+  ),
   accepted(
     "in a transaction of an unknown type",
     row(
