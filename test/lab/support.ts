@@ -1,9 +1,8 @@
 /** A plain caller of the lab: fetch and stamps, none of the client's code. */
 import { createECDH } from "node:crypto";
-import { SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import { verifyEvidence } from "../../src/index.js";
 import { type ApiKeyPair, type Lab, type LabFault, stampWithApiKey } from "../../src/lab/index.js";
-import { KEY_OPERATIONS, type KeyOperationName } from "../../src/lab/new-keys.js";
+import { LAB_OPERATIONS, type LabSubmitName } from "../../src/lab/operations.js";
 import type { Report } from "../../src/report/report.js";
 
 /** An answer, which tests read by path. */
@@ -60,13 +59,8 @@ export function envelope(lab: Lab, type: string, parameters: Json, sending: Send
   return JSON.stringify({ type, timestampMs, organizationId, parameters, generateAppProofs });
 }
 
-export function submit(
-  lab: Lab,
-  name: SubmitName | KeyOperationName,
-  parameters: Json,
-  sending: Sending = {},
-): Promise<Answer> {
-  const operation = { ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }[name];
+export function submit(lab: Lab, name: LabSubmitName, parameters: Json, sending: Sending = {}): Promise<Answer> {
+  const operation = LAB_OPERATIONS[name];
   return send(lab, `submit/${operation.name}`, envelope(lab, operation.type, parameters, sending), sending);
 }
 
@@ -92,21 +86,49 @@ export const TWO_ACCOUNTS = { walletName: "new", accounts: [account("m/44'/60'/0
 export const TARGET_PUBLIC_KEY = createECDH("prime256v1").generateKeys("hex", "uncompressed");
 
 /** Submits that faults name in `needs`. */
-export const SUBMITS: Record<string, { readonly name: SubmitName | KeyOperationName; readonly parameters: Json }> = {
+export const SUBMITS: Record<string, { readonly name: LabSubmitName; readonly parameters: Json }> = {
   create_wallet: { name: "createWallet", parameters: TWO_ACCOUNTS },
   create_read_write_session: { name: "createReadWriteSession", parameters: { targetPublicKey: TARGET_PUBLIC_KEY } },
   set_organization_feature: { name: "setOrganizationFeature", parameters: { name: "FEATURE_NAME_LAB", value: "on" } },
 };
+
+/** What the operations that sign are asked to sign with the first address of the lab's wallet. */
+const SIGNED: Record<string, (signWith: string) => { readonly name: LabSubmitName; readonly parameters: Json }> = {
+  sign_raw_payload: (signWith) => ({ name: "signRawPayload", parameters: { signWith, payload: "p", ...HOW_TO_SIGN } }),
+  sign_raw_payloads: (signWith) => ({
+    name: "signRawPayloads",
+    parameters: { signWith, payloads: ["p", "q"], ...HOW_TO_SIGN },
+  }),
+  sign_transaction: (signWith) => ({
+    name: "signTransaction",
+    parameters: { signWith, unsignedTransaction: UNSIGNED, type: "TRANSACTION_TYPE_ETHEREUM" },
+  }),
+};
+const HOW_TO_SIGN = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" };
+/** Of EIP-1559, on chain 1. */
+const UNSIGNED = `02e70180808082520894${"22".repeat(20)}880de0b6b3a764000080c0`;
+
+/** The request that shows a fault. */
+export async function requestFor(
+  lab: Lab,
+  { needs = [] }: Pick<LabFault, "needs">,
+): Promise<{ readonly name: LabSubmitName; readonly parameters: Json }> {
+  const signed = needs.map((one) => SIGNED[one]).find((one) => one !== undefined);
+  if (signed !== undefined) return signed((await query(lab, "list_wallet_accounts")).body["accounts"][0].address);
+  return (
+    needs.map((one) => SUBMITS[one]).find((one) => one !== undefined) ?? {
+      name: "updateWallet",
+      parameters: { walletId: lab.ids.walletId, walletName: "shown" },
+    }
+  );
+}
 
 /** The altered activity that shows a fault, and the requested id or null. */
 export async function shown(
   lab: Lab,
   { needs = [] }: Pick<LabFault, "needs">,
 ): Promise<{ activity: Json; id: string | null }> {
-  const { name, parameters } = needs.map((one) => SUBMITS[one]).find((one) => one !== undefined) ?? {
-    name: "updateWallet" as const,
-    parameters: { walletId: lab.ids.walletId, walletName: "shown" },
-  };
+  const { name, parameters } = await requestFor(lab, { needs });
   const { status, body } = await submit(lab, name, parameters, { generateAppProofs: true });
   if (status !== 200) throw new Error(JSON.stringify(body));
   if (!needs.includes("get_activity")) return { activity: body["activity"] as Json, id: null };
@@ -121,6 +143,7 @@ export async function judge(
   now = new Date(),
   sending: Sending = {},
   id: string | null = null,
+  request: { readonly type?: string; readonly parameters?: Json } = {},
 ): Promise<Report> {
   const named = new Set<string>(
     ((activity["appProofs"] as Json[] | undefined) ?? []).map((proof) => proof["publicKey"] as string),
@@ -130,7 +153,7 @@ export async function judge(
     keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey }, sending)),
   );
   const { organizationId = lab.organizationId } = sending;
-  const expected = { organizationId, ...(id !== null && { id }) };
+  const expected = { organizationId, ...(id !== null && { id }), ...request };
   const options = { policy: lab.policy, now, expected };
   return (await verifyEvidence({ bootProofs: answers.map(({ body }) => body), activity }, options)).report;
 }
