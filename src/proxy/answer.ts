@@ -93,9 +93,6 @@ function refuseHeaders(rawHeaders: readonly string[]): void {
   const codings = headerValues(rawHeaders, "content-encoding");
   if (codings.some((coding) => coding.toLowerCase() !== "identity"))
     throw new AnswerFault("it has a Content-Encoding, which was not requested");
-  const lengths = headerValues(rawHeaders, "content-length");
-  const transfers = headerValues(rawHeaders, "transfer-encoding");
-  if (lengths.length + transfers.length > 1) throw new AnswerFault("its headers give more than one length");
 }
 
 /** `name`: lower case. */

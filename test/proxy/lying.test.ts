@@ -584,9 +584,10 @@ describe("a slow or absent service", () => {
     const client = connect(Number(new URL(proxy.url).port), "127.0.0.1", () => client.write(request(text)));
     client.on("error", () => {});
     let id = "";
-    liar.lie = ({ json: { activity }, text: said }) => {
+    liar.lie = async ({ json: { activity }, text: said }) => {
       id = (activity as Json)["id"] as string;
       client.destroy();
+      await new Promise((resolve) => setTimeout(resolve, 200));
       answerNow();
       return json(said);
     };

@@ -51,17 +51,16 @@ export interface Honest {
 
 export interface Liar {
   readonly url: string;
-  /** The heads of the requests that arrived. */
   readonly requests: IncomingMessage[];
   readonly bodies: Buffer[];
-  /** What is written for each honest answer: raw bytes, or JSON. Undefined: nothing, ever. */
-  lie: (honest: Honest) => Buffer | string | undefined;
+  /** What is written to the socket for each honest answer. */
+  lie: (honest: Honest) => Buffer | string | Promise<string>;
   close(): Promise<void>;
 }
 
 /** A service that asks the lab, and writes what it wants to the socket. */
 export async function liarBefore(lab: Lab): Promise<Liar> {
-  const liar = { requests: [] as IncomingMessage[], bodies: [] as Buffer[], lie: honestly };
+  const liar = { requests: [] as IncomingMessage[], bodies: [] as Buffer[], lie: honestly as Liar["lie"] };
   const server = createServer((request, response) => {
     liar.requests.push(request);
     void (async () => {
@@ -77,8 +76,8 @@ export async function liarBefore(lab: Lab): Promise<Liar> {
       });
       const text = await answer.text();
       const path = request.url!.replace("/public/v1/", "");
-      const said = liar.lie({ path, status: answer.status, text, json: JSON.parse(text) as Json });
-      if (said !== undefined) response.socket!.end(said);
+      const said = await liar.lie({ path, status: answer.status, text, json: JSON.parse(text) as Json });
+      response.socket!.end(said);
     })().catch(() => response.socket?.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
