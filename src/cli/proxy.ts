@@ -121,7 +121,7 @@ async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptio
   return {
     upstream,
     policy,
-    evidence: key === null ? { bootProofs } : await connect({ ...connection, key }, io),
+    evidence: key === null ? { bootProofs } : await connect({ ...connection, key, unusedProxy: "" }, io),
     port,
     allowUnproven,
     timeoutMs,
