@@ -156,6 +156,7 @@ const importersOf = (pattern: RegExp): string[] =>
 /** What the package exports from. */
 const ENTRIES = [
   "src/index.ts",
+  "src/adapters/index.ts",
   "src/audit/index.ts",
   "src/audit/node.ts",
   "src/audit/queue.ts",
@@ -214,6 +215,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   formats: [...FACADE, "page"],
   index: [...FACADE, "release", "review"],
   client: FACADE,
+  adapters: [...FACADE, "client"],
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
