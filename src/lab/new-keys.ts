@@ -4,13 +4,23 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";
-import { type ReadOf, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
+import { type ReadOf, flag, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
-import { invalid } from "./refusal.js";
+import { toHex, fromHex } from "../bytes.js";
+import type { Wallet } from "./records.js";
+import { invalid, notFound } from "./refusal.js";
 import type { Transaction } from "./state.js";
 import { type Timestamp, timestamp } from "./timestamp.js";
-import { ADDRESS_FORMATS, type Account, type AddressFormat, addressOf } from "./wallet.js";
+import {
+  ADDRESS_FORMATS,
+  type Account,
+  type AddressFormat,
+  CURVES,
+  type Curve,
+  accountFault,
+  addressOf,
+} from "./wallet.js";
 
 const format = oneOf(...(Object.keys(ADDRESS_FORMATS) as AddressFormat[]));
 /** BIP-32: indexes below 2^31, each hardened or not. */
@@ -23,7 +33,7 @@ const path = matching(
       .every((step) => Number.parseInt(step, 10) < 2 ** 31),
   "a derivation path such as m/44'/60'/0'/0/0",
 );
-const curve = oneOf("CURVE_SECP256K1");
+const curve = oneOf(...(Object.keys(CURVES) as Curve[]));
 const account = object({
   curve,
   pathFormat: oneOf("PATH_FORMAT_BIP32"),
@@ -35,6 +45,11 @@ const wallet = object({
   walletName: nonEmptyText,
   accounts: list(account, 0, 100),
   mnemonicLength: optional(oneOf(12, 15, 18, 21, 24)),
+});
+const walletAccounts = object({
+  walletId: nonEmptyText,
+  accounts: list(account, 1, 100),
+  persist: optional(flag),
 });
 const privateKeys = object({
   privateKeys: list(
@@ -80,6 +95,13 @@ export const KEY_OPERATIONS = {
     intentMember: "createWalletIntent",
     resultMember: "createWalletResult",
   },
+  createWalletAccounts: {
+    name: "create_wallet_accounts",
+    type: "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
+    parameters: walletAccounts,
+    intentMember: "createWalletAccountsIntent",
+    resultMember: "createWalletAccountsResult",
+  },
   createPrivateKeys: {
     name: "create_private_keys",
     type: "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
@@ -107,6 +129,10 @@ export type KeyOperationName = keyof typeof KEY_OPERATIONS;
 type ParametersOf<N extends KeyOperationName> = ReadOf<(typeof KEY_OPERATIONS)[N]["parameters"]>;
 type KeyEffects = { readonly [N in KeyOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
 
+/** Private keys have no paths: one is derived from each seed. */
+export const PRIVATE_KEY_PATH = "m/0'";
+type HasAccounts = Pick<Wallet, "accounts">;
+const NO_ACCOUNTS: HasAccounts = { accounts: [] };
 /** Words. */
 const MNEMONIC_LENGTH = 12;
 
@@ -116,13 +142,28 @@ export const KEY_EFFECTS: KeyEffects = {
     return { intent: filledIn(parameters), result: { walletId, addresses }, addresses: proven };
   },
 
-  createPrivateKeys({ organization, parameters }) {
+  createWalletAccounts({ tx, organization, parameters }) {
     const { organizationId } = organization;
-    const made = parameters.privateKeys.map(({ addressFormats }) => {
-      const seed = randomBytes(64);
-      const address = (addressFormat: AddressFormat): string => addressOf(seed, { path: "m/0", addressFormat });
-      const addresses = addressFormats.map((format) => ({ format, address: address(format) }));
-      return { privateKeyId: randomUUID(), addresses };
+    const { walletId, accounts: requested, persist = true } = parameters;
+    const wallet = tx.get("wallets", walletId);
+    if (wallet?.organizationId !== organizationId || wallet.seed === undefined)
+      throw notFound(`there is no wallet ${walletId} in organization ${organizationId} that can make accounts`);
+    const accounts = newAccounts(fromHex(wallet.seed)!, requested, wallet);
+    if (persist) tx.put("wallets", walletId, { ...wallet, accounts: [...wallet.accounts, ...accounts] });
+    const { addresses, proven } = provenAddresses({ organizationId, walletId, accounts });
+    return { result: { addresses }, addresses: proven };
+  },
+
+  createPrivateKeys({ tx, organization, parameters, now }) {
+    const { organizationId } = organization;
+    const made = parameters.privateKeys.map(({ addressFormats, privateKeyName, privateKeyTags = [], curve }) => {
+      const [privateKeyId, seed] = [randomUUID(), randomBytes(64)];
+      const accounts = addressFormats.map((addressFormat) => ({ path: PRIVATE_KEY_PATH, addressFormat, curve }));
+      refuseFaults(accounts);
+      const addresses = accounts.map((one) => ({ format: one.addressFormat, address: addressOf(seed, one) }));
+      const named = { organizationId, privateKeyId, privateKeyName, privateKeyTags, curve };
+      tx.put("privateKeys", privateKeyId, { ...named, addresses, seed: toHex(seed), createdAt: timestamp(now) });
+      return { privateKeyId, addresses };
     });
     const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
     return { result: { privateKeys: made }, addresses: proven };
@@ -164,18 +205,45 @@ interface MadeWallet {
 
 function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<typeof wallet>): MadeWallet {
   const { walletName, accounts: requested } = wanted;
-  const named = requested.map((one) => `${one.path} ${one.addressFormat}`);
-  if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
   const [walletId, seed] = [randomUUID(), randomBytes(64)];
-  const accounts = requested.map((one: Account) => ({ path: one.path, address: addressOf(seed, one) }));
-  tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts });
+  const accounts = newAccounts(seed, requested);
+  tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts, seed: toHex(seed) });
+  return { walletId, ...provenAddresses({ organizationId, walletId, accounts }) };
+}
+
+function newAccounts(
+  seed: Uint8Array,
+  requested: readonly Account[],
+  { accounts: known }: HasAccounts = NO_ACCOUNTS,
+): Wallet["accounts"] {
+  const named = [...known, ...requested].map(({ path, addressFormat = "" }) => `${path} ${addressFormat}`);
+  if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
+  refuseFaults(requested);
+  return requested.map((one) => walletAccount(seed, one));
+}
+
+function refuseFaults(accounts: readonly Account[]): void {
+  const fault = accounts.map(accountFault).find((one) => one !== undefined);
+  if (fault !== undefined) throw invalid(`parameters.accounts: ${fault}`);
+}
+
+export function walletAccount(seed: Uint8Array, account: Account): Wallet["accounts"][number] {
+  const { path, addressFormat, curve = "CURVE_SECP256K1" } = account;
+  return { path, addressFormat, curve, address: addressOf(seed, account), walletAccountId: randomUUID() };
+}
+
+function provenAddresses({
+  organizationId,
+  walletId,
+  accounts,
+}: Pick<Wallet, "organizationId" | "walletId" | "accounts">): Omit<MadeWallet, "walletId"> {
   const proven = accounts.map(({ path: derivationPath, address }) => ({
     organizationId,
     walletId,
     derivationPath,
     address,
   }));
-  return { walletId, addresses: accounts.map(({ address }) => address), proven };
+  return { addresses: accounts.map(({ address }) => address), proven };
 }
 
 function makeUser(tx: Transaction, organizationId: string, requested: ReadOf<typeof rootUser>, now: Timestamp): string {

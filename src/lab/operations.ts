@@ -13,6 +13,7 @@ import type { ReadOf, Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
 import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
+import { SIGNING_EFFECTS, SIGNING_OPERATIONS, type SigningOperationName } from "./signing.js";
 import { type ApiKey, type Organization, type User, type UserRecord, noncesId } from "./records.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
@@ -137,11 +138,13 @@ const EFFECTS: Effects = {
   },
 };
 
-type LabSubmitName = SubmitName | KeyOperationName;
+export type LabSubmitName = SubmitName | KeyOperationName | SigningOperationName;
 
 /** `parameters` must match the operation's schema. */
 export function carryOut(name: LabSubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
-  return ({ ...EFFECTS, ...KEY_EFFECTS }[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>)(call);
+  return (
+    { ...EFFECTS, ...KEY_EFFECTS, ...SIGNING_EFFECTS }[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>
+  )(call);
 }
 
 interface Question<Parameters> {
@@ -204,7 +207,9 @@ export interface LabSubmitOperation extends KeyOperation {
   readonly key: LabSubmitName;
 }
 
-export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }).map(
+export const LAB_OPERATIONS = { ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS, ...SIGNING_OPERATIONS } as const;
+
+export const SUBMITS: readonly LabSubmitOperation[] = Object.entries(LAB_OPERATIONS).map(
   ([key, { name, type, parameters, intentMember, resultMember }]) => ({
     name,
     type,

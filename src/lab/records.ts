@@ -5,6 +5,7 @@ import type { SavedPki } from "./pki.js";
 import type { SavedQosKeyPair } from "./qos.js";
 import type { App, ReleaseOptions } from "./release.js";
 import type { Timestamp } from "./timestamp.js";
+import type { AddressFormat, Curve } from "./wallet.js";
 
 export interface Organization {
   readonly organizationId: string;
@@ -85,15 +86,32 @@ interface UserTag extends Owned {
   readonly userTagName: string;
 }
 
+/** Older data folders have only address and path, and no seed of the wallet: such an account cannot sign. */
 interface WalletAccount {
   readonly address: string;
   readonly path: string;
+  readonly addressFormat?: AddressFormat;
+  readonly curve?: Curve;
+  readonly walletAccountId?: string;
 }
 
 export interface Wallet extends Owned {
   readonly walletId: string;
   readonly walletName: string;
   readonly accounts: readonly WalletAccount[];
+  /** Hex. */
+  readonly seed?: string;
+}
+
+export interface PrivateKey extends Owned {
+  readonly privateKeyId: string;
+  readonly privateKeyName: string;
+  readonly curve: Curve;
+  readonly privateKeyTags: readonly string[];
+  readonly addresses: readonly { readonly format: AddressFormat; readonly address: string }[];
+  /** Hex. */
+  readonly seed: string;
+  readonly createdAt: Timestamp;
 }
 
 /** The lab's own form, since the interface defines none. */
@@ -226,6 +244,7 @@ export interface Tables {
   users: UserRecord;
   tags: UserTag;
   wallets: Wallet;
+  privateKeys: PrivateKey;
   policies: AccessPolicy;
   credentials: FiatOnRampCredential;
   vaults: EarnVault;

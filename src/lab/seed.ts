@@ -8,10 +8,11 @@ import { fingerprintOf } from "./fingerprint.js";
 import { type ApiKey, type Organization, type Seed, type User, type Wallet, noncesId } from "./records.js";
 import type { Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
-import { toUtf8 } from "../bytes.js";
-import { ethereumAddress } from "./wallet.js";
+import { toHex, toUtf8 } from "../bytes.js";
+import { walletAccount } from "./new-keys.js";
 
 const PATHS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
+const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM" } as const;
 const USDC = "eip155:8453/erc20:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 
@@ -166,8 +167,8 @@ class FixtureBuilder {
     walletName: string,
   ): { walletId: string; address: string; activityId: string } {
     const [walletId, seed] = [randomUUID(), randomBytes(64)];
-    const accounts = PATHS.map((path) => ({ path, address: ethereumAddress(seed, path) }));
-    const wallet = { organizationId, walletId, walletName, accounts };
+    const accounts = PATHS.map((path) => walletAccount(seed, { path, ...ETHEREUM }));
+    const wallet = { organizationId, walletId, walletName, accounts, seed: toHex(seed) };
     this.#tx.put("wallets", walletId, wallet);
     accounts.forEach(({ address }, index) => this.#nonces(address, index));
     return { walletId, address: accounts[0]!.address, activityId: this.#walletActivity(wallet, userId) };
@@ -193,10 +194,9 @@ class FixtureBuilder {
     const parameters = {
       walletName,
       accounts: accounts.map(({ path }) => ({
-        curve: "CURVE_SECP256K1",
         pathFormat: "PATH_FORMAT_BIP32",
         path,
-        addressFormat: "ADDRESS_FORMAT_ETHEREUM",
+        ...ETHEREUM,
       })),
     };
     const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId), this.#tx);

@@ -23,6 +23,7 @@ import type { Outcome } from "./call.js";
 import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
+import { KEY_QUERIES, type KeyQuery } from "./key-queries.js";
 import type { Misbehaviour } from "./misbehaviour.js";
 import { ANSWERS, type LabSubmitOperation, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
 import { sha256 } from "./qos.js";
@@ -77,7 +78,6 @@ const DECISIONS = {
 type DecisionName = keyof typeof DECISIONS;
 const fingerprintParameters = object({ fingerprint: text });
 const getActivityParameters = object({ activityId: text });
-const getWalletParameters = object({ walletId: text });
 /** Some clients send one value, others a list. An empty list does not filter. */
 const filter = optional(either(text, list(text), "a string or a list of strings"));
 const count = matching(/^[1-9][0-9]{0,2}$/, "1 to 999");
@@ -193,14 +193,9 @@ export class Service {
     return { organizationId, organizationName, userId: user.userId, username: user.userName };
   }
 
-  getWallet(stamped: Stamped): JsonObject {
-    const { organization, rest } = this.#question(stamped, getWalletParameters);
-    const wallet = owned(
-      this.#state.get("wallets", String(rest["walletId"])),
-      organization,
-      `wallet ${String(rest["walletId"])}`,
-    );
-    return { wallet: { walletId: wallet.walletId, walletName: wallet.walletName } };
+  keys(stamped: Stamped, { parameters, answer }: KeyQuery): JsonObject {
+    const { organization, rest } = this.#question(stamped, parameters);
+    return answer(this.#state, organization, rest);
   }
 
   #envelope({ caller, json, now }: Stamped, shape: Shape<unknown>): Envelope {
@@ -442,7 +437,7 @@ type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | Jso
 
 /** Undocumented but deployed queries (client/README.md, "Operations"). */
 const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ["get_wallet", (service, stamped) => service.getWallet(stamped)],
+  ...KEY_QUERIES.map((one): [string, Handler] => [one.name, (service, stamped) => service.keys(stamped, one)]),
   ["get_activity", (service, stamped) => service.getActivity(stamped)],
   ["list_activities", (service, stamped) => service.listActivities(stamped)],
   ["whoami", (service, stamped) => service.whoami(stamped)],

@@ -1,38 +1,88 @@
-/** Wallets: a seed, and derived addresses (BIP-32, BIP-44, EIP-55). */
+/** Wallets: a seed, and derived keys and addresses (BIP-32, BIP-44, SLIP-10, EIP-55). */
 import { createHmac } from "node:crypto";
+import { ed25519 } from "@noble/curves/ed25519.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
+import { base58 } from "@scure/base";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 
 const HARDENED = 0x80000000;
 const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** Public key to address. */
-export const ADDRESS_FORMATS = {
-  ADDRESS_FORMAT_ETHEREUM: ethereumAddressOf,
-  ADDRESS_FORMAT_COMPRESSED: (privateKey: Uint8Array): string => toHex(secp256k1.getPublicKey(privateKey, true)),
-  ADDRESS_FORMAT_UNCOMPRESSED: (privateKey: Uint8Array): string => toHex(secp256k1.getPublicKey(privateKey, false)),
+/** How each curve derives private keys, and its public keys (33 or 32 bytes). */
+export const CURVES = {
+  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: (key: Uint8Array) => secp256k1.getPublicKey(key, true) },
+  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: (key: Uint8Array) => ed25519.getPublicKey(key) },
 } as const;
+export type Curve = keyof typeof CURVES;
+
+/** The curves of each format, and public key to address. */
+export const ADDRESS_FORMATS = {
+  ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
+  ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
+  ADDRESS_FORMAT_UNCOMPRESSED: { curves: ["CURVE_SECP256K1"], write: (key: Uint8Array) => toHex(uncompressed(key)) },
+  ADDRESS_FORMAT_SOLANA: { curves: ["CURVE_ED25519"], write: (key: Uint8Array) => base58.encode(key) },
+} as const satisfies Record<string, { readonly curves: readonly Curve[]; write(publicKey: Uint8Array): string }>;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
 
 /** A path, such as `m/44'/60'/0'/0/0`, and a format. */
 export interface Account {
   readonly path: string;
   readonly addressFormat: AddressFormat;
+  /** Default: secp256k1. */
+  readonly curve?: Curve;
 }
 
-export function addressOf(seed: Uint8Array, { path, addressFormat }: Account): string {
-  return ADDRESS_FORMATS[addressFormat](privateKeyAt(seed, path));
+export interface WalletKey {
+  readonly curve: Curve;
+  /** 32 bytes. */
+  readonly privateKey: Uint8Array;
+  /** Compressed. */
+  readonly publicKey: Uint8Array;
+}
+
+/** Why the lab cannot derive the account, or undefined. SLIP-10 defines only hardened Ed25519 keys. */
+export function accountFault({ path, addressFormat, curve = "CURVE_SECP256K1" }: Account): string | undefined {
+  const { curves }: { curves: readonly Curve[] } = ADDRESS_FORMATS[addressFormat];
+  if (!curves.includes(curve)) return `${curve} has no ${addressFormat}`;
+  const isHardened = path.split("/").every((step, index) => index === 0 || step.endsWith("'"));
+  return curve === "CURVE_ED25519" && !isHardened ? `${path}: Ed25519 keys need hardened steps` : undefined;
+}
+
+export function keyAt(
+  seed: Uint8Array,
+  { path, curve = "CURVE_SECP256K1" }: Omit<Account, "addressFormat">,
+): WalletKey {
+  const { derive, publicKeyOf } = CURVES[curve];
+  const privateKey = derive(seed, path);
+  return { curve, privateKey, publicKey: publicKeyOf(privateKey) };
+}
+
+export function addressOf(seed: Uint8Array, account: Account): string {
+  return ADDRESS_FORMATS[account.addressFormat].write(keyAt(seed, account).publicKey);
 }
 
 /** With checksum. */
 export function ethereumAddress(seed: Uint8Array, path: string): string {
-  return ethereumAddressOf(privateKeyAt(seed, path));
+  return addressOf(seed, { path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" });
 }
 
-function ethereumAddressOf(privateKey: Uint8Array): string {
-  const point = secp256k1.getPublicKey(privateKey, false);
-  return checksummed(toHex(keccak_256(point.subarray(1)).subarray(-20)));
+function ethereumAddressOf(publicKey: Uint8Array): string {
+  return checksummed(toHex(keccak_256(uncompressed(publicKey).subarray(1)).subarray(-20)));
+}
+
+function uncompressed(publicKey: Uint8Array): Uint8Array {
+  return secp256k1.Point.fromBytes(publicKey).toBytes(false);
+}
+
+/** SLIP-10, "Master key generation" and "Private parent key → private child key", for Ed25519. */
+function ed25519KeyAt(seed: Uint8Array, path: string): Uint8Array {
+  let node = hmacSha512(toUtf8("ed25519 seed"), seed);
+  for (const step of path.split("/").slice(1)) {
+    const index = counter(Number.parseInt(step, 10) + HARDENED);
+    node = hmacSha512(node.subarray(32), concatBytes(Uint8Array.of(0), node.subarray(0, 32), index));
+  }
+  return node.subarray(0, 32);
 }
 
 /** BIP-32, "Master key generation" and "Private parent key → private child key". */
@@ -47,11 +97,16 @@ function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
 function child(parent: Uint8Array, index: number): Uint8Array {
   const key = parent.subarray(0, 32);
   const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : secp256k1.getPublicKey(key, true);
-  const counter = new Uint8Array(4);
-  new DataView(counter.buffer).setUint32(0, index);
-  const derived = hmacSha512(parent.subarray(32), concatBytes(serialised, counter));
+  const derived = hmacSha512(parent.subarray(32), concatBytes(serialised, counter(index)));
   const sum = (number(derived.subarray(0, 32)) + number(key)) % ORDER;
   return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
+}
+
+/** Four bytes. */
+function counter(index: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, index);
+  return bytes;
 }
 
 /** EIP-55: a letter is a capital if the same digit of the hash is 8 or more. */

@@ -41,7 +41,9 @@ describe("create_wallet", () => {
       })),
     );
     expect((await judge(lab, activity)).verdict).toBe("verified");
-    expect((await query(lab, "get_wallet", { walletId })).body).toEqual({ wallet: { walletId, walletName: "vault" } });
+    expect((await query(lab, "get_wallet", { walletId })).body).toMatchObject({
+      wallet: { walletId, walletName: "vault" },
+    });
     expect((await completed(submit(lab, "updateWallet", { walletId, walletName: "renamed" }))).result).toEqual({
       updateWalletResult: { walletId },
     });

@@ -1,9 +1,8 @@
 /** A plain caller of the lab: fetch and stamps, none of the client's code. */
 import { createECDH } from "node:crypto";
-import { SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import { verifyEvidence } from "../../src/index.js";
 import { type ApiKeyPair, type Lab, type LabFault, stampWithApiKey } from "../../src/lab/index.js";
-import { KEY_OPERATIONS, type KeyOperationName } from "../../src/lab/new-keys.js";
+import { LAB_OPERATIONS, type LabSubmitName } from "../../src/lab/operations.js";
 import type { Report } from "../../src/report/report.js";
 
 /** An answer, which tests read by path. */
@@ -60,13 +59,8 @@ export function envelope(lab: Lab, type: string, parameters: Json, sending: Send
   return JSON.stringify({ type, timestampMs, organizationId, parameters, generateAppProofs });
 }
 
-export function submit(
-  lab: Lab,
-  name: SubmitName | KeyOperationName,
-  parameters: Json,
-  sending: Sending = {},
-): Promise<Answer> {
-  const operation = { ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }[name];
+export function submit(lab: Lab, name: LabSubmitName, parameters: Json, sending: Sending = {}): Promise<Answer> {
+  const operation = LAB_OPERATIONS[name];
   return send(lab, `submit/${operation.name}`, envelope(lab, operation.type, parameters, sending), sending);
 }
 
@@ -92,7 +86,7 @@ export const TWO_ACCOUNTS = { walletName: "new", accounts: [account("m/44'/60'/0
 export const TARGET_PUBLIC_KEY = createECDH("prime256v1").generateKeys("hex", "uncompressed");
 
 /** Submits that faults name in `needs`. */
-export const SUBMITS: Record<string, { readonly name: SubmitName | KeyOperationName; readonly parameters: Json }> = {
+export const SUBMITS: Record<string, { readonly name: LabSubmitName; readonly parameters: Json }> = {
   create_wallet: { name: "createWallet", parameters: TWO_ACCOUNTS },
   create_read_write_session: { name: "createReadWriteSession", parameters: { targetPublicKey: TARGET_PUBLIC_KEY } },
   set_organization_feature: { name: "setOrganizationFeature", parameters: { name: "FEATURE_NAME_LAB", value: "on" } },

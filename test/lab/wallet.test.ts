@@ -1,7 +1,31 @@
-/** Addresses, compared with those of the best-known test mnemonic. */
-import { pbkdf2Sync } from "node:crypto";
-import { expect, it } from "vitest";
-import { ethereumAddress } from "../../src/lab/wallet.js";
+/** Addresses and signatures, compared with the best-known test mnemonic, viem and Solana's package. */
+import { createPublicKey, pbkdf2Sync, verify } from "node:crypto";
+import {
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  Transaction,
+  TransactionMessage,
+  VersionedTransaction,
+} from "@solana/web3.js";
+import { base58 } from "@scure/base";
+import {
+  type Hex,
+  type TransactionSerializable,
+  hashTypedData,
+  keccak256,
+  parseTransaction,
+  recoverAddress,
+  recoverTransactionAddress,
+  serializeTransaction,
+  serializeTypedData,
+  toHex,
+} from "viem";
+import { hashAuthorization } from "viem/utils";
+import { afterAll, describe, expect, it } from "vitest";
+import { startLab } from "../../src/lab/index.js";
+import { addressOf, ethereumAddress } from "../../src/lab/wallet.js";
+import { type Json, account, completed, judge, query, submit } from "./support.js";
 
 const mnemonic = `${"test ".repeat(11)}junk`;
 const seed = pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512");
@@ -12,4 +36,228 @@ it.each([
   ["m/44'/60'/0'/0/2", "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"],
 ])("%s", (path, address) => {
   expect(ethereumAddress(seed, path)).toBe(address);
+});
+
+it("m/44'/501'/0'/0' of Solana, with SLIP-10", () => {
+  // SLIP-10, "Test vector 1 for ed25519", chains m/0' and m/0'/1'.
+  const vector = Buffer.from("000102030405060708090a0b0c0d0e0f", "hex");
+  const curve = "CURVE_ED25519";
+  const addressFormat = "ADDRESS_FORMAT_COMPRESSED";
+  expect(["m/0'", "m/0'/1'"].map((path) => addressOf(vector, { path, curve, addressFormat }))).toEqual([
+    "8c8a13df77a28f3445213a0f432fde644acaa215fc72dcdf300d5efaa85d350c",
+    "1932a5270f335bed617d5b935c80aedb1a35bd9fc1e31acafd5372c30f5c1187",
+  ]);
+  const solana = { path: "m/44'/501'/0'/0'", curve, addressFormat: "ADDRESS_FORMAT_SOLANA" } as const;
+  expect(addressOf(seed, solana)).toBe("oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96");
+});
+
+const lab = await startLab();
+afterAll(() => lab.close());
+const proven = { generateAppProofs: true };
+const ed25519 = { ...account("m/44'/501'/0'/0'", "ADDRESS_FORMAT_SOLANA"), curve: "CURVE_ED25519" };
+const made = await completed(
+  submit(lab, "createWalletAccounts", { walletId: lab.ids.walletId, accounts: [ed25519, account("m/1")] }, proven),
+);
+const [solana, ethereum] = made["result"].createWalletAccountsResult.addresses as [string, Hex];
+
+const sign = async (
+  name: "signRawPayload" | "signRawPayloads" | "signTransaction",
+  parameters: Json,
+): Promise<Json> => {
+  const activity = await completed(submit(lab, name, parameters, proven));
+  expect((await judge(lab, activity)).checks.filter(({ status }) => status === "fail")).toEqual([]);
+  return Object.values(activity["result"])[0] as Json;
+};
+const recovered = ({ r, s, v }: Json, hash: Hex): Promise<Hex> =>
+  recoverAddress({ hash, signature: { r: `0x${r}`, s: `0x${s}`, yParity: Number(v) } });
+const raw = (payload: string, encoding: string, hashFunction: string): Json => ({
+  signWith: ethereum,
+  payload,
+  encoding: `PAYLOAD_ENCODING_${encoding}`,
+  hashFunction: `HASH_FUNCTION_${hashFunction}`,
+});
+
+describe("create_wallet_accounts", () => {
+  it("proves the new addresses, which queries list with their keys", async () => {
+    expect((await judge(lab, made)).verdict).toBe("verified");
+    const { accounts } = (await query(lab, "list_wallet_accounts", { walletId: lab.ids.walletId })).body;
+    expect(accounts.map(({ address }: Json) => address)).toHaveLength(4);
+    expect(accounts[2]).toMatchObject({ address: solana, curve: "CURVE_ED25519", path: ed25519.path });
+    expect(base58.encode(Buffer.from(accounts[2].publicKey, "hex"))).toBe(solana);
+    const one = { walletId: lab.ids.walletId, address: ethereum };
+    expect((await query(lab, "get_wallet_account", one)).body).toEqual({ account: accounts[3] });
+    expect((await query(lab, "list_wallets")).body["wallets"]).toHaveLength(1);
+  });
+
+  it("keeps no accounts with persist false", async () => {
+    const before = await query(lab, "list_wallet_accounts");
+    const accounts = [account("m/2")];
+    await completed(submit(lab, "createWalletAccounts", { walletId: lab.ids.walletId, accounts, persist: false }));
+    expect((await query(lab, "list_wallet_accounts")).body).toEqual(before.body);
+  });
+
+  it.each([
+    ["an account that the wallet has", { accounts: [account("m/1")] }],
+    ["an Ed25519 account with a step that is not hardened", { accounts: [{ ...ed25519, path: "m/0" }] }],
+    ["an Ethereum address of Ed25519", { accounts: [{ ...account("m/3'"), curve: "CURVE_ED25519" }] }],
+    ["a wallet of no organization", { walletId: "w", accounts: [account("m/3")] }],
+  ])("refuses %s", async (_, parameters) => {
+    const { status } = await submit(lab, "createWalletAccounts", { walletId: lab.ids.walletId, ...parameters });
+    expect(status).toBe("walletId" in parameters ? 404 : 400);
+  });
+});
+
+describe("sign_raw_payload", () => {
+  const text = "a message";
+  const typed = {
+    domain: { name: "Lab", chainId: 1n, verifyingContract: "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC" },
+    types: {
+      EIP712Domain: [
+        { name: "name", type: "string" },
+        { name: "chainId", type: "uint256" },
+        { name: "verifyingContract", type: "address" },
+      ],
+      Person: [
+        { name: "name", type: "string" },
+        { name: "wallets", type: "address[]" },
+      ],
+      Mail: [
+        { name: "from", type: "Person" },
+        { name: "to", type: "Person[]" },
+        { name: "tag", type: "bytes4" },
+        { name: "data", type: "bytes" },
+        { name: "delta", type: "int64" },
+        { name: "sure", type: "bool" },
+      ],
+    },
+    primaryType: "Mail",
+    message: {
+      from: { name: "Cow", wallets: ["0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"] },
+      to: [{ name: "Bob", wallets: [] }],
+      tag: "0x01020304",
+      data: "0x0506",
+      delta: -7n,
+      sure: true,
+    },
+  } as const;
+  const authorization = { address: "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC", chainId: 1, nonce: 7 } as const;
+
+  it.each([
+    ["text", raw(text, "TEXT_UTF8", "KECCAK256"), keccak256(toHex(text))],
+    ["hex", raw(toHex(text), "HEXADECIMAL", "KECCAK256"), keccak256(toHex(text))],
+    ["a digest", raw(keccak256(toHex(text)).slice(2), "HEXADECIMAL", "NO_OP"), keccak256(toHex(text))],
+    ["typed data", raw(serializeTypedData(typed), "EIP712", "NO_OP"), hashTypedData(typed)],
+    [
+      "an authorization",
+      raw(JSON.stringify(authorization), "EIP7702_AUTHORIZATION", "NO_OP"),
+      hashAuthorization(authorization),
+    ],
+  ])("signs %s", async (_, parameters, hash) => {
+    expect(await recovered(await sign("signRawPayload", parameters), hash)).toBe(ethereum);
+  });
+
+  it("signs with the key of an id, too", async () => {
+    const { body } = await query(lab, "get_wallet_account", { walletId: lab.ids.walletId, address: ethereum });
+    const parameters = { ...raw(text, "TEXT_UTF8", "KECCAK256"), signWith: body["account"].walletAccountId };
+    expect(await recovered(await sign("signRawPayload", parameters), keccak256(toHex(text)))).toBe(ethereum);
+    const key = { privateKeyName: "k", curve: "CURVE_SECP256K1", addressFormats: ["ADDRESS_FORMAT_ETHEREUM"] };
+    const created = await completed(submit(lab, "createPrivateKeys", { privateKeys: [key] }));
+    const [{ privateKeyId, addresses }] = created["result"].createPrivateKeysResultV2.privateKeys;
+    const signed = await sign("signRawPayload", { ...parameters, signWith: privateKeyId });
+    expect(await recovered(signed, keccak256(toHex(text)))).toBe(addresses[0].address);
+    const { privateKey } = (await query(lab, "get_private_key", { privateKeyId })).body;
+    expect(privateKey).toMatchObject({ privateKeyId, addresses, curve: "CURVE_SECP256K1" });
+    expect((await query(lab, "list_private_keys")).body["privateKeys"]).toEqual([privateKey]);
+  });
+
+  it.each([
+    ["a payload that is no digest, without a hash", raw(text, "TEXT_UTF8", "NO_OP"), 400],
+    ["a payload that is not hex", raw(text, "HEXADECIMAL", "SHA256"), 400],
+    ["typed data that is no JSON", raw(text, "EIP712", "NO_OP"), 400],
+    ["a hash for Ed25519", { ...raw(text, "TEXT_UTF8", "SHA256"), signWith: solana }, 400],
+    ["an unknown key", { ...raw(text, "TEXT_UTF8", "SHA256"), signWith: "0x" }, 404],
+  ])("refuses %s", async (_, parameters, status) => {
+    expect(await submit(lab, "signRawPayload", parameters)).toMatchObject({ status });
+  });
+});
+
+it("sign_raw_payloads signs each in order, with Ed25519", async () => {
+  const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_NOT_APPLICABLE" };
+  const { signatures } = await sign("signRawPayloads", { ...how, signWith: solana, payloads: ["one", "two"] });
+  const x = Buffer.from(base58.decode(solana)).toString("base64url");
+  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+  const verifies = ["one", "two"].map((text, index) => {
+    const { r, s } = signatures[index];
+    return verify(null, Buffer.from(text), key, Buffer.from(`${r}${s}`, "hex"));
+  });
+  expect(verifies).toEqual([true, true]);
+});
+
+describe("sign_transaction", () => {
+  const to = "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC" as const;
+  const common = { to, nonce: 3, gas: 21_000n, value: 10n ** 18n, data: "0x01" } as const;
+  const authorization = { address: to, chainId: 1, nonce: 1, r: "0x01", s: "0x02", yParity: 0 } as const;
+
+  it.each<[string, TransactionSerializable]>([
+    ["a legacy one with a chain", { ...common, type: "legacy", chainId: 8453, gasPrice: 7n }],
+    ["a legacy one without a chain", { ...common, type: "legacy", gasPrice: 7n }],
+    [
+      "EIP-2930",
+      { ...common, type: "eip2930", chainId: 1, gasPrice: 7n, accessList: [{ address: to, storageKeys: [] }] },
+    ],
+    ["EIP-1559", { ...common, type: "eip1559", chainId: 1, maxFeePerGas: 7n, maxPriorityFeePerGas: 0n }],
+    ["a long one", { ...common, type: "eip1559", chainId: 1, maxFeePerGas: 7n, data: `0x${"ab".repeat(3000)}` }],
+    ["EIP-7702", { ...common, type: "eip7702", chainId: 1, maxFeePerGas: 7n, authorizationList: [authorization] }],
+  ])("signs %s", async (_, transaction) => {
+    const unsigned = serializeTransaction(transaction);
+    const { signedTransaction } = await sign("signTransaction", {
+      signWith: ethereum,
+      unsignedTransaction: unsigned.slice(2),
+      type: "TRANSACTION_TYPE_ETHEREUM",
+    });
+    const serializedTransaction = `0x${signedTransaction}` as Parameters<
+      typeof recoverTransactionAddress
+    >[0]["serializedTransaction"];
+    expect(await recoverTransactionAddress({ serializedTransaction })).toBe(ethereum);
+    const signature = { r: undefined, s: undefined, v: undefined, yParity: undefined };
+    const unsignedAgain = { ...parseTransaction(serializedTransaction), ...signature } as TransactionSerializable;
+    expect(serializeTransaction(unsignedAgain)).toBe(unsigned);
+  });
+
+  const other = Keypair.generate();
+  const payer = new PublicKey(solana);
+  const instructions = [SystemProgram.transfer({ fromPubkey: payer, toPubkey: other.publicKey, lamports: 5 })];
+  const recentBlockhash = base58.encode(new Uint8Array(32).fill(7));
+
+  it("signs a legacy one of Solana, and keeps other signatures", async () => {
+    const transaction = new Transaction({ feePayer: payer, recentBlockhash }).add(
+      ...instructions,
+      SystemProgram.transfer({ fromPubkey: other.publicKey, toPubkey: payer, lamports: 1 }),
+    );
+    transaction.partialSign(other);
+    const unsignedTransaction = transaction.serialize({ requireAllSignatures: false }).toString("hex");
+    const parameters = { signWith: solana, unsignedTransaction, type: "TRANSACTION_TYPE_SOLANA" };
+    const { signedTransaction } = await sign("signTransaction", parameters);
+    expect(Transaction.from(Buffer.from(signedTransaction, "hex")).verifySignatures()).toBe(true);
+  });
+
+  it("signs a versioned one of Solana", async () => {
+    const message = new TransactionMessage({ payerKey: payer, recentBlockhash, instructions }).compileToV0Message();
+    const unsigned = Buffer.from(new VersionedTransaction(message).serialize()).toString("hex");
+    const parameters = { signWith: solana, unsignedTransaction: unsigned, type: "TRANSACTION_TYPE_SOLANA" };
+    const { signedTransaction } = await sign("signTransaction", parameters);
+    const signed = VersionedTransaction.deserialize(Buffer.from(signedTransaction, "hex"));
+    expect(Buffer.from(signed.message.serialize()).equals(Buffer.from(message.serialize()))).toBe(true);
+    expect(signed.signatures[0]!.some((byte) => byte !== 0)).toBe(true);
+  });
+
+  it.each([
+    ["bytes that are no transaction", { signWith: ethereum, unsignedTransaction: "02c0" }],
+    ["trailing bytes", { signWith: ethereum, unsignedTransaction: "c000" }],
+    ["a type of another curve", { signWith: solana, unsignedTransaction: "c0" }],
+  ])("refuses %s", async (_, parameters) => {
+    expect(await submit(lab, "signTransaction", { ...parameters, type: "TRANSACTION_TYPE_ETHEREUM" })).toMatchObject({
+      status: 400,
+    });
+  });
 });

@@ -1,0 +1,193 @@
+/** Operations that sign. They are undocumented but deployed (client/README.md, "Operations"). */
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { type ReadOf, list, nonEmptyText, object, oneOf, text } from "../decode/shapes.js";
+import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
+import type { Call, Outcome } from "./call.js";
+import { type EcdsaSignature, authorizationDigest, signedEthereum, typedDataDigest } from "./ethereum.js";
+import { type KeyOperation, PRIVATE_KEY_PATH } from "./new-keys.js";
+import { Refusal, invalid, notFound } from "./refusal.js";
+import type { Reader } from "./state.js";
+import { type WalletKey, keyAt } from "./wallet.js";
+
+const howToSign = {
+  signWith: nonEmptyText,
+  encoding: oneOf(
+    "PAYLOAD_ENCODING_HEXADECIMAL",
+    "PAYLOAD_ENCODING_TEXT_UTF8",
+    "PAYLOAD_ENCODING_EIP712",
+    "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION",
+  ),
+  hashFunction: oneOf(
+    "HASH_FUNCTION_NO_OP",
+    "HASH_FUNCTION_SHA256",
+    "HASH_FUNCTION_KECCAK256",
+    "HASH_FUNCTION_NOT_APPLICABLE",
+  ),
+};
+const rawPayload = object({ ...howToSign, payload: text });
+const rawPayloads = object({ ...howToSign, payloads: list(text, 1, 100) });
+const transaction = object({
+  signWith: nonEmptyText,
+  unsignedTransaction: nonEmptyText,
+  type: oneOf("TRANSACTION_TYPE_ETHEREUM", "TRANSACTION_TYPE_SOLANA"),
+});
+
+export const SIGNING_OPERATIONS = {
+  signRawPayload: {
+    name: "sign_raw_payload",
+    type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+    parameters: rawPayload,
+    intentMember: "signRawPayloadIntentV2",
+    resultMember: "signRawPayloadResult",
+  },
+  signRawPayloads: {
+    name: "sign_raw_payloads",
+    type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
+    parameters: rawPayloads,
+    intentMember: "signRawPayloadsIntent",
+    resultMember: "signRawPayloadsResult",
+  },
+  signTransaction: {
+    name: "sign_transaction",
+    type: "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    parameters: transaction,
+    intentMember: "signTransactionIntentV2",
+    resultMember: "signTransactionResult",
+  },
+} as const satisfies Record<string, KeyOperation>;
+
+export type SigningOperationName = keyof typeof SIGNING_OPERATIONS;
+type ParametersOf<N extends SigningOperationName> = ReadOf<(typeof SIGNING_OPERATIONS)[N]["parameters"]>;
+type SigningEffects = { readonly [N in SigningOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
+
+export const SIGNING_EFFECTS: SigningEffects = {
+  signRawPayload: ({ tx, organization, parameters }) => ({
+    result: signedPayload(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
+  }),
+
+  signRawPayloads({ tx, organization, parameters: { payloads, ...how } }) {
+    const key = keyOf(tx, organization.organizationId, how.signWith);
+    return { result: { signatures: payloads.map((payload) => signedPayload(key, { ...how, payload })) } };
+  },
+
+  signTransaction: ({ tx, organization, parameters }) => ({
+    result: {
+      signedTransaction: signedTransaction(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
+    },
+  }),
+};
+
+/** `signWith`: an address, or the id of an account or a private key. */
+export function keyOf(reader: Reader, organizationId: string, signWith: string): WalletKey {
+  const key = accountKey(reader, organizationId, signWith) ?? privateKey(reader, organizationId, signWith);
+  if (key === undefined) throw notFound(`organization ${organizationId} has no key ${signWith} that can sign`);
+  return key;
+}
+
+function accountKey(reader: Reader, organizationId: string, signWith: string): WalletKey | undefined {
+  for (const { accounts, seed, ...wallet } of reader.all("wallets")) {
+    if (seed === undefined || wallet.organizationId !== organizationId) continue;
+    const account = accounts.find((one) => isAddress(one.address, signWith) || one.walletAccountId === signWith);
+    if (account !== undefined) return keyAt(fromHex(seed)!, account);
+  }
+  return undefined;
+}
+
+function privateKey(reader: Reader, organizationId: string, signWith: string): WalletKey | undefined {
+  const found = reader
+    .all("privateKeys")
+    .filter((one) => one.organizationId === organizationId)
+    .find(
+      ({ privateKeyId, addresses }) =>
+        privateKeyId === signWith || addresses.some(({ address }) => isAddress(address, signWith)),
+    );
+  return found && keyAt(fromHex(found.seed)!, { path: PRIVATE_KEY_PATH, curve: found.curve });
+}
+
+/** The capitals of an Ethereum address are only its checksum. */
+function isAddress(address: string, signWith: string): boolean {
+  return address.startsWith("0x") ? address.toLowerCase() === signWith.toLowerCase() : address === signWith;
+}
+
+type Payload = ParametersOf<"signRawPayload">;
+
+/** `{r, s, v}` in hex, as the service writes them. */
+export function signedPayload(
+  key: WalletKey,
+  { payload, encoding, hashFunction }: Omit<Payload, "signWith">,
+): JsonObject {
+  const bytes = payloadBytes(payload, encoding);
+  if (key.curve === "CURVE_ED25519") {
+    if (hashFunction !== "HASH_FUNCTION_NOT_APPLICABLE")
+      throw invalid("parameters.hashFunction: HASH_FUNCTION_NOT_APPLICABLE wanted for Ed25519");
+    const signature = ed25519.sign(bytes, key.privateKey);
+    return { r: toHex(signature.subarray(0, 32)), s: toHex(signature.subarray(32)), v: "00" };
+  }
+  const { r, s, yParity } = ecdsa(key, hashed(bytes, hashFunction));
+  return { r: toHex(r), s: toHex(s), v: `0${yParity}` };
+}
+
+function payloadBytes(payload: string, encoding: Payload["encoding"]): Uint8Array {
+  if (encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return toUtf8(payload);
+  if (encoding === "PAYLOAD_ENCODING_HEXADECIMAL") return hexBytes("payload", payload);
+  try {
+    const json = parseJson(toUtf8(payload));
+    if (!isJsonObject(json)) throw invalid("parameters.payload: a JSON object wanted");
+    return encoding === "PAYLOAD_ENCODING_EIP712" ? typedDataDigest(json) : authorizationDigest(json);
+  } catch (error) {
+    throw error instanceof Refusal ? error : invalid(`parameters.payload: it does not fit ${encoding}`);
+  }
+}
+
+function hexBytes(name: string, value: string): Uint8Array {
+  const bytes = fromHex(value.replace(/^0x/, "").toLowerCase());
+  if (bytes === null || bytes.length === 0) throw invalid(`parameters.${name}: hex wanted`);
+  return bytes;
+}
+
+function hashed(bytes: Uint8Array, hashFunction: Payload["hashFunction"]): Uint8Array {
+  if (hashFunction === "HASH_FUNCTION_SHA256") return sha256(bytes);
+  if (hashFunction === "HASH_FUNCTION_KECCAK256") return keccak_256(bytes);
+  if (hashFunction !== "HASH_FUNCTION_NO_OP" || bytes.length !== 32)
+    throw invalid("parameters.hashFunction: a hash function wanted, or a payload of 32 bytes and HASH_FUNCTION_NO_OP");
+  return bytes;
+}
+
+/** Low s. */
+function ecdsa({ privateKey }: WalletKey, digest: Uint8Array): EcdsaSignature {
+  const signature = secp256k1.sign(digest, privateKey, { prehash: false, format: "recovered" });
+  return { yParity: signature[0] as 0 | 1, r: signature.subarray(1, 33), s: signature.subarray(33) };
+}
+
+/** In hex, without 0x. */
+export function signedTransaction(
+  key: WalletKey,
+  { unsignedTransaction, type }: Omit<ParametersOf<"signTransaction">, "signWith">,
+): string {
+  const isEthereum = type === "TRANSACTION_TYPE_ETHEREUM";
+  if (isEthereum !== (key.curve === "CURVE_SECP256K1")) throw invalid(`parameters.type: ${type} has another curve`);
+  const bytes = hexBytes("unsignedTransaction", unsignedTransaction);
+  return toHex(isEthereum ? signedEthereum(bytes, (digest) => ecdsa(key, digest)) : signedSolana(bytes, key));
+}
+
+const SIGNATURE_LENGTH = 64;
+
+/** Places of signatures, of which the key's is filled, then the message. */
+function signedSolana(bytes: Uint8Array, { privateKey, publicKey }: WalletKey): Uint8Array {
+  const count = bytes[0]!;
+  const message = bytes.subarray(1 + count * SIGNATURE_LENGTH);
+  const header = message[0]! >= 0x80 ? 1 : 0;
+  const [signers, keys] = [message[header], message.subarray(header + 4)];
+  const index = Array.from({ length: count }, (_, at) => keys.subarray(at * 32, at * 32 + 32)).findIndex((key) =>
+    equalBytes(key, publicKey),
+  );
+  if (count >= 0x80 || signers !== count || index < 0)
+    throw invalid("parameters.unsignedTransaction: a Solana transaction that the key signs wanted");
+  const start = 1 + index * SIGNATURE_LENGTH;
+  const signature = ed25519.sign(message, privateKey);
+  return concatBytes(bytes.subarray(0, start), signature, bytes.subarray(start + SIGNATURE_LENGTH));
+}
