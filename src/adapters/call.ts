@@ -46,14 +46,16 @@ export class SubmittedRequests {
     return this.#requests.get(jsonKey([organizationId, id]));
   }
 
-  /** False if the id belongs to another request. */
-  keep(id: string, expected: ExpectedOfOwner): boolean {
+  isOfAnother(id: string, expected: ExpectedOfOwner): boolean {
     const known = this.get(expected.organizationId, id);
-    if (known !== undefined)
-      return jsonKey(known as unknown as JsonObject) === jsonKey(expected as unknown as JsonObject);
+    const keyOf = (one: ExpectedOfOwner): string => jsonKey(one as unknown as JsonObject);
+    return known !== undefined && keyOf(known) !== keyOf(expected);
+  }
+
+  keep(id: string, expected: ExpectedOfOwner): void {
+    if (this.get(expected.organizationId, id) !== undefined) return;
     this.#requests.set(jsonKey([expected.organizationId, id]), expected);
     if (this.#requests.size > MAX_SUBMITTED) this.#requests.delete(this.#requests.keys().next().value!);
-    return true;
   }
 }
 
@@ -151,11 +153,15 @@ export class Call {
   /** The activity of a submit, when it changes no more by itself. */
   async #settle(first: unknown, { operation, expected }: Sent, more: readonly unknown[]): Promise<unknown> {
     const { activityId, answer, isPolled } = await this.#polled(first, expected.organizationId, more);
-    const isVote = VOTES.includes(expected.type!);
-    const isOwn = isVote || activityId === null || this.#setting.submitted.keep(activityId, expected);
+    // The answer to a vote may be the activity that was voted on.
+    const id = VOTES.includes(expected.type!) ? null : activityId;
+    const { submitted } = this.#setting;
+    const isOfAnother = id !== null && submitted.isOfAnother(id, expected);
     const whole = isPolled && activityId !== null ? { ...expected, id: activityId } : expected;
-    const faults = isOwn ? [] : ["the activity's id belongs to another request"];
-    return this.#answer(answer, { expected: whole, operation, faults }, more);
+    const faults = isOfAnother ? ["the activity's id belongs to another request"] : [];
+    const answered = await this.#answer(answer, { expected: whole, operation, faults }, more);
+    if (id !== null) submitted.keep(id, expected);
+    return answered;
   }
 
   async #polled(

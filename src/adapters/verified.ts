@@ -129,7 +129,7 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
  */
 export function stamperFrom(theirs: ForeignStamper): AnyStamper {
   if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: a function stamp wanted");
-  return { stamp: (body) => theirs.stamp(fromUtf8(body)!) };
+  return { stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) };
 }
 
 /** A stamper of another SDK. */
