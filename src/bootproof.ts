@@ -103,7 +103,7 @@ export async function judgeEvidence(evidence: Evidence, setting: VerifySetting):
 
 async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
-  const decoded = copied.activity && (await decodeActivityInput(copied.activity));
+  const decoded = copied.activity && (await decodeActivityInput(copied.activity, context.expectation));
   const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
   const boots = await checkBootProofs(copied.bootProofs, context);
   const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);

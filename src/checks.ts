@@ -60,6 +60,10 @@ const CHECKS = {
   "activity.request": { title: "the activity matches the request", phase: "activity" },
   "activity.claims": { title: "the app proofs agree with the activity", phase: "activity" },
   "activity.coverage": { title: "every address in the result is backed by an app proof", phase: "activity" },
+  "activity.signature": {
+    title: "each signature in the result verifies under the key and over the content of the request",
+    phase: "activity",
+  },
   "policy.scope": {
     title: "the deployment that matched pins image, application and operator",
     phase: "policy",

@@ -208,6 +208,11 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     link: "claims",
     claim: "status",
   },
+  "activity.signature": {
+    advice: "Do not use the signature or broadcast the transaction: it is not the one that you requested.",
+    link: "claims",
+    claim: "status",
+  },
   "policy.scope": {
     advice: "Read what the policy leaves open, and pin it.",
     link: "policy",

@@ -167,6 +167,7 @@ export function activityClaims(facts: VerifiedActivity): ActivityClaims {
     resultWithoutProof: [...facts.resultWithoutProof],
     subOrganizationId: facts.subOrganizationId,
     walletId: facts.walletId,
+    ...(facts.signatures && { signatures: [...facts.signatures] }),
     decisions: appProofs.filter(({ payload }) => payload.policyOutcomeProof !== undefined).length,
   };
 }

@@ -182,8 +182,22 @@ export interface ActivityClaims {
   readonly subOrganizationId: string | null;
   /** Null where it has no wallet. */
   readonly walletId: string | null;
+  /** The verified signatures of a request that signs; otherwise left out. */
+  readonly signatures?: readonly SignatureClaims[];
   /** How many of its app proofs are policy outcomes. */
   readonly decisions: number;
+}
+
+/** A signature in the result of an activity. No app proof covers it: the signature itself was verified. */
+export interface SignatureClaims {
+  /** Place of the payload among the submitted ones; 0 of a transaction. */
+  readonly index: number;
+  /** The address, public key or id that the caller submitted. */
+  readonly signWith: string;
+  /** The key that verifies the signature, in hex; null where it could not be checked. */
+  readonly publicKey: string | null;
+  /** What is not proven, a sentence; null where the signature verifies under `signWith`. */
+  readonly open: string | null;
 }
 
 export interface ReportParts {

@@ -36,6 +36,7 @@ import {
   type ManifestClaims,
   RESTS_ON,
   type Report,
+  type SignatureClaims,
   type Verdict,
 } from "./report.js";
 
@@ -130,6 +131,9 @@ const ACTIVITY: MembersOf<ActivityClaims> = {
   resultWithoutProof: list(text),
   subOrganizationId: nullable(text),
   walletId: nullable(text),
+  signatures: optional(
+    list(objectOf<SignatureClaims>({ index: count, signWith: text, publicKey: nullable(text), open: nullable(text) })),
+  ),
   decisions: count,
 };
 

@@ -343,7 +343,20 @@ function activityStatements(activity: ActivityClaims, claims: Claims): string[] 
             `${shortList(activity.asked.map((name) => printableStart(name, 40)))}.`,
         ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
+    ...signatureStatements(activity),
   ];
+}
+
+/** A signature proves itself: no image vouches for it. */
+function signatureStatements({ signatures = [] }: ActivityClaims): string[] {
+  const groups = grouped(
+    signatures.filter(({ open }) => open === null),
+    ({ signWith }) => signWith,
+  );
+  return [...groups].map(([signWith, { length }]) => {
+    const which = length === 1 ? "the signature verifies" : `the ${length} signatures verify`;
+    return `${which} under ${printableStart(signWith, 140)}, over what you submitted.`;
+  });
 }
 
 function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] {

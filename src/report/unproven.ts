@@ -7,7 +7,7 @@ import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { carriesNonce, isAws, isGiven, mergedStatements, shortList, subjectRanges } from "./statements.js";
+import { carriesNonce, grouped, isAws, isGiven, mergedStatements, shortList, subjectRanges } from "./statements.js";
 
 /** These identify the release of an image; PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -288,6 +288,7 @@ function openActivity(activity: ActivityClaims): string[] {
     ...openSecrets(walletId, coveredAddresses),
     decisions > 0 ? DECISION : NO_DECISION,
     ...openAddresses(activity),
+    ...openSignatures(activity),
     ...(resultWithoutProof.length === 0
       ? []
       : [
@@ -309,6 +310,26 @@ function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): 
   const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
   const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
   return `${what}: you gave no request to compare with, so what was requested is only the service's word.`;
+}
+
+/** Equal reasons are listed once. */
+function openSignatures({ signatures = [] }: ActivityClaims): string[] {
+  const open = signatures.flatMap(({ index, open: reason, publicKey, signWith }) =>
+    reason === null ? [] : [{ index, said: openSignature(reason, publicKey, signWith) }],
+  );
+  return [...grouped(open, ({ said }) => said)].map(([said, all]) => {
+    const which =
+      all.length === signatures.length
+        ? "The signature"
+        : `Signature ${shortList(all.map(({ index }) => String(index)))}`;
+    return `${which}: ${said}.`;
+  });
+}
+
+function openSignature(reason: string, publicKey: string | null, signWith: string): string {
+  const text = printableStart(reason, MAX_REASON);
+  const named = `it verifies over what you submitted, under ${printable(publicKey ?? "")} for ${quoted(signWith)}; `;
+  return publicKey === null ? text : named + text;
 }
 
 function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): string[] {

@@ -10,6 +10,7 @@ import { type InputCopy, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
+import type { VerifiedSignature, VerifiedSignatures } from "./activity-signatures.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import { type VerifiedAppProof, lastDecisions } from "./app-proof.js";
 import {
@@ -35,6 +36,7 @@ export interface ActivityFacts {
   readonly walletId: string | null;
   readonly subOrganizationId: string | null;
   readonly resultWithoutProof: readonly string[];
+  readonly signatures: readonly VerifiedSignature[] | null;
 }
 
 type ReadActivity = Reading<Activity>["value"];
@@ -60,17 +62,20 @@ export interface ActivityDemands {
   readonly coverage: boolean;
   /** Null: reuse is not checked. */
   readonly uses: AppProofUses | null;
+  /** Null: the request asks for none. `unasked`: the caller gave no request. */
+  readonly signatures: VerifiedSignatures | "unasked" | null;
 }
 
 /**
- * Runs `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: those inside the activity and
+ * Runs `activity.request`, `activity.claims`, `activity.coverage`, and `activity.signature` of a request that asks for
+ * signatures. `appProofs`: those inside the activity and
  * beside it; null for a rejected one. Returns null unless every check passed. Synchronous, so that nothing is awaited
  * between the check of reuse and its record.
  */
 export function checkActivity(
   decoded: ActivityReading,
   appProofs: readonly (VerifiedAppProof | null)[],
-  { expectation, coverage: required, uses }: ActivityDemands,
+  { expectation, coverage: required, uses, signatures }: ActivityDemands,
 ): ActivityFacts | null {
   const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
@@ -98,7 +103,9 @@ export function checkActivity(
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
   const agrees = checkClaims(value, compared, checklist);
   const covers = checkCoverage(value, coverage, required, checklist);
-  if (whole === null || !answers || !agrees || !covers) return null;
+  const isSigned = checkSignatures(signatures, checklist);
+  if (whole === null || !answers || !agrees || !covers || !isSigned) return null;
+  const signed = signatures === "unasked" ? null : signatures;
   return {
     activity: whole,
     appProofs: proofs,
@@ -107,7 +114,10 @@ export function checkActivity(
     uncoveredAddresses: coverage.uncovered,
     walletId: wallet.id,
     subOrganizationId,
-    resultWithoutProof: membersWithoutProof(whole, proofs, coverage, subOrganizationId),
+    resultWithoutProof: membersWithoutProof(whole, proofs, coverage, subOrganizationId).filter(
+      (path) => !signed?.provenMembers.includes(path),
+    ),
+    signatures: signed && signed.signatures,
   };
 }
 
@@ -273,6 +283,21 @@ function checkCoverage(
   else if (required) checklist.fail("activity.coverage", reason);
   else checklist.warn("activity.coverage", reason);
   return uncovered.length === 0 || !required;
+}
+
+/** The check exists only where there is something to verify. */
+function checkSignatures(signatures: ActivityDemands["signatures"], checklist: Checklist): boolean {
+  if (signatures === null) return true;
+  if (signatures === "unasked") {
+    checklist.skip("activity.signature", "no request was given, so what was to be signed is not known");
+    return true;
+  }
+  const { contradictions, signatures: all } = signatures;
+  if (contradictions.length > 0) return checklist.fail("activity.signature", listed(contradictions, "; "));
+  const open = all.flatMap(({ index, open: reason }) => (reason === null ? [] : [`signature ${index}: ${reason}`]));
+  return open.length > 0
+    ? checklist.warn("activity.signature", listed(open, "; "))
+    : checklist.pass("activity.signature");
 }
 
 const MAX_WITHOUT_PROOF = 100;

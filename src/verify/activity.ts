@@ -1,10 +1,12 @@
 /** Activities (verify/README.md, "Activities"). `activity-checks.ts` has the checks. */
 import type { Activity } from "../decode/activity.js";
 import type { InputCopy } from "../decode/input.js";
+import { signaturesOf } from "./activity-signatures.js";
+import type { VerifiedSignature } from "./activity-signatures.js";
 import type { ActivityDemands, ActivityFacts, ActivityReading } from "./activity-checks.js";
 import type { UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
-import type { Expected } from "./expectation.js";
+import type { Expectation, Expected } from "./expectation.js";
 
 /** An activity that agrees with its verified app proofs. Only verification makes one. */
 export class VerifiedActivity {
@@ -22,6 +24,8 @@ export class VerifiedActivity {
   readonly subOrganizationId: string | null;
   /** Paths of the result that no app proof covers. */
   readonly resultWithoutProof: readonly string[];
+  /** Null where the caller's request asks for no signature. */
+  readonly signatures: readonly VerifiedSignature[] | null;
 
   /** @internal */
   constructor(facts: ActivityFacts, token: symbol) {
@@ -34,6 +38,7 @@ export class VerifiedActivity {
     this.walletId = facts.walletId;
     this.subOrganizationId = facts.subOrganizationId;
     this.resultWithoutProof = facts.resultWithoutProof;
+    this.signatures = facts.signatures;
     Object.freeze(this);
   }
 
@@ -50,19 +55,23 @@ export interface DecodedActivity extends ActivityReading {
   /** {@link VerifiedActivity}, or null unless every check passed. Synchronous. */
   readonly check: (
     appProofs: readonly (VerifiedAppProof | null)[],
-    demands: ActivityDemands,
+    demands: Omit<ActivityDemands, "signatures">,
   ) => VerifiedActivity | null;
   readonly usedFor: (expectation: ActivityDemands["expectation"]) => UsedFor;
 }
 
-/** Loads the checks and runs `activity.decode`. Rejects if they cannot be loaded. */
-export async function decodeActivityInput(input: InputCopy): Promise<DecodedActivity> {
+/**
+ * Loads the checks, runs `activity.decode`, and verifies the signatures that the caller's request asks for. Rejects if
+ * something cannot be loaded.
+ */
+export async function decodeActivityInput(input: InputCopy, expectation: Expectation | null): Promise<DecodedActivity> {
   const { checkActivity, readActivityInput, usedFor } = await import("./activity-checks.js");
   const reading = readActivityInput(input);
+  const signatures = await signaturesOf(expectation, reading.value);
   return {
     ...reading,
     check: (appProofs, demands) => {
-      const facts = checkActivity(reading, appProofs, demands);
+      const facts = checkActivity(reading, appProofs, { ...demands, signatures });
       return facts && new VerifiedActivity(facts, TOKEN);
     },
     usedFor: (expectation) => usedFor(expectation, reading.value),

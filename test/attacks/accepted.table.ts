@@ -15,6 +15,7 @@ import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } fr
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 import { OWN_APPLICATION_ACCEPTED } from "./own-application.table.js";
+import { SIGNATURES_ACCEPTED } from "./signature.table.js";
 import {
   AT,
   type Accepted,
@@ -811,6 +812,7 @@ export const ACCEPTED: readonly Accepted[] = [
   ...activities,
   ...policies,
   ...OWN_APPLICATION_ACCEPTED,
+  ...SIGNATURES_ACCEPTED,
 ];
 
 function inCamelCase({ manifest_set_approvals, share_set_approvals, ...rest }: JsonObject): JsonObject {

@@ -8,6 +8,7 @@ import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signRaw } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign, sha256 } from "../../src/lab/qos.js";
 import { OWN_APPLICATION_ATTACKS } from "./own-application.table.js";
+import { SIGNATURE_ATTACKS } from "./signature.table.js";
 import {
   type Alterations,
   type Attack,
@@ -537,4 +538,5 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
   },
   ...activities,
   ...OWN_APPLICATION_ATTACKS,
+  ...SIGNATURE_ATTACKS,
 ];

@@ -92,15 +92,43 @@ export const SUBMITS: Record<string, { readonly name: LabSubmitName; readonly pa
   set_organization_feature: { name: "setOrganizationFeature", parameters: { name: "FEATURE_NAME_LAB", value: "on" } },
 };
 
+/** What the operations that sign are asked to sign with the first address of the lab's wallet. */
+const SIGNED: Record<string, (signWith: string) => { readonly name: LabSubmitName; readonly parameters: Json }> = {
+  sign_raw_payload: (signWith) => ({ name: "signRawPayload", parameters: { signWith, payload: "p", ...HOW_TO_SIGN } }),
+  sign_raw_payloads: (signWith) => ({
+    name: "signRawPayloads",
+    parameters: { signWith, payloads: ["p", "q"], ...HOW_TO_SIGN },
+  }),
+  sign_transaction: (signWith) => ({
+    name: "signTransaction",
+    parameters: { signWith, unsignedTransaction: UNSIGNED, type: "TRANSACTION_TYPE_ETHEREUM" },
+  }),
+};
+const HOW_TO_SIGN = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" };
+/** Of EIP-1559, on chain 1. */
+const UNSIGNED = `02e70180808082520894${"22".repeat(20)}880de0b6b3a764000080c0`;
+
+/** The request that shows a fault. */
+export async function requestFor(
+  lab: Lab,
+  { needs = [] }: Pick<LabFault, "needs">,
+): Promise<{ readonly name: LabSubmitName; readonly parameters: Json }> {
+  const signed = needs.map((one) => SIGNED[one]).find((one) => one !== undefined);
+  if (signed !== undefined) return signed((await query(lab, "list_wallet_accounts")).body["accounts"][0].address);
+  return (
+    needs.map((one) => SUBMITS[one]).find((one) => one !== undefined) ?? {
+      name: "updateWallet",
+      parameters: { walletId: lab.ids.walletId, walletName: "shown" },
+    }
+  );
+}
+
 /** The altered activity that shows a fault, and the requested id or null. */
 export async function shown(
   lab: Lab,
   { needs = [] }: Pick<LabFault, "needs">,
 ): Promise<{ activity: Json; id: string | null }> {
-  const { name, parameters } = needs.map((one) => SUBMITS[one]).find((one) => one !== undefined) ?? {
-    name: "updateWallet" as const,
-    parameters: { walletId: lab.ids.walletId, walletName: "shown" },
-  };
+  const { name, parameters } = await requestFor(lab, { needs });
   const { status, body } = await submit(lab, name, parameters, { generateAppProofs: true });
   if (status !== 200) throw new Error(JSON.stringify(body));
   if (!needs.includes("get_activity")) return { activity: body["activity"] as Json, id: null };

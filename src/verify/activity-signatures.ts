@@ -1,0 +1,75 @@
+/** Which requests ask for signatures. `signatures.ts` verifies them, and is loaded only then. */
+import { type Activity, COMPLETED } from "../decode/activity.js";
+import type { JsonObject } from "../decode/json.js";
+import type { Reading } from "../errors.js";
+import { soleMember } from "./contradictions.js";
+import type { Expectation } from "./expectation.js";
+
+export interface VerifiedSignature {
+  /** Place of the payload among the submitted ones; 0 of a transaction. */
+  readonly index: number;
+  /** As submitted. */
+  readonly signWith: string;
+  /** The key that verifies the signature, in hex; null where none was found. */
+  readonly publicKey: string | null;
+  /** What is not proven; null where the signature verifies under `signWith`. */
+  readonly open: string | null;
+}
+
+export interface VerifiedSignatures {
+  readonly contradictions: readonly string[];
+  readonly signatures: readonly VerifiedSignature[];
+  /** Members of the result that the signatures prove. */
+  readonly provenMembers: readonly string[];
+}
+
+type Kind = "payload" | "payloads" | "transaction";
+
+export interface SignedRequest {
+  readonly kind: Kind;
+  readonly parameters: JsonObject;
+}
+
+const TYPE = /^ACTIVITY_TYPE_SIGN_(RAW_PAYLOADS?|TRANSACTION)(?:_V[0-9]+)?$/;
+const KINDS: Readonly<Record<string, Kind>> = {
+  RAW_PAYLOAD: "payload",
+  RAW_PAYLOADS: "payloads",
+  TRANSACTION: "transaction",
+};
+
+/** Only what the caller submitted decides; a service could name another type. Null: the request asks for none. */
+function signedRequest(expectation: Expectation | null): SignedRequest | null {
+  if (expectation === null || expectation.parameters === null) return null;
+  const { type, parameters } = expectation;
+  const kind = type === null ? kindOfParameters(parameters) : kindOfType(type);
+  return kind === null ? null : { kind, parameters };
+}
+
+function kindOfType(type: string): Kind | null {
+  return KINDS[TYPE.exec(type)?.[1] ?? ""] ?? null;
+}
+
+function kindOfParameters(parameters: JsonObject): Kind | null {
+  if ("unsignedTransaction" in parameters) return "transaction";
+  if (!("encoding" in parameters && "hashFunction" in parameters)) return null;
+  return "payloads" in parameters ? "payloads" : "payload";
+}
+
+/**
+ * Null where the caller's request asks for no signature; `unasked` where the activity is one that signs, but the caller
+ * gave no request.
+ */
+export async function signaturesOf(
+  expectation: Expectation | null,
+  activity: Reading<Activity>["value"],
+): Promise<VerifiedSignatures | "unasked" | null> {
+  const request = signedRequest(expectation);
+  if (request === null) {
+    const isUnasked = expectation?.parameters == null && kindOfType(activity.type ?? "") !== null;
+    return isUnasked ? "unasked" : null;
+  }
+  // Any other status fails `activity.request`.
+  if (activity.status !== COMPLETED || activity.result === undefined) return null;
+  const { verifySignatures } = await import("./signatures.js");
+  return verifySignatures(request, soleMember(activity.result));
+}

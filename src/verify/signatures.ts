@@ -1,0 +1,287 @@
+/**
+ * The signatures in an activity's result, which no app proof covers: each is verified under the request's `signWith`,
+ * over what the caller submitted (verify/README.md, "Signatures"). Loaded only for requests that sign.
+ */
+import { equalBytes, fromHex, toHex } from "../bytes.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import type { SignedRequest, VerifiedSignature, VerifiedSignatures } from "./activity-signatures.js";
+import { base58, ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
+import { UncheckedError, hexBytes, payloadBytes, payloadDigest, unsignedEthereum } from "./signed-content.js";
+
+/** What `signWith` is. An id names no key: any key verifies, and the report has it. */
+type Signer =
+  | { readonly kind: "ethereum"; readonly address: Uint8Array }
+  | { readonly kind: "ecdsa"; readonly publicKey: Uint8Array }
+  | { readonly kind: "ed25519"; readonly publicKey: Uint8Array }
+  | { readonly kind: "id" }
+  | { readonly kind: "unknown" };
+
+class WrongSignatureError extends Error {}
+
+/** `result`: the only member of the activity's result. */
+export function verifySignatures(
+  { kind, parameters }: SignedRequest,
+  result: JsonValue | undefined,
+): VerifiedSignatures {
+  const signWith = signWithOf(parameters);
+  const outcome = isJsonObject(result) ? result : {};
+  if (kind === "transaction") {
+    const one = verified(0, signWith, (signer) => verifyTransaction(parameters, outcome["signedTransaction"], signer));
+    return concluded([one], ["signedTransaction"]);
+  }
+  const isList = kind === "payloads";
+  const payloads = isList ? listOf(parameters["payloads"]) : [parameters["payload"]];
+  const signatures = isList ? listOf(outcome["signatures"]) : [outcome];
+  const all = payloads.map((payload, index) =>
+    verified(index, signWith, (signer) =>
+      verifyPayload({ ...parameters, payload: payload! }, signatures[index], signer),
+    ),
+  );
+  const count =
+    payloads.length === signatures.length
+      ? []
+      : [`the result has ${signatures.length} signatures, ${payloads.length} payloads were submitted`];
+  const { contradictions, ...rest } = concluded(all, isList ? ["signatures"] : ["r", "s", "v"]);
+  return { contradictions: [...count, ...contradictions], ...rest };
+}
+
+interface Outcome {
+  readonly signature: VerifiedSignature;
+  readonly contradiction: string | null;
+}
+
+function concluded(outcomes: readonly Outcome[], members: readonly string[]): VerifiedSignatures {
+  const isProven = outcomes.every(({ signature }) => signature.open === null);
+  return {
+    contradictions: outcomes.flatMap(({ contradiction }) => contradiction ?? []),
+    signatures: outcomes.map(({ signature }) => signature),
+    provenMembers: isProven ? members : [],
+  };
+}
+
+const ID_OPEN =
+  "signWith is an id, so the key is only the service's word: compare it with the key that you know under that id";
+
+/** `verify` returns the key. */
+function verified(index: number, signWith: string, verify: (signer: Signer) => Uint8Array): Outcome {
+  const made = (key: Uint8Array | null, open: string | null, contradiction: string | null = null): Outcome => ({
+    signature: { index, signWith, publicKey: key && toHex(key), open },
+    contradiction: contradiction && `signature ${index}: ${contradiction}`,
+  });
+  const signer = signerOf(signWith);
+  try {
+    const key = verify(signer);
+    return made(key, signer.kind === "id" ? ID_OPEN : null);
+  } catch (error) {
+    if (error instanceof UncheckedError) return made(null, error.message);
+    if (error instanceof WrongSignatureError) return made(null, error.message, error.message);
+    throw error;
+  }
+}
+
+/** Earlier versions of the activities have `privateKeyId`. */
+function signWithOf({ signWith, privateKeyId }: JsonObject): string {
+  const named = signWith ?? privateKeyId;
+  return typeof named === "string" ? named : "";
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function signerOf(signWith: string): Signer {
+  if (/^0x[0-9a-f]{40}$/i.test(signWith)) return { kind: "ethereum", address: hexBytes(signWith)! };
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(signWith)) return { kind: "id" };
+  // With 0x, 32 bytes are addresses of other chains.
+  if (/^(?:0x)?(?:0[23][0-9a-f]{64}|04[0-9a-f]{128})$/i.test(signWith))
+    return { kind: "ecdsa", publicKey: hexBytes(signWith)! };
+  const key = /^[0-9a-f]{64}$/i.test(signWith) ? hexBytes(signWith) : base58Bytes(signWith);
+  return key?.length === 32 ? { kind: "ed25519", publicKey: key } : { kind: "unknown" };
+}
+
+function base58Bytes(text: string): Uint8Array | null {
+  if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(text)) return null;
+  return base58.decode(text);
+}
+
+interface Ecdsa {
+  readonly r: Uint8Array;
+  readonly s: Uint8Array;
+  readonly yParity: number;
+}
+
+const UNKNOWN_SIGNER = "the address format of signWith is unknown to this version";
+const WRONG = "it does not verify under signWith over what was submitted";
+
+function verifyPayload(parameters: JsonObject, given: JsonValue | undefined, signer: Signer): Uint8Array {
+  const { payload, encoding, hashFunction } = parameters;
+  const { r, s, v } = isJsonObject(given) ? given : {};
+  const isWord = (part: JsonValue | undefined): part is string =>
+    typeof part === "string" && /^[0-9a-f]{64}$/i.test(part);
+  if (!isWord(r) || !isWord(s)) throw new WrongSignatureError("r and s of 32 bytes in hex wanted");
+  if (signer.kind === "unknown") throw new UncheckedError(UNKNOWN_SIGNER);
+  const bytes = payloadBytes(payload, encoding);
+  const isEd25519 = hashFunction === "HASH_FUNCTION_NOT_APPLICABLE";
+  if (signer.kind === "ed25519" || isEd25519)
+    return verifyEd25519Payload(bytes, fromHex((r + s).toLowerCase())!, { signer, isEd25519 });
+  const digest = payloadDigest(bytes, hashFunction, isDigestOf(encoding));
+  if (typeof v !== "string" || !/^0?[01]$/.test(v)) throw new WrongSignatureError("v of 00 or 01 wanted");
+  return verifyEcdsa({ r: hexBytes(r)!, s: hexBytes(s)!, yParity: Number(v) }, digest, signer);
+}
+
+function isDigestOf(encoding: JsonValue | undefined): boolean {
+  return encoding === "PAYLOAD_ENCODING_EIP712" || encoding === "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION";
+}
+
+/** RFC 8032 has no payload that is hashed before. */
+function verifyEd25519Payload(
+  message: Uint8Array,
+  signature: Uint8Array,
+  { signer, isEd25519 }: { readonly signer: Signer; readonly isEd25519: boolean },
+): Uint8Array {
+  if (signer.kind === "id") throw new UncheckedError("signWith is an id, which names no public key");
+  if (signer.kind !== "ed25519" || !isEd25519)
+    throw new UncheckedError("the hash function does not fit the key of signWith");
+  if (!isEd25519Signature(signature, message, signer.publicKey)) throw new WrongSignatureError(WRONG);
+  return signer.publicKey;
+}
+
+/** RFC 8032: canonical encodings and S below the order; no key of small order, under which anything verifies. */
+function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
+  try {
+    if (ed25519.Point.fromBytes(publicKey).isSmallOrder()) return false;
+    return ed25519.verify(signature, message, publicKey, { zip215: false });
+  } catch {
+    return false;
+  }
+}
+
+/** The key, compressed. v has to fit. A high s is valid. */
+function verifyEcdsa({ r, s, yParity }: Ecdsa, digest: Uint8Array, signer: Signer): Uint8Array {
+  const key = recovered({ r, s, yParity }, digest);
+  if (signer.kind === "id") return key ?? wrong();
+  if (signer.kind === "ethereum") return key && equalBytes(ethereumAddress(key), signer.address) ? key : wrong();
+  if (signer.kind !== "ecdsa") throw new UncheckedError(UNKNOWN_SIGNER);
+  const wanted = compressed(secp256k1, signer.publicKey);
+  if (wanted !== null && key !== null && equalBytes(key, wanted)) return wanted;
+  return verifyP256(concat(r, s), digest, signer.publicKey) ?? wrong();
+}
+
+function wrong(): never {
+  throw new WrongSignatureError(WRONG);
+}
+
+/** Keys of P-256 have the same form as those of secp256k1. */
+function verifyP256(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): Uint8Array | null {
+  const key = compressed(p256, publicKey);
+  const isValid = (): boolean => p256.verify(signature, digest, key!, { prehash: false, lowS: false });
+  return key !== null && attempt(isValid) === true ? key : null;
+}
+
+function compressed(curve: typeof secp256k1, publicKey: Uint8Array): Uint8Array | null {
+  return attempt(() => curve.Point.fromBytes(publicKey).toBytes(true));
+}
+
+function recovered({ r, s, yParity }: Ecdsa, digest: Uint8Array): Uint8Array | null {
+  return attempt(() => {
+    const signature = secp256k1.Signature.fromBytes(concat(r, s)).addRecoveryBit(yParity);
+    return signature.recoverPublicKey(digest).toBytes(true);
+  });
+}
+
+/** @noble throws for values that are out of range. */
+function attempt<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}
+
+function concat(r: Uint8Array, s: Uint8Array): Uint8Array {
+  const both = new Uint8Array(64);
+  both.set(r);
+  both.set(s, 32);
+  return both;
+}
+
+function ethereumAddress(publicKey: Uint8Array): Uint8Array {
+  return keccak_256(secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1)).subarray(-20);
+}
+
+const OTHER_TRANSACTION = "it is not the submitted transaction with a signature";
+
+function verifyTransaction(
+  { unsignedTransaction, type }: JsonObject,
+  given: JsonValue | undefined,
+  signer: Signer,
+): Uint8Array {
+  const unsigned = hexBytes(unsignedTransaction);
+  if (unsigned === null) throw new UncheckedError("the submitted transaction is not hex");
+  const signed = hexBytes(given);
+  if (signed === null) throw new WrongSignatureError("the signed transaction is not hex");
+  if (type === "TRANSACTION_TYPE_ETHEREUM") return verifyEthereum(unsigned, signed, signer);
+  if (type === "TRANSACTION_TYPE_SOLANA") return verifySolana(unsigned, signed, signer);
+  throw new UncheckedError("the type of transaction is unknown to this version");
+}
+
+/** EIP-2: a transaction with a high s is invalid. */
+function verifyEthereum(unsigned: Uint8Array, signed: Uint8Array, signer: Signer): Uint8Array {
+  const { digest, signatureOf } = unsignedEthereum(unsigned);
+  const signature = signatureOf(signed);
+  if (signature === null) throw new WrongSignatureError(OTHER_TRANSACTION);
+  if (BigInt(`0x${toHex(signature.s)}`) > secp256k1.Point.Fn.ORDER >> 1n)
+    throw new WrongSignatureError("a transaction with a high s is invalid (EIP-2)");
+  return verifyEcdsa(signature, digest, signer);
+}
+
+const SIGNATURE_LENGTH = 64;
+const KEY_LENGTH = 32;
+
+/** Signatures, one for each signer, and the message, which names the signers. */
+interface SolanaTransaction {
+  readonly signatures: readonly Uint8Array[];
+  readonly signers: readonly Uint8Array[];
+  readonly message: Uint8Array;
+}
+
+function readSolana(bytes: Uint8Array): SolanaTransaction | null {
+  const count = bytes[0] ?? 0;
+  const message = bytes.subarray(1 + count * SIGNATURE_LENGTH);
+  // A version's byte has its highest bit set. Below 128 a compact length is one byte.
+  const header = message[0]! >= 0x80 ? 1 : 0;
+  const [required, keys] = [message[header], message[header + 3] ?? 0];
+  const start = header + 4;
+  const fits = count > 0 && count < 0x80 && required === count && keys >= count && keys < 0x80;
+  if (!fits || message.length < start + keys * KEY_LENGTH) return null;
+  const part = (from: Uint8Array, at: number, length: number): Uint8Array => from.subarray(at, at + length);
+  const places = Array.from({ length: count }, (_, index) => index);
+  return {
+    signatures: places.map((index) => part(bytes, 1 + index * SIGNATURE_LENGTH, SIGNATURE_LENGTH)),
+    signers: places.map((index) => part(message, start + index * KEY_LENGTH, KEY_LENGTH)),
+    message,
+  };
+}
+
+/** Equal bytes, but for the signature of one signer. */
+function verifySolana(unsigned: Uint8Array, signed: Uint8Array, signer: Signer): Uint8Array {
+  const submitted = readSolana(unsigned);
+  if (submitted === null) throw new UncheckedError("it is no Solana transaction that this version knows");
+  const { signers, message, signatures } = submitted;
+  const answer = readSolana(signed);
+  if (answer === null || !equalBytes(answer.message, message) || answer.signatures.length !== signatures.length)
+    throw new WrongSignatureError(OTHER_TRANSACTION);
+  const changed = signatures.flatMap((one, index) => (equalBytes(one, answer.signatures[index]!) ? [] : [index]));
+  const place = signer.kind === "ed25519" ? placeOf(signer.publicKey, signers) : changed[0];
+  if (signer.kind !== "ed25519" && signer.kind !== "id") throw new UncheckedError(UNKNOWN_SIGNER);
+  if (signer.kind === "id" && place === undefined)
+    throw new UncheckedError("signWith is an id, and the submitted transaction has every signature");
+  if (place === undefined || changed.some((index) => index !== place)) throw new WrongSignatureError(OTHER_TRANSACTION);
+  const key = signers[place]!;
+  return isEd25519Signature(answer.signatures[place]!, message, key) ? key : wrong();
+}
+
+function placeOf(publicKey: Uint8Array, signers: readonly Uint8Array[]): number | undefined {
+  const place = signers.findIndex((one) => equalBytes(one, publicKey));
+  return place < 0 ? undefined : place;
+}

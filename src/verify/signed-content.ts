@@ -1,0 +1,274 @@
+/** What a submitted payload or Ethereum transaction signs (verify/README.md, "Signatures"). Loaded only for them. */
+import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { MalformedError } from "../errors.js";
+import { keccak_256, sha256 } from "./noble-signatures.js";
+
+/** The signature cannot be checked: what the caller submitted is nothing that this version can sign. */
+export class UncheckedError extends Error {}
+
+/** Even-length hex, of any case, with or without 0x. */
+export function hexBytes(value: JsonValue | undefined): Uint8Array | null {
+  return typeof value === "string" ? fromHex(value.replace(/^0x/, "").toLowerCase()) : null;
+}
+
+/** The bytes of a payload in its encoding. Throws {@link UncheckedError}. */
+export function payloadBytes(payload: JsonValue | undefined, encoding: JsonValue | undefined): Uint8Array {
+  if (typeof payload !== "string") throw new UncheckedError("the payload is not text");
+  if (encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return toUtf8(payload);
+  if (encoding === "PAYLOAD_ENCODING_HEXADECIMAL") return hexBytes(payload) ?? unchecked("the payload is not hex");
+  if (encoding === "PAYLOAD_ENCODING_EIP712") return typedDataDigest(jsonOf(payload));
+  if (encoding === "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION") return authorizationDigest(jsonOf(payload));
+  throw new UncheckedError("the encoding is unknown to this version");
+}
+
+/** The digest that ECDSA signs. Throws {@link UncheckedError}. */
+export function payloadDigest(bytes: Uint8Array, hashFunction: JsonValue | undefined, isDigest: boolean): Uint8Array {
+  if (hashFunction === "HASH_FUNCTION_NO_OP" && bytes.length === 32) return bytes;
+  // How a service hashes the digest of typed data again is not documented.
+  if (!isDigest && hashFunction === "HASH_FUNCTION_SHA256") return sha256(bytes);
+  if (!isDigest && hashFunction === "HASH_FUNCTION_KECCAK256") return keccak_256(bytes);
+  throw new UncheckedError("the hash function is unknown to this version, or does not fit the payload");
+}
+
+function unchecked(reason: string): never {
+  throw new UncheckedError(reason);
+}
+
+function jsonOf(payload: string): JsonObject {
+  try {
+    const json = parseJson(payload);
+    if (isJsonObject(json)) return json;
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+  }
+  throw new UncheckedError("the payload is not a strict JSON object");
+}
+
+// Ethereum transactions.
+
+/** The number of members of each unsigned typed transaction: EIP-2930, 1559, 4844, 7702. */
+const TYPED: ReadonlyMap<number, number> = new Map([
+  [1, 8],
+  [2, 9],
+  [3, 11],
+  [4, 10],
+]);
+const LEGACY_MEMBERS = 6;
+
+export interface UnsignedEthereum {
+  readonly digest: Uint8Array;
+  /**
+   * The signature of a signed transaction that is exactly this one; null for any other bytes. Integers have no leading
+   * zero, and v is that of the chain (EIP-155).
+   */
+  readonly signatureOf: (signed: Uint8Array) => { r: Uint8Array; s: Uint8Array; yParity: number } | null;
+}
+
+/** Throws {@link UncheckedError} for anything but an unsigned transaction, legacy or of a type in the table above. */
+export function unsignedEthereum(unsigned: Uint8Array): UnsignedEthereum {
+  const type = unsigned[0] ?? 0;
+  const isTyped = type < 0xc0;
+  const members = listItems(isTyped ? unsigned.subarray(1) : unsigned);
+  const chain = isTyped ? null : chainOf(members);
+  if (members === null || (isTyped ? members.length !== TYPED.get(type) : chain === undefined))
+    throw new UncheckedError("it is no unsigned Ethereum transaction that this version knows");
+  const body = isTyped ? members : members.slice(0, LEGACY_MEMBERS);
+  const parity = (v: bigint): number => Number(v - (chain === null ? 0n : firstV(chain!)));
+  return {
+    digest: keccak_256(unsigned),
+    signatureOf(signed) {
+      if (isTyped && signed[0] !== type) return null;
+      const items = listItems(isTyped ? signed.subarray(1) : signed);
+      if (items?.length !== body.length + 3) return null;
+      const isSame = body.every((item, index) => equalBytes(item, items[index]!));
+      const [v, r, s] = items.slice(-3).map(integerOf);
+      if (!isSame || v == null || r == null || s == null) return null;
+      const yParity = parity(v);
+      return yParity === 0 || yParity === 1 ? { r: word(r), s: word(s), yParity } : null;
+    },
+  };
+}
+
+/** Of a legacy transaction: its chain, or 0n without one; undefined for any other list. */
+function chainOf(members: readonly Uint8Array[] | null): bigint | undefined {
+  if (members?.length === LEGACY_MEMBERS) return 0n;
+  if (members?.length !== LEGACY_MEMBERS + 3) return undefined;
+  const [chain, r, s] = members.slice(LEGACY_MEMBERS).map(integerOf);
+  return chain != null && chain > 0n && r === 0n && s === 0n ? chain : undefined;
+}
+
+/** EIP-155. */
+function firstV(chain: bigint): bigint {
+  return chain === 0n ? 27n : 35n + 2n * chain;
+}
+
+/** The items of one canonical RLP list that fills the bytes, each with its prefix; null for any other bytes. */
+function listItems(bytes: Uint8Array): Uint8Array[] | null {
+  const whole = itemAt(bytes, 0);
+  if (whole === null || (bytes[0] ?? 0) < 0xc0 || whole.end !== bytes.length) return null;
+  return itemsIn(bytes.subarray(whole.start, whole.end));
+}
+
+function itemsIn(content: Uint8Array): Uint8Array[] | null {
+  const items: Uint8Array[] = [];
+  for (let at = 0; at < content.length;) {
+    const item = itemAt(content, at);
+    if (item === null) return null;
+    items.push(content.subarray(at, item.end));
+    at = item.end;
+  }
+  return items;
+}
+
+/** Where the content of the item begins and ends; null unless its length is canonical and inside. */
+function itemAt(bytes: Uint8Array, at: number): { start: number; end: number } | null {
+  const first = bytes[at];
+  if (first === undefined) return null;
+  if (first < 0x80) return { start: at, end: at + 1 };
+  const short = first - (first < 0xc0 ? 0x80 : 0xc0);
+  const lengthBytes = Math.max(0, short - 55);
+  const start = at + 1 + lengthBytes;
+  if (start > bytes.length) return null;
+  const stated = numberOf(bytes.subarray(at + 1, start));
+  const isLong = lengthBytes > 0;
+  if (isLong && (bytes[at + 1] === 0 || stated < 56n || stated > BigInt(bytes.length))) return null;
+  const end = start + (isLong ? Number(stated) : short);
+  const isOwnPrefix = first === 0x81 && (bytes[start] ?? 0) < 0x80;
+  return end > bytes.length || isOwnPrefix ? null : { start, end };
+}
+
+/** Of an RLP item with its prefix: an integer of at most 32 bytes, without leading zeros. */
+function integerOf(item: Uint8Array): bigint | null {
+  if (item[0]! >= 0xa1) return null;
+  const content = item[0]! < 0x80 ? item : item.subarray(1);
+  return content[0] === 0 ? null : numberOf(content);
+}
+
+function numberOf(bytes: Uint8Array): bigint {
+  return BigInt(`0x${toHex(bytes) || "0"}`);
+}
+
+/** In 32 bytes. */
+function word(value: bigint): Uint8Array {
+  return fromHex(BigInt.asUintN(256, value).toString(16).padStart(64, "0"))!;
+}
+
+// Digests of JSON.
+
+/** EIP-7702, of `{address, chainId, nonce}`. */
+function authorizationDigest({ address, chainId, nonce }: JsonObject): Uint8Array {
+  const addressBytes = fixedBytes(address, 20);
+  const list = [rlpInteger(integer(chainId, 0n, 256n)), concatBytes(Uint8Array.of(0x94), addressBytes)];
+  const content = concatBytes(...list, rlpInteger(integer(nonce, 0n, 64n)));
+  // At most 64 bytes, of which a list of under 56 has the short prefix.
+  const prefix = content.length < 56 ? [0xc0 + content.length] : [0xf8, content.length];
+  return keccak_256(concatBytes(Uint8Array.of(5, ...prefix), content));
+}
+
+function rlpInteger(value: bigint): Uint8Array {
+  const digits = value === 0n ? "" : value.toString(16);
+  const bytes = fromHex(digits.length % 2 === 0 ? digits : `0${digits}`)!;
+  return bytes.length === 1 && bytes[0]! < 0x80 ? bytes : concatBytes(Uint8Array.of(0x80 + bytes.length), bytes);
+}
+
+type Types = ReadonlyMap<string, readonly { readonly name: string; readonly type: string }[]>;
+const DOMAIN = "EIP712Domain";
+
+/** EIP-712, of `{types, primaryType, domain, message}`. The payload has to have the domain's type. */
+function typedDataDigest({ types: given, primaryType, domain, message }: JsonObject): Uint8Array {
+  const types = typesOf(given);
+  if (!types.has(DOMAIN) || typeof primaryType !== "string" || !types.has(primaryType))
+    throw new UncheckedError("the typed data lacks the type of its domain or message");
+  const hashes = [structHash(DOMAIN, domain, types)];
+  if (primaryType !== DOMAIN) hashes.push(structHash(primaryType, message, types));
+  return keccak_256(concatBytes(Uint8Array.of(0x19, 0x01), ...hashes));
+}
+
+function typesOf(given: JsonValue | undefined): Types {
+  const badTypes = "the types of the typed data are malformed";
+  if (!isJsonObject(given)) throw new UncheckedError(badTypes);
+  return new Map(
+    Object.entries(given).map(([name, members]) => {
+      if (!Array.isArray(members)) throw new UncheckedError(badTypes);
+      return [name, members.map(memberOf)];
+    }),
+  );
+}
+
+function memberOf(value: JsonValue): { name: string; type: string } {
+  const { name, type } = isJsonObject(value) ? value : {};
+  if (typeof name !== "string" || typeof type !== "string")
+    throw new UncheckedError("the types of the typed data are malformed");
+  return { name, type };
+}
+
+function structHash(name: string, value: JsonValue | undefined, types: Types): Uint8Array {
+  if (!isJsonObject(value)) throw new UncheckedError("the typed data does not fit its types");
+  const members = types.get(name)!.map((member) => encoded(member.type, value[member.name], types));
+  return keccak_256(concatBytes(keccak_256(toUtf8(typeText(name, types))), ...members));
+}
+
+function typeText(name: string, types: Types): string {
+  const used = new Set<string>();
+  const visit = (one: string): void => {
+    if (used.has(one)) return;
+    used.add(one);
+    for (const { type } of types.get(one)!) {
+      const inner = type.replace(/\[.*$/, "");
+      if (types.has(inner)) visit(inner);
+    }
+  };
+  visit(name);
+  used.delete(name);
+  const text = (one: string): string =>
+    `${one}(${types
+      .get(one)!
+      .map((member) => `${member.type} ${member.name}`)
+      .join()})`;
+  return [name, ...[...used].sort()].map(text).join("");
+}
+
+function encoded(type: string, value: JsonValue | undefined, types: Types): Uint8Array {
+  const [, item, count] = /^(.+)\[([0-9]*)\]$/.exec(type) ?? [];
+  if (item !== undefined) {
+    if (!Array.isArray(value) || (count !== "" && value.length !== Number(count))) return misfit();
+    return keccak_256(concatBytes(...value.map((one) => encoded(item, one, types))));
+  }
+  if (types.has(type)) return structHash(type, value, types);
+  if (type === "string") return typeof value === "string" ? keccak_256(toUtf8(value)) : misfit();
+  if (type === "bytes") return keccak_256(prefixedHex(value) ?? misfit());
+  return atom(type, value);
+}
+
+/** A value of 32 bytes. */
+function atom(type: string, value: JsonValue | undefined): Uint8Array {
+  if (type === "address") return concatBytes(new Uint8Array(12), fixedBytes(value, 20));
+  if (type === "bool") return typeof value === "boolean" ? word(value ? 1n : 0n) : misfit();
+  const [, kind, size = ""] = /^(bytes|uint|int)([1-9][0-9]{0,2})$/.exec(type) ?? [];
+  const width = Number(size);
+  if (kind === "bytes" && width <= 32) return concatBytes(fixedBytes(value, width), new Uint8Array(32 - width));
+  if ((kind !== "uint" && kind !== "int") || width % 8 !== 0 || width > 256) return misfit();
+  const bits = BigInt(width);
+  return word(kind === "uint" ? integer(value, 0n, bits) : integer(value, -(1n << (bits - 1n)), bits - 1n));
+}
+
+function misfit(): never {
+  throw new UncheckedError("the typed data does not fit its types, or has a type that this version does not know");
+}
+
+function prefixedHex(value: JsonValue | undefined): Uint8Array | null {
+  return typeof value === "string" && value.startsWith("0x") ? hexBytes(value) : null;
+}
+
+function fixedBytes(value: JsonValue | undefined, length: number): Uint8Array {
+  const bytes = prefixedHex(value);
+  return bytes?.length === length ? bytes : misfit();
+}
+
+/** At least `least`, and below 2^bits. */
+function integer(value: JsonValue | undefined, least: bigint, bits: bigint): bigint {
+  const isNumber = Number.isSafeInteger(value) || (typeof value === "string" && /^(?:-?\d+|0x[0-9a-f]+)$/i.test(value));
+  const number = isNumber ? BigInt(value as string | number) : null;
+  return number !== null && number >= least && number < 1n << bits ? number : misfit();
+}

@@ -1,0 +1,253 @@
+/** Attacks on the signatures in an activity's result, and signatures that are accepted. The app proofs are valid. */
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { fromHex, toHex } from "../../src/bytes.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { decodeRlp, encodeRlp } from "../../src/lab/ethereum.js";
+import { policyOutcomePayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
+import { signedPayload, signedTransaction } from "../../src/lab/signing.js";
+import { ADDRESS_FORMATS, type WalletKey, keyAt } from "../../src/lab/wallet.js";
+import type { Accepted } from "./accepted.table.js";
+import { type Attack, after, withActivity } from "./support.js";
+
+const seed = new Uint8Array(64).fill(3);
+const key = keyAt(seed, { path: "m/0'" });
+const otherKey = keyAt(seed, { path: "m/1'" });
+const ed25519 = keyAt(seed, { path: "m/0'", curve: "CURVE_ED25519" });
+const address = ADDRESS_FORMATS.ADDRESS_FORMAT_ETHEREUM.write(key.publicKey);
+const solana = ADDRESS_FORMATS.ADDRESS_FORMAT_SOLANA.write(ed25519.publicKey);
+const ID = "00000000-0000-4000-8000-000000000000";
+
+type Signing = "RAW_PAYLOAD_V2" | "RAW_PAYLOADS" | "TRANSACTION_V2";
+
+/** An activity that signs, what the caller submitted, and the result that the service returns. */
+function row(type: Signing, parameters: JsonObject, result: JsonObject): Pick<Attack, "forge" | "judge"> {
+  const whole = `ACTIVITY_TYPE_SIGN_${type}`;
+  return {
+    forge: {
+      payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)],
+      activity: (json) => ({ ...json, type: whole, intent: { i: parameters }, result: { r: result } }),
+    },
+    judge: {
+      given: withActivity,
+      expected: { organizationId: LAB_ADDRESS.organizationId, type: whole, parameters },
+    },
+  };
+}
+
+const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" } as const;
+const plain = { ...how, hashFunction: "HASH_FUNCTION_NOT_APPLICABLE" } as const;
+const submitted = { signWith: address, payload: "pay 1", ...how };
+const good = signedPayload(key, submitted) as Record<"r" | "s" | "v", string>;
+const both = ["pay 1", "pay 2"];
+const list = both.map((payload) => signedPayload(key, { payload, ...how }));
+const goodEd25519 = signedPayload(ed25519, { payload: "pay 1", ...plain }) as Record<"r" | "s" | "v", string>;
+
+const flipped = (text: string): string => `${text.slice(0, -1)}${(Number.parseInt(text.at(-1)!, 16) ^ 1).toString(16)}`;
+const word = (value: bigint): string => value.toString(16).padStart(64, "0");
+const number = (text: string): bigint => BigInt(`0x${text}`);
+const { ORDER } = secp256k1.Point.Fn;
+/** The other signature of the same key over the same digest. */
+const highS = { r: good.r, s: word(ORDER - number(good.s)), v: good.v === "00" ? "01" : "00" };
+/** RFC 8032: the order of the base point, little endian. */
+const L = 2n ** 252n + 27742317777372353535851937790883648493n;
+const reversed = (text: string): string => text.match(/../g)!.reverse().join("");
+
+const payload = (name: string, result: JsonObject, parameters: JsonObject = submitted): Attack => ({
+  name: `signature: ${name}`,
+  ...row("RAW_PAYLOAD_V2", parameters, result),
+  fails: ["activity.signature"],
+});
+const payloads = (name: string, signatures: JsonValue): Attack => ({
+  name: `signatures: ${name}`,
+  ...row("RAW_PAYLOADS", { signWith: address, payloads: both, ...how }, { signatures }),
+  fails: ["activity.signature"],
+});
+const under = (signWith: string, parameters: object = submitted): JsonObject => ({ ...parameters, signWith });
+const withS = (s: string): JsonObject => ({ ...goodEd25519, s });
+
+const recipient = "22".repeat(20);
+/** EIP-1559. */
+const unsigned = `02e70180808082520894${recipient}880de0b6b3a764000080c0`;
+/** EIP-155, on chain 1. */
+const legacy = `dc018082520894${recipient}8001${"018080"}`.replace("dc", "df");
+const ethereum = { type: "TRANSACTION_TYPE_ETHEREUM" } as const;
+const signedBy = (by: WalletKey, unsignedTransaction: string): string =>
+  signedTransaction(by, { unsignedTransaction, ...ethereum });
+const transaction = (name: string, signed: JsonValue, from = unsigned, signWith = address): Attack => ({
+  name: `signed transaction: ${name}`,
+  ...row("TRANSACTION_V2", { signWith, unsignedTransaction: from, ...ethereum }, { signedTransaction: signed }),
+  fails: ["activity.signature"],
+});
+/** Replaces members of the signed transaction, from the end where negative. */
+function changed(signed: string, changes: Readonly<Record<number, (item: Uint8Array) => Uint8Array>>): string {
+  const isTyped = !signed.startsWith("f");
+  const items = decodeRlp(fromHex(isTyped ? signed.slice(2) : signed)!) as Uint8Array[];
+  const all = items.map((item, index) => (changes[index] ?? changes[index - items.length])?.(item) ?? item);
+  return (isTyped ? signed.slice(0, 2) : "") + toHex(encodeRlp(all));
+}
+const otherParity = (item: Uint8Array): Uint8Array => (item.length === 0 ? Uint8Array.of(1) : new Uint8Array());
+const otherV = (item: Uint8Array): Uint8Array => Uint8Array.of(item[0] === 37 ? 38 : 37);
+const otherChain = (item: Uint8Array): Uint8Array => Uint8Array.of(item[0]! + 2);
+const highWord = (item: Uint8Array): Uint8Array => fromHex(word(ORDER - number(toHex(item))))!;
+
+/** A message of one signer, one other key, a blockhash and no instructions. */
+const message = `010001${"02"}${toHex(ed25519.publicKey)}${"44".repeat(32)}${"55".repeat(32)}00`;
+const solanaUnsigned = `01${"00".repeat(64)}${message}`;
+const solanaType = { type: "TRANSACTION_TYPE_SOLANA" } as const;
+const solanaSigned = signedTransaction(ed25519, { unsignedTransaction: solanaUnsigned, ...solanaType });
+const onSolana = (name: string, signed: string): Attack => ({
+  name: `signed transaction of Solana: ${name}`,
+  ...row(
+    "TRANSACTION_V2",
+    { signWith: solana, unsignedTransaction: solanaUnsigned, ...solanaType },
+    { signedTransaction: signed },
+  ),
+  fails: ["activity.signature"],
+});
+
+export const SIGNATURE_ATTACKS: readonly Attack[] = [
+  payload("of another key", signedPayload(otherKey, submitted)),
+  payload("over another payload", signedPayload(key, { ...submitted, payload: "pay 2" })),
+  payload("of another hash", signedPayload(key, { ...submitted, hashFunction: "HASH_FUNCTION_SHA256" })),
+  payload("one bit of r", { ...good, r: flipped(good.r) }),
+  payload("one bit of s", { ...good, s: flipped(good.s) }),
+  payload("the other v", { ...good, v: highS.v }),
+  payload("a high s with the v of the low one", { ...highS, v: good.v }),
+  payload("v of 27", { ...good, v: "1b" }),
+  payload("no v", { r: good.r, s: good.s }),
+  payload("r and s of zero", { r: word(0n), s: word(0n), v: "00" }),
+  payload("s beyond the order", { ...good, s: word(ORDER + 1n) }),
+  payload("a shorter r", { ...good, r: good.r.slice(2) }),
+  payload("none", {}),
+  payload("another key's, under a public key", signedPayload(otherKey, submitted), under(toHex(key.publicKey))),
+  payload(
+    "of another key, with Ed25519",
+    goodEd25519,
+    under(toHex(otherEd25519().publicKey), { payload: "pay 1", ...plain }),
+  ),
+  payload("over another payload, with Ed25519", goodEd25519, under(solana, { payload: "pay 2", ...plain })),
+  payload(
+    "S of Ed25519 beyond the order",
+    withS(reversed(word(number(reversed(goodEd25519.s)) + L))),
+    under(solana, { payload: "pay 1", ...plain }),
+  ),
+  payload(
+    "under an Ed25519 key of small order",
+    { r: `01${"00".repeat(31)}`, s: word(0n), v: "00" },
+    under(`01${"00".repeat(31)}`, { payload: "pay 1", ...plain }),
+  ),
+  payloads("in another order", [...list].reverse()),
+  payloads("fewer than payloads", list.slice(1)),
+  payloads("the first only", list.slice(0, 1)),
+  payloads("more than payloads", [...list, list[0]!]),
+  payloads("the first one twice", [list[0]!, list[0]!]),
+  payloads("that are no list", { 0: list[0]!, 1: list[1]! }),
+  transaction("by another key", signedBy(otherKey, unsigned)),
+  transaction("to another recipient", signedBy(key, unsigned.replace(recipient, "33".repeat(20)))),
+  transaction("on another chain", signedBy(key, unsigned.replace("02e701", "02e705"))),
+  transaction("with another nonce", signedBy(key, unsigned.replace("02e70180", "02e70107"))),
+  transaction(
+    "of the submitted one's signature, to another recipient",
+    signedBy(key, unsigned).replace(recipient, "33".repeat(20)),
+  ),
+  transaction("of another type", signedBy(key, unsigned).replace(/^02/, "01")),
+  transaction("the other parity", changed(signedBy(key, unsigned), { [-3]: otherParity })),
+  transaction(
+    "a high s, which no chain accepts",
+    changed(signedBy(key, unsigned), { [-3]: otherParity, [-1]: highWord }),
+  ),
+  transaction("without its signature", unsigned),
+  transaction("with a byte after it", `${signedBy(key, unsigned)}00`),
+  transaction("that is no hex", "signed"),
+  transaction("the other parity in v", changed(signedBy(key, legacy), { [-3]: otherV }), legacy),
+  transaction("of another chain in v", changed(signedBy(key, legacy), { [-3]: otherChain }), legacy),
+  transaction(
+    "by another key, where signWith has an unknown format",
+    signedBy(key, unsigned.replace(recipient, "33".repeat(20))),
+    unsigned,
+    "bc1q",
+  ),
+  onSolana("without its signature", solanaUnsigned),
+  onSolana("one bit of the message", flipped(solanaSigned)),
+  onSolana(
+    "one bit of the signature",
+    `${solanaSigned.slice(0, 10)}${flipped(solanaSigned.slice(10, 12))}${solanaSigned.slice(12)}`,
+  ),
+  onSolana(
+    "another blockhash, signed",
+    signedTransaction(ed25519, { unsignedTransaction: solanaUnsigned.replace("5555", "6666"), ...solanaType }),
+  ),
+];
+
+function otherEd25519(): WalletKey {
+  return keyAt(seed, { path: "m/1'", curve: "CURVE_ED25519" });
+}
+
+const accepted = (name: string, parts: Pick<Attack, "forge" | "judge">, isOpen = false): Accepted => ({
+  name: `signature: ${name}`,
+  ...parts,
+  ...(isOpen && { warns: ["activity.signature"] }),
+});
+const acceptedPayload = (
+  name: string,
+  result: JsonObject,
+  parameters: JsonObject = submitted,
+  isOpen = false,
+): Accepted => accepted(name, row("RAW_PAYLOAD_V2", parameters, result), isOpen);
+const acceptedTransaction = (
+  name: string,
+  by: WalletKey,
+  from: string,
+  type: string,
+  signWith: string,
+  isOpen = false,
+): Accepted =>
+  accepted(
+    name,
+    row(
+      "TRANSACTION_V2",
+      { signWith, unsignedTransaction: from, type },
+      {
+        signedTransaction: signedTransaction(by, { unsignedTransaction: from, type } as Parameters<
+          typeof signedTransaction
+        >[1]),
+      },
+    ),
+    isOpen,
+  );
+
+export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
+  acceptedPayload("under an address", good),
+  acceptedPayload("under an address in lower case", good, under(address.toLowerCase())),
+  acceptedPayload("under a public key", good, under(toHex(key.publicKey))),
+  acceptedPayload("with a high s, and its v", highS),
+  acceptedPayload("of Ed25519 under an address of Solana", goodEd25519, under(solana, { payload: "pay 1", ...plain })),
+  acceptedPayload(
+    "of Ed25519 under a public key",
+    goodEd25519,
+    under(toHex(ed25519.publicKey), { payload: "pay 1", ...plain }),
+  ),
+  accepted(
+    "of several payloads",
+    row("RAW_PAYLOADS", { signWith: address, payloads: both, ...how }, { signatures: list }),
+  ),
+  acceptedPayload("under an id, which names no key", good, under(ID), true),
+  acceptedPayload("under an address of an unknown format", good, under("bc1q"), true),
+  acceptedPayload("of an unknown hash", good, { ...submitted, hashFunction: "HASH_FUNCTION_NEW" }, true),
+  acceptedPayload("of an unknown encoding", good, { ...submitted, encoding: "PAYLOAD_ENCODING_NEW" }, true),
+  acceptedTransaction("in a transaction of EIP-1559", key, unsigned, ethereum.type, address),
+  acceptedTransaction("in a legacy transaction", key, legacy, ethereum.type, address),
+  acceptedTransaction("in a transaction under an id", key, unsigned, ethereum.type, ID, true),
+  acceptedTransaction("in a transaction of Solana", ed25519, solanaUnsigned, solanaType.type, solana),
+  acceptedTransaction("in a transaction of Solana under an id", ed25519, solanaUnsigned, solanaType.type, ID, true),
+  accepted(
+    "in a transaction of an unknown type",
+    row(
+      "TRANSACTION_V2",
+      { signWith: address, unsignedTransaction: unsigned, type: "TRANSACTION_TYPE_TRON" },
+      { signedTransaction: unsigned },
+    ),
+    true,
+  ),
+];
