@@ -7,7 +7,7 @@ import { UnverifiedMethodError, reportOf, stamperFrom, verified } from "../../sr
 import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../src/client/index.js";
 import { FAULTS, VERIFIED_CALLS, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
-import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS } from "../lab/support.js";
+import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, requestFor } from "../lab/support.js";
 import { type AnyClient, SDKS, type Sdk, inputOf, placeOf } from "./support.js";
 
 const lab = await startLab();
@@ -120,24 +120,17 @@ describe.each(SDKS)("$name", (sdk) => {
     }
   });
 
-  const shownBy = (needs: readonly string[] | undefined): [string, Json] => {
-    if (needs?.includes("create_wallet") === true) return ["createWallet", TWO_ACCOUNTS];
-    if (needs?.includes("create_read_write_session") === true)
-      return ["createReadWriteSession", { targetPublicKey: TARGET_PUBLIC_KEY }];
-    if (needs?.includes("set_organization_feature") === true)
-      return ["setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: "on" }];
-    return ["updateWallet", RENAME];
-  };
   const ofSubmits = FAULTS.filter(
     ({ name, needs }) => name !== "not-completed" && needs?.includes("get_activity") !== true,
   );
 
-  it.each(ofSubmits)("refuses $name", async ({ name, fails, needs }) => {
+  it.each(ofSubmits)("refuses $name", async (fault) => {
+    const { fails, needs } = fault;
     const client =
       needs?.includes(VERIFIED_CALLS) === true ? clients.get(sdk.name)! : verified(sdk.client(place), FAST);
-    lab.setFault(name);
-    const [method, parameters] = shownBy(needs);
-    const error = await rejectionOf<RejectedActivityError>(submit(sdk, method, parameters, client));
+    const { name, parameters } = await requestFor(lab, fault);
+    lab.setFault(fault.name);
+    const error = await rejectionOf<RejectedActivityError>(submit(sdk, name, parameters, client));
     expect(error).toBeInstanceOf(RejectedActivityError);
     expect(error.failures.map(({ id }) => id)).toEqual(expect.arrayContaining([...fails]));
     expect(error.message).toMatch(
@@ -166,6 +159,8 @@ describe.each(SDKS)("$name", (sdk) => {
     expect(asked(own)).toEqual(["organizationId", "id", "type", "parameters", "requestedAt"]);
     const other = await ask(lab.walletActivityId);
     expect(asked(other)).toEqual(["organizationId", "id"]);
+    lab.setFault("no-activity-answer");
+    await expect(ask(lab.walletActivityId)).rejects.toThrow(/there is no activity/);
     lab.setFault("altered-intent");
     expect((await rejectionOf<RejectedActivityError>(ask(activity.id as string))).message).toMatch(
       /^rejected: activity\.request \(/,
@@ -265,6 +260,11 @@ describe.each(SDKS)("$name", (sdk) => {
     );
     expect([wrapped.name, wrapped.code, wrapped.message]).toEqual([plain.name, plain.code, plain.message]);
   });
+});
+
+it("tries every fault", () => {
+  const others = FAULTS.filter(({ needs }) => needs?.includes("get_activity") === true).map(({ name }) => name);
+  expect(others).toEqual(["wrong-activity", "no-activity-answer"]);
 });
 
 describe("an SDK's own helpers", () => {

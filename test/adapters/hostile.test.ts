@@ -137,9 +137,11 @@ describe.each(SDKS)("$name", (sdk) => {
   });
 
   it("verifies an activity in the answer to any query", async () => {
-    const { client } = lied(sdk, () => ({ activity: { id: "a", status: "ACTIVITY_STATUS_COMPLETED", result: {}, appProofs: [{}] } }));
+    const { client } = lied(sdk, () => ({
+      activity: { id: "a", status: "ACTIVITY_STATUS_COMPLETED", result: {}, appProofs: [{}] },
+    }));
     await expect(client["getUser"]!({ organizationId, userId: ids.userId })).rejects.toThrow(
-      /^rejected: activity\.decode/,
+      /^rejected: app\.decode, activity\.decode/,
     );
   });
 
