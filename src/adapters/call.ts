@@ -13,7 +13,7 @@ import {
   hasPrototypeMember,
   plainJson,
   queriesOf,
-  requestOf,
+  foreignRequest,
   responseOf,
   submitOf,
 } from "./foreign.js";
@@ -90,10 +90,10 @@ export class Call {
     this.#requests++;
     const operation = submitOf(path);
     if (operation !== null) return this.#submit(path, operation, body, more);
-    const asked = objectOf(responseOf(body));
+    const asked = jsonObjectOf(responseOf(body));
     const sent = this.#withOrganization(path, asked) ?? body;
     return this.#queried(
-      await requestOf(this.#setting.client)(path, sent, ...more),
+      await foreignRequest(this.#setting.client)(path, sent, ...more),
       { ...asked, ...(sent as object) },
       more,
     );
@@ -105,7 +105,7 @@ export class Call {
     const operation = submitOf(path);
     if (operation === null) return this.#queried(await send(), body, []);
     const sent = this.#sentBy(operation, body);
-    const flags = [body, objectOf(body["parameters"] ?? null)].map((one) => one["generateAppProofs"]);
+    const flags = [body, jsonObjectOf(body["parameters"] ?? null)].map((one) => one["generateAppProofs"]);
     if (!flags.includes(true))
       throw new TypeError(`${operation}: not sent: it is signed without generateAppProofs: true`);
     return this.#settle(await send(), sent, []);
@@ -125,13 +125,13 @@ export class Call {
   }
 
   async #submit(path: string, operation: string, body: unknown, more: readonly unknown[]): Promise<unknown> {
-    const proven = this.#withAppProofs(objectOf(responseOf(body)));
+    const proven = this.#withAppProofs(jsonObjectOf(responseOf(body)));
     const sent = this.#sentBy(operation, proven);
-    return this.#settle(await requestOf(this.#setting.client)(path, plainJson(proven), ...more), sent, more);
+    return this.#settle(await foreignRequest(this.#setting.client)(path, plainJson(proven), ...more), sent, more);
   }
 
   #withAppProofs(body: JsonObject): JsonObject {
-    const parameters = objectOf(body["parameters"] ?? null);
+    const parameters = jsonObjectOf(body["parameters"] ?? null);
     const flag = { generateAppProofs: true };
     if (this.#setting.isFlagAmongParameters) return { ...body, parameters: { ...parameters, ...flag } };
     const isAmong = Object.hasOwn(parameters, "generateAppProofs");
@@ -177,7 +177,7 @@ export class Call {
     while (activityId !== null && isPending(activityIn(answer)) && attempts < pollAttempts) {
       attempts++;
       await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
-      answer = responseOf(await requestOf(client)(GET_ACTIVITY, { activityId, organizationId }, ...more));
+      answer = responseOf(await foreignRequest(client)(GET_ACTIVITY, { activityId, organizationId }, ...more));
     }
     return { activityId, answer, isPolled: attempts > 0 };
   }
@@ -194,7 +194,7 @@ export class Call {
   async #queried(value: unknown, body: JsonObject, more: readonly unknown[]): Promise<unknown> {
     if (!isJsonObject(value)) return value;
     if (Array.isArray(value["activities"]))
-      return { ...value, activities: value["activities"].map((one) => withoutResult(objectOf(responseOf(one)))) };
+      return { ...value, activities: value["activities"].map((one) => withoutResult(jsonObjectOf(responseOf(one)))) };
     if (!Object.hasOwn(value, "activity")) return value;
     const { activityId, organizationId = this.#setting.organizationId } = body;
     if (typeof organizationId !== "string")
@@ -254,7 +254,7 @@ function rejection(
   faults: readonly string[],
 ): RejectedActivityError {
   const { report, failures, operation } = error;
-  const shown = Array.isArray(activity) ? activityIn(activity[0] ?? null) : objectOf(activity);
+  const shown = Array.isArray(activity) ? activityIn(activity[0] ?? null) : jsonObjectOf(activity);
   const [activityId, activityStatus] = [textOf(shown["id"]), textOf(shown["status"])];
   const ids = [...new Set(failures.map(({ id }) => id))].join(", ");
   const about = [operation, activityId].filter((one) => one !== null).join(" ");
@@ -267,7 +267,7 @@ function rejection(
 
 /** What no honest response has: nothing of it would be verified. */
 function formFaults(answer: JsonValue): string[] {
-  const others = Object.keys(objectOf(answer)).filter((name) => name !== "activity");
+  const others = Object.keys(jsonObjectOf(answer)).filter((name) => name !== "activity");
   return [
     ...(others.length === 0 ? [] : [`the response has ${listed(others.map(quoted), ", ")} beside the activity`]),
     ...(hasPrototypeMember(answer) ? ["the response has a member __proto__"] : []),
@@ -277,10 +277,10 @@ function formFaults(answer: JsonValue): string[] {
 const quoted = (name: string): string => JSON.stringify(cut(name, 64));
 
 function activityIn(answer: JsonValue): JsonObject {
-  return objectOf(objectOf(answer)["activity"] ?? null);
+  return jsonObjectOf(jsonObjectOf(answer)["activity"] ?? null);
 }
 
-export function objectOf(value: JsonValue): JsonObject {
+export function jsonObjectOf(value: JsonValue): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 

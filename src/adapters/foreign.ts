@@ -15,13 +15,13 @@ export interface ForeignClient {
 /** `more`: arguments after the body, such as the name of a stamper. */
 type Request = (path: string, body: unknown, ...more: readonly unknown[]) => Promise<unknown>;
 export type Method = (...args: readonly unknown[]) => unknown;
-export type Members = Record<string, unknown>;
+export type ForeignMembers = Record<string, unknown>;
 
-export function membersOf(client: object): Members {
-  return client as Members;
+export function foreignMembers(client: object): ForeignMembers {
+  return client as ForeignMembers;
 }
 
-export function requestOf(client: ForeignClient): Request {
+export function foreignRequest(client: ForeignClient): Request {
   return (path, body, ...more) => (client.request as Request).call(client, path, body, ...more);
 }
 
@@ -29,13 +29,13 @@ export function requestOf(client: ForeignClient): Request {
  * A new instance with the same state. The methods are arrow functions of their instance, made by its constructor, so
  * only an instance of its own sends through a `request` of its own. Throws TypeError for another kind of client.
  */
-export function instanceLike(client: ForeignClient): Members {
+export function instanceLike(client: ForeignClient): ForeignMembers {
   const chain = prototypesOf(client);
   // A subclass may have a constructor with other parameters.
   const base = chain.findLast((one) => Object.hasOwn(one, "request"))?.constructor;
   if (typeof base !== "function") throw new TypeError("client: its class has no method request");
-  const { config, stamper, constructor } = membersOf(client);
-  const made = Reflect.construct(base, [config, stamper], constructor as () => void) as Members;
+  const { config, stamper, constructor } = foreignMembers(client);
+  const made = Reflect.construct(base, [config, stamper], constructor as () => void) as ForeignMembers;
   for (const [name, value] of Object.entries(client)) if (typeof value !== "function") made[name] = value;
   return made;
 }
@@ -90,7 +90,7 @@ export function queriesOf(
   return async (name, parameters, options) => {
     const body: JsonObject = { organizationId: options.organizationId ?? organizationId, ...parameters };
     try {
-      return responseOf(await requestOf(client)(`/public/v1/query/${name}`, body, ...more));
+      return responseOf(await foreignRequest(client)(`/public/v1/query/${name}`, body, ...more));
     } catch (error) {
       throw queryError(name, error);
     }
@@ -110,7 +110,7 @@ const HTTP_STATUS = new Map([
 
 /** The SDKs' errors have `code`, `message` and `details` of the service, or a message that begins with the status. */
 function queryError(operation: string, error: unknown): ClientError {
-  const { code, message = "", details = null } = (error ?? {}) as Members;
+  const { code, message = "", details = null } = (error ?? {}) as ForeignMembers;
   const text = String(message).slice(0, 500);
   const stated = Number(/^(\d{3}) /.exec(text)?.[1]);
   const status = HTTP_STATUS.get(Number(code)) ?? (Number.isNaN(stated) ? null : stated);

@@ -9,13 +9,13 @@ import { attempt } from "../errors.js";
 import { ActivityVerifier, type VerificationOptions } from "../client/activity-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import type { Report } from "../report/report.js";
-import { Call, type Setting, SubmittedRequests, objectOf } from "./call.js";
+import { Call, type Setting, SubmittedRequests, jsonObjectOf } from "./call.js";
 import {
   type ForeignClient,
-  type Members,
+  type ForeignMembers,
   type Method,
   instanceLike,
-  membersOf,
+  foreignMembers,
   methodNamesOf,
   queriesOf,
   submitOf,
@@ -76,8 +76,8 @@ const REPORTS = new WeakMap<object, Report>();
  * queries, unfinished activities, copies, and everything else.
  *
  * @example
- * const created = await client.createWallet(input);
- * console.log(reportOf(created)?.verdict); // verified
+ * const value = await verified(turnkey, { policy }).getActivity({ organizationId, activityId });
+ * console.log(reportOf(value)?.verdict); // verified
  */
 export function reportOf(value: unknown): Report | undefined {
   return typeof value === "object" && value !== null ? REPORTS.get(value) : undefined;
@@ -101,8 +101,8 @@ export function reportOf(value: unknown): Report | undefined {
  * could not be fetched; and with the SDK's own errors.
  *
  * @example
- * const client = verified(new TurnkeyClient({ baseUrl }, stamper), { policy });
- * const { activity } = await client.createWallet(input); // throws unless verified
+ * const verifying = verified(turnkey, { policy });
+ * const { activity } = await verifying.getActivity({ organizationId, activityId }); // throws unless verified
  */
 export function verified<Client extends ForeignClient>(client: Client, options: VerifiedOptions<Client>): Client {
   const own = typedOptions("options", options as VerifiedOptions, OPTIONS);
@@ -125,7 +125,7 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
  * body as text. Unlike the stamper itself it never gets bytes.
  *
  * @example
- * const client = createClient({ baseUrl, organizationId, stamper: stamperFrom(new ApiKeyStamper(keys)) });
+ * const own = createClient({ baseUrl, organizationId, stamper: stamperFrom(turnkey.stamper) });
  */
 export function stamperFrom(theirs: ForeignStamper): AnyStamper {
   if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: a function stamp wanted");
@@ -146,8 +146,8 @@ class Wrapper {
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
     const { policy, allowUnverified = [], evidence = null, now = () => new Date(), ...others } = options;
-    const { command, activity, config } = membersOf(client);
-    const { organizationId, activityPoller } = (config ?? {}) as Members;
+    const { command, activity, config } = foreignMembers(client);
+    const { organizationId, activityPoller } = (config ?? {}) as ForeignMembers;
     const { intervalMs, numRetries } = { ...DEFAULT_POLLING, ...(activityPoller as Partial<typeof DEFAULT_POLLING>) };
     const { bootProofLimit, bootProofMaxAgeMs, cache } = others;
     const ownOrganization = others.organizationId ?? (typeof organizationId === "string" ? organizationId : undefined);
@@ -172,7 +172,7 @@ class Wrapper {
 
   method(name: string): Method {
     if (this.#allowed.includes(name))
-      return (...args) => (membersOf(this.#client)[name] as Method).call(this.#client, ...args);
+      return (...args) => (foreignMembers(this.#client)[name] as Method).call(this.#client, ...args);
     if (/^(?:proxy|authProxy)/.test(name)) return async () => this.#refuse(name, ELSEWHERE);
     if (name.startsWith("stamp")) return (...args) => this.#stamped(name, args);
     return (...args) => {
@@ -182,7 +182,7 @@ class Wrapper {
     };
   }
 
-  #invoke(name: string, instance: Members, args: readonly unknown[]): unknown {
+  #invoke(name: string, instance: ForeignMembers, args: readonly unknown[]): unknown {
     const method = instance[name];
     if (typeof method !== "function") return this.#refuse(name, "it is no method of the client's class");
     return (method as Method).call(instance, ...args);
@@ -190,7 +190,7 @@ class Wrapper {
 
   /** First with stampers that stamp nothing: the path decides, and a passkey would prompt its user. */
   async #stamped(name: string, args: readonly unknown[]): Promise<unknown> {
-    const call = (make: (instance: Members) => Members): Promise<unknown> => {
+    const call = (make: (instance: ForeignMembers) => ForeignMembers): Promise<unknown> => {
       const sending = new Call(this.#setting);
       const instance = make(this.#instance(sending, name));
       return this.#finished(name, sending, Promise.resolve(this.#invoke(name, instance, args)));
@@ -200,14 +200,14 @@ class Wrapper {
   }
 
   /** Of one call, whose requests it sends. */
-  #instance(call: Call, name: string): Members {
+  #instance(call: Call, name: string): ForeignMembers {
     const instance = instanceLike(this.#client);
     const send = instance["sendSignedRequest"];
     instance["request"] = call.request.bind(call);
     instance["authProxyRequest"] = async () => this.#refuse(name, ELSEWHERE);
     if (typeof send === "function")
       instance["sendSignedRequest"] = (signed: unknown, ...more: readonly unknown[]) => {
-        const { url, body } = (signed ?? {}) as Members;
+        const { url, body } = (signed ?? {}) as ForeignMembers;
         return call.signed(String(url), jsonObject(body), async () => {
           // Neither polls nor builds a value: both are done with what was verified.
           instance["pollForCompletion"] = async (id: string) => ({ activity: { id, status: PENDING } });
@@ -222,7 +222,8 @@ class Wrapper {
     const { value, report } = call.finished(await returned, !this.#isFlat || name === "request");
     if (call.isSilent && value !== undefined && !isSignedQuery(value))
       this.#refuse(name, "it returns a value that this wrapper did not see received, or a stamped submit");
-    if (report !== null) for (const one of [value, (value as Members)["activity"]]) REPORTS.set(one as object, report);
+    if (report !== null)
+      for (const one of [value, (value as ForeignMembers)["activity"]]) REPORTS.set(one as object, report);
     return value;
   }
 
@@ -235,21 +236,21 @@ const ELSEWHERE = "it is sent to another service, whose results nothing verifies
 const PENDING = "ACTIVITY_STATUS_PENDING";
 const NO_STAMPER = { stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "" }) };
 
-function withoutStampers(instance: Members): Members {
+function withoutStampers(instance: ForeignMembers): ForeignMembers {
   for (const [name, value] of Object.entries(instance)) if (isStamper(value)) instance[name] = NO_STAMPER;
   return instance;
 }
 
 function isStamper(value: unknown): boolean {
-  return typeof value === "object" && value !== null && typeof (value as Members)["stamp"] === "function";
+  return typeof value === "object" && value !== null && typeof (value as ForeignMembers)["stamp"] === "function";
 }
 
 function isSignedQuery(value: unknown): boolean {
-  const { url, body, stamp } = (value ?? {}) as Members;
+  const { url, body, stamp } = (value ?? {}) as ForeignMembers;
   const isSigned = typeof url === "string" && typeof body === "string" && typeof stamp === "object";
   return isSigned && submitOf(url) === null;
 }
 
 function jsonObject(text: unknown): JsonObject {
-  return objectOf(attempt(() => jsonInput(text)).value ?? null);
+  return jsonObjectOf(attempt(() => jsonInput(text)).value ?? null);
 }
