@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { plainPolicy } from "../src/plain-settings.js";
+import * as adapters from "../src/adapters/index.js";
 import * as audit from "../src/audit/index.js";
 import * as auditNode from "../src/audit/node.js";
 import * as auditQueue from "../src/audit/queue.js";
