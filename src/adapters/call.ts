@@ -90,13 +90,11 @@ export class Call {
     this.#requests++;
     const operation = submitOf(path);
     if (operation !== null) return this.#submit(path, operation, body, more);
-    const asked = jsonObjectOf(responseOf(body));
-    const sent = this.#withOrganization(path, asked) ?? body;
-    return this.#queried(
-      await foreignRequest(this.#setting.client)(path, sent, ...more),
-      { ...asked, ...(sent as object) },
-      more,
-    );
+    const copy = responseOf(body);
+    const question = this.#withOrganization(path, jsonObjectOf(copy));
+    // The copy is sent, unless the body is no JSON object.
+    const sent = isJsonObject(copy) ? plainJson(question) : body;
+    return this.#queried(await foreignRequest(this.#setting.client)(path, sent, ...more), question, more);
   }
 
   /** Sends a request that the caller's stamper has signed. `send` returns the service's response. */
@@ -125,7 +123,9 @@ export class Call {
   }
 
   async #submit(path: string, operation: string, body: unknown, more: readonly unknown[]): Promise<unknown> {
-    const proven = this.#withAppProofs(jsonObjectOf(responseOf(body)));
+    const { organizationId } = this.#setting;
+    const owned = withMembers(organizationId === undefined ? {} : { organizationId }, jsonObjectOf(responseOf(body)));
+    const proven = this.#withAppProofs(owned);
     const sent = this.#sentBy(operation, proven);
     return this.#settle(await foreignRequest(this.#setting.client)(path, plainJson(proven), ...more), sent, more);
   }
@@ -133,9 +133,10 @@ export class Call {
   #withAppProofs(body: JsonObject): JsonObject {
     const parameters = jsonObjectOf(body["parameters"] ?? null);
     const flag = { generateAppProofs: true };
-    if (this.#setting.isFlagAmongParameters) return { ...body, parameters: { ...parameters, ...flag } };
+    const flagged = { parameters: withMembers(parameters, flag) };
+    if (this.#setting.isFlagAmongParameters) return withMembers(body, flagged);
     const isAmong = Object.hasOwn(parameters, "generateAppProofs");
-    return { ...body, ...(isAmong && { parameters: { ...parameters, ...flag } }), ...flag };
+    return withMembers(body, { ...(isAmong && flagged), ...flag });
   }
 
   /** The caller's request. Throws TypeError before anything is sent. */
@@ -182,13 +183,13 @@ export class Call {
     return { activityId, answer, isPolled: attempts > 0 };
   }
 
-  /** A client may poll without the organization of the call. Null: as it is. */
-  #withOrganization(path: string, body: JsonObject): JsonObject | null {
+  /** A client may poll without the organization of the call. */
+  #withOrganization(path: string, body: JsonObject): JsonObject {
     const { activityId } = body;
     const organizationId = this.#organizationId;
-    if (path !== GET_ACTIVITY || organizationId === null || typeof activityId !== "string") return null;
+    if (path !== GET_ACTIVITY || organizationId === null || typeof activityId !== "string") return body;
     const isOwn = this.#setting.submitted.get(organizationId, activityId) !== undefined;
-    return isOwn ? { ...body, organizationId } : null;
+    return isOwn ? withMembers(body, { organizationId }) : body;
   }
 
   async #queried(value: unknown, body: JsonObject, more: readonly unknown[]): Promise<unknown> {
@@ -280,8 +281,13 @@ function activityIn(answer: JsonValue): JsonObject {
   return jsonObjectOf(jsonObjectOf(answer)["activity"] ?? null);
 }
 
+/** Without a prototype, as copies are. */
 export function jsonObjectOf(value: JsonValue): JsonObject {
-  return isJsonObject(value) ? value : {};
+  return isJsonObject(value) ? value : (Object.create(null) as JsonObject);
+}
+
+function withMembers(object: JsonObject, members: JsonObject): JsonObject {
+  return Object.assign(Object.create(null) as JsonObject, object, members);
 }
 
 /** Every other status may still change by itself. */

@@ -1,7 +1,7 @@
 /** Wraps clients of other SDKs, so that a result is returned only after verification. */
 import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
-import { jsonInput } from "../decode/input.js";
+import { jsonInput, ownMembers } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
 import { anyObject, count, list, nonEmptyText } from "../decode/shapes.js";
@@ -145,26 +145,27 @@ class Wrapper {
   readonly #isFlat: boolean;
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
-    const { policy, allowUnverified = [], evidence = null, now = () => new Date(), ...others } = options;
+    const { allowUnverified = [], evidence = null, now = () => new Date() } = options;
     const { command, activity, config } = foreignMembers(client);
-    const { organizationId, activityPoller } = (config ?? {}) as ForeignMembers;
-    const { intervalMs, numRetries } = { ...DEFAULT_POLLING, ...(activityPoller as Partial<typeof DEFAULT_POLLING>) };
-    const { bootProofLimit, bootProofMaxAgeMs, cache } = others;
-    const ownOrganization = others.organizationId ?? (typeof organizationId === "string" ? organizationId : undefined);
+    const configured = ownMembers((config ?? {}) as ForeignMembers, { organizationId: true, activityPoller: true });
+    const { activityPoller } = configured;
+    const organizationId = options.organizationId ?? configured["organizationId"];
+    const polling = ownMembers((activityPoller ?? {}) as Partial<typeof DEFAULT_POLLING>, DEFAULT_POLLING);
+    const { intervalMs, numRetries } = { ...DEFAULT_POLLING, ...polling };
+    const ownOrganization = typeof organizationId === "string" ? organizationId : undefined;
     // Each verification has the queries of its own call.
     const query = queriesOf(evidence ?? client, ownOrganization ?? "", []);
-    const verification = Object.entries({ bootProofLimit, bootProofMaxAgeMs, cache });
-    const given = Object.fromEntries(verification.filter(([, value]) => value !== undefined));
+    const verification = ownMembers(options, { bootProofLimit: true, bootProofMaxAgeMs: true, cache: true });
     this.#client = client;
     this.#allowed = allowUnverified;
     this.#isFlat = typeof command === "function" || typeof activity === "function";
     this.#setting = {
       client,
       evidence,
-      verifier: new ActivityVerifier({ now, query }, policy, given),
+      verifier: new ActivityVerifier({ now, query }, options.policy, verification),
       organizationId: ownOrganization,
-      pollIntervalMs: others.pollIntervalMs ?? intervalMs,
-      pollAttempts: others.pollAttempts ?? numRetries,
+      pollIntervalMs: options.pollIntervalMs ?? intervalMs,
+      pollAttempts: options.pollAttempts ?? numRetries,
       isFlagAmongParameters: typeof command === "function",
       submitted: new SubmittedRequests(),
     };
