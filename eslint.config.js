@@ -38,6 +38,7 @@ export default tseslint.config(
       "src/cli/**",
       "src/lab/**",
       "src/client/**",
+      "src/adapters/**",
       "src/page/browser.ts",
       "src/watch/node*.ts",
       "src/audit/node*.ts",

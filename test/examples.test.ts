@@ -8,6 +8,7 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 /** The values that examples use without declaring them, and their types. */
 const GIVEN: Readonly<Record<string, string>> = {
   PAGE_SCRIPT: "string",
+  activityId: "string",
   appProof: "unknown",
   appProofs: "readonly unknown[]",
   approval10: "Uint8Array",
@@ -34,6 +35,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   response: "Response",
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
+  turnkey: 'import("@turnkey/http").TurnkeyClient',
   userId: "string",
 };
 

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { plainPolicy } from "../src/plain-settings.js";
+import * as adapters from "../src/adapters/index.js";
 import * as audit from "../src/audit/index.js";
 import * as auditNode from "../src/audit/node.js";
 import * as auditQueue from "../src/audit/queue.js";
@@ -424,6 +425,26 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   "SignatureCache.key": [
     door([verified.ephemeralKey.slice(65)], (point) => new library.SignatureCache().key("P-256", point).then(Boolean)),
   ],
+  verified: [
+    door(
+      [
+        { policy, organizationId: ORGANIZATION, allowUnverified: [] },
+        { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: WALLET },
+      ],
+      async (own, input) => {
+        const honest = new AttestedService();
+        const options = { ...own, policy: policyOf(), now: () => honest.now };
+        const made = adapters.verified(new WrappedClient({ fetch: honest.fetch }), options);
+        const { activity: answered } = await made.updateWallet({ timestampMs: String(honest.now.getTime()), ...input });
+        return [answered["intent"], answered["result"], adapters.reportOf(answered)?.verdict];
+      },
+    ),
+  ],
+  stamperFrom: [
+    door([Object.freeze({ stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "a" }) })], (theirs) =>
+      adapters.stamperFrom(theirs).stamp(toUtf8("{}") as Uint8Array & string),
+    ),
+  ],
   apiKeyStamper: [
     door([apiKey], async (key) => Object.keys(await (await client.apiKeyStamper(key)).stamp(toUtf8("{}")))),
   ],
@@ -773,6 +794,8 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "writeLabFiles",
   "LabFolderError",
   "StoreInUseError",
+  "UnverifiedMethodError",
+  "reportOf",
   "StoreMissingError",
   "labDeployment",
   "VerifiedActivity.isVerified",
@@ -809,10 +832,31 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "runWorker",
 ];
 
+/** As the SDKs make their clients: methods are arrow functions that end in `request`. */
+class WrappedClient {
+  readonly updateWallet: (input: object) => Promise<{ readonly activity: JsonObject }>;
+  readonly #fetch: typeof fetch;
+
+  readonly config: { readonly fetch: typeof fetch };
+
+  constructor(config: { readonly fetch: typeof fetch }) {
+    this.config = config;
+    this.#fetch = config.fetch;
+    this.updateWallet = async (input) =>
+      (await this.request("/public/v1/submit/update_wallet", input)) as { activity: JsonObject };
+  }
+
+  async request(path: string, body: unknown): Promise<unknown> {
+    const init = { method: "POST", body: JSON.stringify(body), headers: { "X-Stamp": "a" } };
+    return (await this.#fetch(`https://service.test${path}`, init)).json();
+  }
+}
+
 /** Every exported function and class, and the methods of classes and results. */
 function everything(): string[] {
   const entries = [
     library,
+    adapters,
     client,
     keyFile,
     page,
@@ -870,6 +914,7 @@ type OptionName =
   | Exclude<keyof client.ClientOptions, "fetch">
   | Exclude<keyof client.SubmitOptions, "signal">
   | Exclude<keyof client.VerificationOptions, "cache">
+  | Exclude<keyof adapters.VerifiedOptions, "cache" | "evidence">
   | (keyof client.VerifyActivityOptions & "expected")
   | Exclude<keyof client.VerifyAppProofsOptions, "signal">
   | keyof page.PageCheckOptions
@@ -928,6 +973,9 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   generateAppProofs: true,
   bootProofLimit: 0,
   bootProofMaxAgeMs: 0,
+  allowUnverified: ["updateWallet"],
+  pollIntervalMs: 1e6,
+  pollAttempts: 0,
   script: "polluted",
   bootProofs: [],
   inputs: [],

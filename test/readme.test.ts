@@ -91,7 +91,8 @@ function newFolder(): string {
   const folder = mkdtempSync(join(base, "folder-"));
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(ROOT, join(folder, "node_modules/bootproof"));
-  symlinkSync(join(ROOT, "node_modules/@types"), join(folder, "node_modules/@types"));
+  for (const scope of ["@types", "@turnkey"])
+    symlinkSync(join(ROOT, "node_modules", scope), join(folder, "node_modules", scope));
   const copies = {
     "boot-proofs/bootproof-1.json": "boot.json",
     "boot-proofs/staging-signer-20260702.json": "new-boot.json",
@@ -397,12 +398,22 @@ interface Surroundings {
 const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
   "README.md, In an SDK": {
     before: `
+      import { ApiKeyStamper } from "@turnkey/core";
       import { startLab } from "bootproof/lab";
       const lab = await startLab();
       const { baseUrl, organizationId, policy } = lab;
       const { publicKey, privateKey } = lab.apiKey;
-      const { walletId } = lab.ids;`,
-    after: "await lab.close();",
+      const { walletId } = lab.ids;
+      const stamper = new ApiKeyStamper({ apiPublicKey: publicKey, apiPrivateKey: privateKey });
+      const input = {
+        type: "ACTIVITY_TYPE_UPDATE_WALLET" as const,
+        timestampMs: String(Date.now()),
+        organizationId,
+        parameters: { walletId, walletName: "treasury" },
+      };`,
+    after: `
+      if (reportOf(activity)?.verdict !== "verified") throw new Error();
+      await lab.close();`,
   },
   "docs/audit-and-watch.md, Keeping watch": {
     before: `
@@ -455,6 +466,17 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       const { walletId } = lab.ids;`,
     after: `
       if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
+      await lab.close();`,
+  },
+  "docs/sdk.md, With another SDK": {
+    before: `
+      import { startLab } from "bootproof/lab";
+      const lab = await startLab();
+      const { baseUrl, organizationId, policy } = lab;
+      const { publicKey, privateKey } = lab.apiKey;
+      const { walletId } = lab.ids;`,
+    after: `
+      if (reportOf(activity)?.verdict !== "verified" || value.walletId !== walletId) throw new Error();
       await lab.close();`,
   },
   "docs/sdk.md, Applications of your own": { before: "", after: "" },

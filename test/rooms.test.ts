@@ -156,6 +156,7 @@ const importersOf = (pattern: RegExp): string[] =>
 /** What the package exports from. */
 const ENTRIES = [
   "src/index.ts",
+  "src/adapters/index.ts",
   "src/audit/index.ts",
   "src/audit/node.ts",
   "src/audit/queue.ts",
@@ -214,6 +215,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   formats: [...FACADE, "page"],
   index: [...FACADE, "release", "review"],
   client: FACADE,
+  adapters: [...FACADE, "client"],
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
@@ -567,9 +569,9 @@ describe("packages", () => {
 
   it("of the library are all named in package.json, with one version each", () => {
     const { dependencies, peerDependencies } = manifest;
-    expect(namesOf(all.filter((source) => !ofCommand(source)))).toEqual(
-      Object.keys({ ...dependencies, ...peerDependencies }).sort(),
-    );
+    // The adapters import none of the SDKs that they wrap.
+    const imported = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !/^@turnkey\//.test(name));
+    expect(namesOf(all.filter((source) => !ofCommand(source)))).toEqual(imported.sort());
     for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
@@ -593,7 +595,14 @@ describe("packages", () => {
     const imports = values.flatMap(({ imports }) => imports.filter(({ specifier }) => QUEUE.test(specifier)));
     expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
     expect(importersOf(QUEUE).filter((file) => !file.startsWith("src/audit/node-"))).toEqual([]);
-    expect(Object.keys(manifest.peerDependencies)).toEqual(["bullmq", "classic-level", "ioredis"]);
+    expect(Object.keys(manifest.peerDependencies)).toEqual([
+      "@turnkey/core",
+      "@turnkey/http",
+      "@turnkey/sdk-server",
+      "bullmq",
+      "classic-level",
+      "ioredis",
+    ]);
   });
 });
 

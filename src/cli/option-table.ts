@@ -344,6 +344,7 @@ export const COMMAND_OPTIONS = {
     ...KEY,
     ["boot-proof", "instead of an API key: the boot proofs of the enclaves that sign app proofs"],
     ["allow-unproven", "let submits without generateAppProofs pass, and their answers unverified"],
+    ["fail-on-warning", "refuse a result whose report has a BUT: something that weakens the verdict"],
     ["health-file", "rewrite this file every 5 seconds while the proxy serves, and remove it at the end"],
     ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
   ],

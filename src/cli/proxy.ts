@@ -27,6 +27,7 @@ interface ProxyRequest {
   readonly key: Connection["key"] | null;
   readonly bootProofs: readonly string[];
   readonly allowUnproven: boolean;
+  readonly acceptance: "standard" | "strict";
   readonly healthFile: string | undefined;
   readonly timeoutMs: number;
 }
@@ -79,6 +80,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
     key: key ?? null,
     bootProofs,
     allowUnproven,
+    acceptance: flags.failOnWarning === true ? "strict" : "standard",
     healthFile,
     timeoutMs: timeoutMs!,
   };
@@ -114,7 +116,7 @@ async function run(request: ProxyRequest, io: Io): Promise<number> {
 }
 
 async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptions> {
-  const { upstream, key, port, allowUnproven, healthFile, timeoutMs } = request;
+  const { upstream, key, port, allowUnproven, acceptance, healthFile, timeoutMs } = request;
   const { policy, bootProofs } = await readFiles(request, io);
   // The proxy names the organization of each query.
   const connection = { baseUrl: upstream, organizationId: "none", timeoutMs };
@@ -124,6 +126,7 @@ async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptio
     evidence: key === null ? { bootProofs } : await connect({ ...connection, key, unusedProxy: "" }, io),
     port,
     allowUnproven,
+    acceptance,
     timeoutMs,
     ...(healthFile !== undefined && { healthFile }),
     now: io.now,

@@ -16,7 +16,7 @@ import type { Expected } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
-import { type AskService, type EvidenceSource, fetchEvidence, withAppProofs } from "./evidence.js";
+import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
@@ -49,6 +49,8 @@ interface Case {
   /** The submitted operation; null for a past activity, whose app proofs may have to be fetched. */
   readonly sent: string | null;
   readonly signal: Signal | undefined;
+  /** In place of the source's. */
+  readonly query?: EvidenceSource["query"];
 }
 
 interface VerifiedEvidence {
@@ -56,6 +58,14 @@ interface VerifiedEvidence {
   readonly activity: JsonValue;
   readonly report: Report;
   readonly verified: VerifiedActivity;
+}
+
+type BootProofOf = (key: string) => Promise<FetchedBootProof | null>;
+
+interface Fetching {
+  readonly queryService: AskService;
+  readonly bootProofOf: BootProofOf;
+  readonly signal: Signal | undefined;
 }
 
 export class ActivityVerifier {
@@ -84,11 +94,18 @@ export class ActivityVerifier {
   }
 
   /** Throws {@link RejectedActivityError} with every failed check, or {@link ClientError} (`evidence`, `aborted`). */
-  async verify({ activity: given, expected, sent, signal }: Case): Promise<VerifiedEvidence> {
+  async verify({
+    activity: given,
+    expected,
+    sent,
+    signal,
+    query = this.source.query,
+  }: Case): Promise<VerifiedEvidence> {
     const { organizationId } = expected;
     const queryService: AskService = (name, parameters) =>
-      this.source.query(name, parameters, { organizationId, ...(signal && { signal }) });
-    const { activity, bootProofs } = await this.#fetched(given, sent, queryService, signal);
+      query(name, parameters, { organizationId, ...(signal && { signal }) });
+    const bootProofOf: BootProofOf = (key) => this.bootProofs.find(key, query);
+    const { activity, bootProofs } = await this.#fetched(given, sent, { queryService, bootProofOf, signal });
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
     const evidence = { bootProofs: pieces, activity: { activity } };
@@ -101,22 +118,18 @@ export class ActivityVerifier {
       acceptance: this.acceptance,
     });
     if (!isAcceptedReport(report) || verified === null)
-      throw new RejectedActivityError(report, factsOf(activity, sent));
+      throw new RejectedActivityError(report, { ...factsOf(activity, sent), hasAppProofs: hasAppProofs(activity) });
     return { activity, report, verified };
   }
 
   async #fetched(
     activity: JsonValue,
     sent: string | null,
-    queryService: AskService,
-    signal: Signal | undefined,
+    { queryService, bootProofOf, signal }: Fetching,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
     try {
       const whole = sent === null ? await withAppProofs(queryService, activity) : activity;
-      return await untilAborted(
-        fetchEvidence(whole, (key) => this.bootProofs.find(key)),
-        signal,
-      );
+      return await untilAborted(fetchEvidence(whole, bootProofOf), signal);
     } catch (error) {
       throw error instanceof ClientError ? evidenceError(error, factsOf(activity, sent)) : error;
     }

@@ -52,18 +52,18 @@ export class BootProofCache {
    * By a key as app proofs name it, in lower-case hex. Of a signing half only the remembered one, else null: the
    * service looks up whole keys.
    */
-  async find(named: string): Promise<FetchedBootProof | null> {
+  async find(named: string, query = this.#source.query): Promise<FetchedBootProof | null> {
     const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
-    return key === null ? null : this.get(key);
+    return key === null ? null : this.get(key, query);
   }
 
-  /** The key is lower-case hex; null if the service has none. */
-  get(key: string): Promise<FetchedBootProof | null> {
+  /** The key is lower-case hex; null if the service has none. Concurrent callers share the query of the first. */
+  get(key: string, query = this.#source.query): Promise<FetchedBootProof | null> {
     const now = this.#source.now().getTime();
     const known = this.#entries.get(key);
     this.#entries.delete(key);
     const isFresh = known !== undefined && now >= known.since && now - known.since <= this.#maxAgeMs;
-    const entry = isFresh ? known : { since: now, fetched: this.#fetch(key), isVerified: false };
+    const entry = isFresh ? known : { since: now, fetched: this.#fetch(key, query), isVerified: false };
     this.#entries.set(key, entry);
     if (this.#entries.size > this.#limit) this.#entries.delete(this.#entries.keys().next().value!);
     if (entry !== known) this.#forgetUnlessVerified(key, entry);
@@ -91,8 +91,8 @@ export class BootProofCache {
   }
 
   /** Ignores the caller's signal: another caller may wait for the same key. */
-  async #fetch(key: string): Promise<FetchedBootProof | null> {
-    const queryService: AskService = (name, parameters) => this.#source.query(name, parameters, {});
+  async #fetch(key: string, query: EvidenceSource["query"]): Promise<FetchedBootProof | null> {
+    const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return null;
     const { bootProof } = await verifyBootProof(answer, {

@@ -183,22 +183,39 @@ export class RejectedActivityError extends RejectedError {
       readonly operation: string | null;
       readonly activityId: string | null;
       readonly activityStatus: string | null;
+      /** False: the message names `generateAppProofs`. */
+      readonly hasAppProofs?: boolean;
+      /** In place of the usual message. */
+      readonly message?: string;
     },
   ) {
-    super(report, rejectionText(report, facts.operation, facts.activityId));
+    super(report, facts.message ?? rejectionText(report, facts));
     this.operation = facts.operation;
     this.activityId = facts.activityId;
     this.activityStatus = facts.activityStatus;
   }
 }
 
-function rejectionText(report: Report, operation: string | null, activityId: string | null): string {
-  const advice =
-    operation === null
-      ? "Do not rely on it."
-      : `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you ` +
-        `submit again.`;
-  return `${operation === null ? "" : `${operation}: `}${refusalText(report)}. ${advice}`;
+interface Rejected {
+  readonly operation: string | null;
+  readonly activityId: string | null;
+  readonly hasAppProofs?: boolean;
+}
+
+function rejectionText(report: Report, facts: Rejected): string {
+  const { operation } = facts;
+  return `${operation === null ? "" : `${operation}: `}${refusalText(report)}. ${rejectionAdvice(facts)}`;
+}
+
+/** Only a submit with `generateAppProofs` has app proofs, and a past activity gets none. */
+export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: Rejected): string {
+  if (operation !== null)
+    return (
+      `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you ` +
+      `submit again.`
+    );
+  if (hasAppProofs) return "Do not rely on it.";
+  return "It has no app proofs: the service makes them only for a submit with generateAppProofs: true.";
 }
 
 /**

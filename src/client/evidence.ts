@@ -110,14 +110,18 @@ export async function withAppProofs(query: AskService, given: JsonValue): Promis
   const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;
   const { id } = activity;
-  const holders = [activity, outcomeOf(activity).repetition];
-  if (typeof id !== "string" || id === "" || holders.some((holder) => !isEmpty(holder?.["appProofs"]))) return activity;
+  if (typeof id !== "string" || id === "" || hasAppProofs(activity)) return activity;
   const listed = await query("list_app_proofs", { activityId: id });
   refuseMore("list_app_proofs", listed, ["appProofs", "app proof"]);
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
   if (!Array.isArray(appProofs))
     throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");
   return { ...activity, appProofs };
+}
+
+export function hasAppProofs(activity: JsonValue): boolean {
+  if (!isJsonObject(activity)) return false;
+  return [activity, outcomeOf(activity).repetition].some((holder) => !isEmpty(holder?.["appProofs"]));
 }
 
 /** Evidence outside of the member would be dropped without verification, so it is refused. */

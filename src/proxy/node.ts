@@ -27,6 +27,7 @@ export interface StartProxyOptions {
   readonly evidence: Pick<Client, "query"> | { readonly bootProofs: readonly JsonObject[] };
   readonly port: number;
   readonly allowUnproven: boolean;
+  readonly acceptance: "standard" | "strict";
   /** Milliseconds that one answer of the service may take. */
   readonly timeoutMs: number;
   /** Rewritten every few seconds while the proxy serves, and removed at its end. */
@@ -89,10 +90,10 @@ class ProxyServer implements RunningProxy {
   #healthFault = "";
 
   constructor(options: StartProxyOptions) {
-    const { upstream, policy, evidence, allowUnproven, timeoutMs, now } = options;
+    const { upstream, policy, evidence, allowUnproven, acceptance, timeoutMs, now } = options;
     this.#options = options;
     const source = "query" in evidence ? this.#clientSource(evidence) : fileSource(evidence.bootProofs, now);
-    this.#proxy = new VerifyingProxy({ policy: parsePlainPolicy(policy), evidence: source, allowUnproven });
+    this.#proxy = new VerifyingProxy({ policy: parsePlainPolicy(policy), evidence: source, allowUnproven, acceptance });
     this.#upstream = new Upstream(upstream, timeoutMs);
     this.#server = createServer(
       {

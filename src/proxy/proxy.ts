@@ -32,6 +32,8 @@ interface ProxyOptions {
   /** Let submits without `generateAppProofs` pass, and their answers unverified. */
   readonly allowUnproven: boolean;
   readonly kept?: Partial<KeptBounds>;
+  /** `strict`: a result whose report has a BUT is refused. Default: `standard`. */
+  readonly acceptance?: "standard" | "strict";
 }
 
 /** What the upstream's response headers may bring along. */
@@ -49,9 +51,9 @@ export class VerifyingProxy {
   readonly #kept: KeptRequests;
 
   /** Throws TypeError for an invalid policy. */
-  constructor({ policy, evidence, allowUnproven, kept }: ProxyOptions) {
+  constructor({ policy, evidence, allowUnproven, kept, acceptance = "standard" }: ProxyOptions) {
     this.#allowUnproven = allowUnproven;
-    this.#verifier = new ActivityVerifier(evidence, policy);
+    this.#verifier = new ActivityVerifier(evidence, policy, { acceptance });
     this.#kept = new KeptRequests(evidence.now, kept);
   }
 

@@ -228,6 +228,14 @@ describe("submits without app proofs", () => {
     await loose.close();
   });
 
+  it("are refused under strict acceptance, since the lab's root is a BUT", async () => {
+    const strict = await proxyFor(lab, { acceptance: "strict" });
+    const { status, body } = await rename(strict.lab);
+    expect([status, body["message"]]).toEqual([502, expect.stringContaining("refused")]);
+    expect(body["activity"]).toBeUndefined();
+    await strict.close();
+  });
+
   it("may have generateAppProofs among the parameters", async () => {
     const parameters = { walletId: ids.walletId, walletName: "inside", generateAppProofs: true };
     // The lab knows no such parameter; what matters is that it was sent.

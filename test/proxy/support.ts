@@ -28,6 +28,7 @@ export async function proxyFor(lab: Lab, given: Partial<StartProxyOptions> = {})
     evidence: client,
     port: 0,
     allowUnproven: false,
+    acceptance: "standard",
     timeoutMs: 20_000,
     now: () => new Date(),
     onNote: (text) => notes.push(text),

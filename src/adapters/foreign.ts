@@ -1,0 +1,120 @@
+/** What the clients of other SDKs have in common: members, paths, statuses, and how an instance is made. */
+import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { attempt } from "../errors.js";
+import type { EvidenceSource } from "../client/evidence.js";
+import { ClientError, ServiceError, serviceFacts } from "../client/errors.js";
+
+/**
+ * A client of this service: `TurnkeyClient` of `@turnkey/http`, `apiClient()` of `@turnkey/sdk-server`, or
+ * `createHttpClient()` of `@turnkey/core`. Its methods send through its `request`.
+ */
+export interface ForeignClient {
+  request(path: string, body: unknown): Promise<unknown>;
+}
+
+/** `more`: arguments after the body, such as the name of a stamper. */
+type Request = (path: string, body: unknown, ...more: readonly unknown[]) => Promise<unknown>;
+export type Method = (...args: readonly unknown[]) => unknown;
+export type ForeignMembers = Record<string, unknown>;
+
+export function foreignMembers(client: object): ForeignMembers {
+  return client as ForeignMembers;
+}
+
+export function foreignRequest(client: ForeignClient): Request {
+  return (path, body, ...more) => (client.request as Request).call(client, path, body, ...more);
+}
+
+/**
+ * A new instance with the same state. The methods are arrow functions of their instance, made by its constructor, so
+ * only an instance of its own sends through a `request` of its own. Throws TypeError for another kind of client.
+ */
+export function instanceLike(client: ForeignClient): ForeignMembers {
+  const chain = prototypesOf(client);
+  // A subclass may have a constructor with other parameters.
+  const base = chain.findLast((one) => Object.hasOwn(one, "request"))?.constructor;
+  if (typeof base !== "function") throw new TypeError("client: its class has no method request");
+  const { config, stamper, constructor } = foreignMembers(client);
+  const made = Reflect.construct(base, [config, stamper], constructor as () => void) as ForeignMembers;
+  for (const [name, value] of Object.entries(client)) if (typeof value !== "function") made[name] = value;
+  return made;
+}
+
+function prototypesOf(value: object): object[] {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || prototype === Object.prototype ? [] : [prototype, ...prototypesOf(prototype)];
+}
+
+/** Functions of the client and of its classes. */
+export function methodNamesOf(client: object): string[] {
+  const names = [client, ...prototypesOf(client)].flatMap((one) =>
+    Object.entries(Object.getOwnPropertyDescriptors(one)).flatMap(([name, { value }]) =>
+      typeof value === "function" && name !== "constructor" ? [name] : [],
+    ),
+  );
+  return [...new Set(names)];
+}
+
+/** The last segment of a submit's path, else null. Paths are compared as they are sent. */
+export function submitOf(path: unknown): string | null {
+  const text = String(path);
+  const url = URL.canParse(text, "http://client") ? new URL(text, "http://client").pathname : text;
+  return /\/submit\/(.*)$/.exec(url)?.[1] ?? null;
+}
+
+export const GET_ACTIVITY = "/public/v1/query/get_activity";
+
+/** A copy of a response, which the SDK parsed; null for what is no JSON. */
+export function responseOf(value: unknown): JsonValue {
+  return attempt(() => copyJson(value)).value ?? null;
+}
+
+/** With the prototypes that programs expect. */
+export function plainJson<T extends JsonValue>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Assigning such a member would set a prototype. */
+export function hasPrototypeMember(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(hasPrototypeMember);
+  if (!isJsonObject(value)) return false;
+  return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeMember);
+}
+
+/** The queries of a client, in the form of the verifier. `organizationId`: where a query is of none. */
+export function queriesOf(
+  client: ForeignClient,
+  organizationId: string,
+  more: readonly unknown[],
+): EvidenceSource["query"] {
+  return async (name, parameters, options) => {
+    const body: JsonObject = { organizationId: options.organizationId ?? organizationId, ...parameters };
+    try {
+      return responseOf(await foreignRequest(client)(`/public/v1/query/${name}`, body, ...more));
+    } catch (error) {
+      throw queryError(name, error);
+    }
+  };
+}
+
+/** By the gRPC codes of client/README.md, "Errors". */
+const HTTP_STATUS = new Map([
+  [3, 400],
+  [5, 404],
+  [7, 403],
+  [8, 429],
+  [12, 501],
+  [13, 500],
+  [16, 401],
+]);
+
+/** The SDKs' errors have `code`, `message` and `details` of the service, or a message that begins with the status. */
+function queryError(operation: string, error: unknown): ClientError {
+  const { code, message = "", details = null } = (error ?? {}) as ForeignMembers;
+  const text = String(message).slice(0, 500);
+  const stated = Number(/^(\d{3}) /.exec(text)?.[1]);
+  const status = HTTP_STATUS.get(Number(code)) ?? (Number.isNaN(stated) ? null : stated);
+  if (status === null) return new ClientError("unreachable", text, { operation });
+  const body = responseOf({ code, message: text, details });
+  return new ServiceError(serviceFacts(status, body, null), { operation });
+}

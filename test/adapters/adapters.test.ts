@@ -1,0 +1,308 @@
+/** Wrapped clients of the real packages against the lab. */
+import { createECDH } from "node:crypto";
+import { createActivityPoller } from "@turnkey/http";
+import { ApiKeyStamper } from "@turnkey/core";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { UnverifiedMethodError, reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
+import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../src/client/index.js";
+import { FAULTS, VERIFIED_CALLS, startLab } from "../../src/lab/index.js";
+import { rejectionOf } from "../client/support.js";
+import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, requestFor } from "../lab/support.js";
+import { type AnyClient, SDKS, type Sdk, inputOf, placeOf } from "./support.js";
+
+const lab = await startLab();
+afterAll(() => lab.close());
+beforeEach(() => lab.setFault(null));
+const { ids, organizationId, policy } = lab;
+const place = placeOf(lab);
+const FAST = { policy, pollIntervalMs: 1, pollAttempts: 3 };
+const RENAME = { walletId: ids.walletId, walletName: "renamed" };
+
+const clients = new Map(SDKS.map((sdk) => [sdk.name, verified(sdk.client(place), FAST)]));
+let count = 0;
+const submit = (sdk: Sdk, method: string, parameters: Json, client = clients.get(sdk.name)!): Promise<Json> =>
+  client[method]!(inputOf(sdk, method, organizationId, parameters));
+const rename = (sdk: Sdk, client?: AnyClient): Promise<Json> =>
+  submit(sdk, "updateWallet", { ...RENAME, walletName: `renamed ${++count}` }, client);
+/** As the SDK has it: the members of the sole result, where they are. */
+const resultOf = (sdk: Sdk, value: Json): Json => {
+  if (!sdk.isFlat) return Object.values(value["activity"].result)[0] as Json;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== "activity"));
+};
+
+describe.each(SDKS)("$name", (sdk) => {
+  it("is the same kind of client", () => {
+    const client = sdk.client(place);
+    const wrapped = verified(client, FAST);
+    expect(wrapped).toBeInstanceOf(client.constructor);
+    expect((wrapped as Json)["name"]).toBe((client as Json)["name"]);
+    expect((wrapped as Json)["config"]).toBe((client as Json)["config"]);
+    expect((wrapped as Json)["updateWallet"]).not.toBe((client as Json)["updateWallet"]);
+  });
+
+  it("returns verified results of each submit", async () => {
+    const onRampKey = createECDH("prime256v1").generateKeys("hex", "compressed");
+    const submits: [string, Json, Json][] = [
+      ["updateWallet", RENAME, { walletId: ids.walletId }],
+      [
+        "updateFiatOnRampCredential",
+        {
+          fiatOnrampCredentialId: ids.fiatOnrampCredentialId,
+          onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA",
+          publishableApiKey: "pk_test",
+          encryptedSecretApiKey: await encryptOnRampSecret("sk_test", onRampKey),
+        },
+        { fiatOnRampCredentialId: ids.fiatOnrampCredentialId },
+      ],
+      [
+        "updateUserTag",
+        { userTagId: ids.userTagId, newUserTagName: "staff", addUserIds: [ids.userId], removeUserIds: [] },
+        { userTagId: ids.userTagId },
+      ],
+      ["setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: "on" }, { features: expect.any(Array) as unknown }],
+      [
+        "createReadWriteSession",
+        { targetPublicKey: TARGET_PUBLIC_KEY },
+        expect.objectContaining({ organizationId, userId: ids.userId }) as Json,
+      ],
+      [
+        "createWallet",
+        TWO_ACCOUNTS,
+        { walletId: expect.any(String) as unknown, addresses: expect.any(Array) as unknown },
+      ],
+    ];
+    for (const [method, parameters, result] of submits) {
+      const value = await submit(sdk, method, parameters);
+      expect(resultOf(sdk, value)).toEqual(result);
+      expect(Object.keys(value)).toEqual(
+        sdk.isFlat ? [...Object.keys(resultOf(sdk, value)), "activity"] : ["activity"],
+      );
+      expect(reportOf(value)?.verdict).toBe("verified");
+      expect(reportOf(value["activity"])).toBe(reportOf(value));
+      const asked = reportOf(value)!.claims!.activity!.asked;
+      expect(asked).toEqual(["organizationId", "type", "parameters", "requestedAt"]);
+    }
+  });
+
+  it("returns verified results of the submits that delete", async () => {
+    const own = await startLab();
+    try {
+      const client = verified(sdk.client(placeOf(own)), { ...FAST, policy: own.policy });
+      for (const [method, parameters] of [
+        ["deleteApiKeys", { userId: own.ids.userId, apiKeyIds: [own.ids.spareApiKeyId] }],
+        ["deletePolicies", { policyIds: [own.ids.policyId] }],
+      ] as const) {
+        const value = await client[method]!(inputOf(sdk, method, own.organizationId, parameters));
+        expect(reportOf(value)?.verdict).toBe("verified");
+        expect(Object.values(resultOf(sdk, value))).toEqual([Object.values(parameters).at(-1)]);
+      }
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("passes queries, without a report", async () => {
+    const client = clients.get(sdk.name)!;
+    const asked: [string, Json][] = [
+      ["listEarnEnabledVaults", { provider: "EARN_PROVIDER_ALPHA" }],
+      ["getBootProof", { ephemeralKey: lab.enclaves[0]!.ephemeralKey }],
+      ["getOauthProviders", { userId: ids.userId }],
+      ["getNonces", { address: `0x${"ab".repeat(20)}`, caip2: "eip155:1", nonce: true }],
+      ["getUser", { userId: ids.userId }],
+      ["getLatestBootProof", { appName: "signer" }],
+      ["getAppProofs", { activityId: lab.walletActivityId }],
+    ];
+    for (const [method, parameters] of asked) {
+      const value = await client[method]!({ organizationId, ...parameters });
+      expect(Object.keys(value).length).toBeGreaterThan(0);
+      expect(reportOf(value)).toBeUndefined();
+      expect(value).toEqual(await sdk.client(place)[method]!({ organizationId, ...parameters }));
+    }
+  });
+
+  const ofSubmits = FAULTS.filter(
+    ({ name, needs }) => name !== "not-completed" && needs?.includes("get_activity") !== true,
+  );
+
+  it.each(ofSubmits)("refuses $name", async (fault) => {
+    const { fails, needs } = fault;
+    const client =
+      needs?.includes(VERIFIED_CALLS) === true ? clients.get(sdk.name)! : verified(sdk.client(place), FAST);
+    const { name, parameters } = await requestFor(lab, fault);
+    lab.setFault(fault.name);
+    const error = await rejectionOf<RejectedActivityError>(submit(sdk, name, parameters, client));
+    expect(error).toBeInstanceOf(RejectedActivityError);
+    expect(error.failures.map(({ id }) => id)).toEqual(expect.arrayContaining([...fails]));
+    expect(error.message).toMatch(
+      new RegExp(`^rejected: ${[...new Set(error.failures.map(({ id }) => id))].join(", ")} `),
+    );
+    expect(error.message).toContain(error.activityId);
+  });
+
+  it("returns what is not completed without its result, and without a report", async () => {
+    lab.setFault("not-completed");
+    const value = await rename(sdk);
+    expect(Object.keys(value)).toEqual(["activity"]);
+    expect(value["activity"]).toMatchObject({ status: "ACTIVITY_STATUS_PENDING", type: "ACTIVITY_TYPE_UPDATE_WALLET" });
+    expect(Object.keys(value["activity"])).not.toEqual(expect.arrayContaining(["result"]));
+    expect(Object.keys(value["activity"])).not.toEqual(expect.arrayContaining(["appProofs"]));
+    expect(reportOf(value) ?? reportOf(value["activity"])).toBeUndefined();
+  });
+
+  it("verifies getActivity: of its own submit by what was sent, of any other by its id", async () => {
+    const client = clients.get(sdk.name)!;
+    const { activity } = await rename(sdk);
+    const ask = (activityId: string): Promise<Json> => client["getActivity"]!({ organizationId, activityId });
+    const own = await ask(activity.id as string);
+    expect(own).toEqual({ activity });
+    const asked = (value: Json): unknown => reportOf(value)!.claims!.activity!.asked;
+    expect(asked(own)).toEqual(["organizationId", "id", "type", "parameters", "requestedAt"]);
+    const other = await ask(lab.walletActivityId);
+    expect(asked(other)).toEqual(["organizationId", "id"]);
+    lab.setFault("no-activity-answer");
+    await expect(ask(lab.walletActivityId)).rejects.toThrow(/there is no activity/);
+    lab.setFault("altered-intent");
+    expect((await rejectionOf<RejectedActivityError>(ask(activity.id as string))).message).toMatch(
+      /^rejected: activity\.request \(/,
+    );
+    lab.setFault("wrong-activity");
+    expect((await rejectionOf<RejectedActivityError>(ask(lab.walletActivityId))).message).toMatch(
+      /^rejected: activity\.request, .*id is 0000/,
+    );
+  });
+
+  it("names generateAppProofs where an earlier activity has no app proofs", async () => {
+    const { activity } = await submit(sdk, "updateWallet", RENAME, sdk.client(place));
+    const asking = clients.get(sdk.name)!["getActivity"]!({ organizationId, activityId: activity.id });
+    expect((await rejectionOf(asking)).message).toMatch(/^rejected: activity\.decode \(.*generateAppProofs: true/s);
+  });
+
+  it("lists activities without results", async () => {
+    const client = clients.get(sdk.name)!;
+    const { activities } = (await client["getActivities"]!({ organizationId })) as { activities: Json[] };
+    expect(activities.length).toBeGreaterThan(0);
+    for (const one of activities) expect(Object.keys(one).filter((name) => /result|appProofs/.test(name))).toEqual([]);
+    expect(activities[0]).toHaveProperty("intent");
+  });
+
+  it("returns no result of an activity that waits for votes, and verifies the vote", async () => {
+    const operator = verified(sdk.client(placeOf(lab, { key: lab.operator.apiKey })), FAST);
+    const waiting = await rename(sdk, operator);
+    expect(waiting["activity"].status).toBe("ACTIVITY_STATUS_CONSENSUS_NEEDED");
+    expect(Object.keys(waiting)).toEqual(["activity"]);
+    expect(waiting["activity"].result ?? waiting["activity"].appProofs).toBeUndefined();
+    const { id: activityId, fingerprint } = waiting["activity"];
+    const voted = await submit(sdk, "approveActivity", { fingerprint });
+    expect(reportOf(voted)?.verdict).toBe("verified");
+    expect(voted["activity"].id).toBe(activityId);
+    if (sdk.isFlat) expect(voted).toMatchObject({ updateWalletResult: { walletId: ids.walletId } });
+    const later = await operator["getActivity"]!({ organizationId, activityId });
+    expect(reportOf(later)!.claims!.activity!.asked).toContain("parameters");
+  });
+
+  it("leaves a failed activity without a result", async () => {
+    const operator = verified(sdk.client(placeOf(lab, { key: lab.operator.apiKey })), FAST);
+    const gone = { walletId: "a wallet that is gone", walletName: "x" };
+    const { activity } = await submit(sdk, "updateWallet", gone, operator);
+    const { fingerprint } = activity as Json;
+    const voted = await submit(sdk, "approveActivity", { fingerprint });
+    expect(voted["activity"]).toMatchObject({ status: "ACTIVITY_STATUS_FAILED" });
+    expect(Object.keys(voted)).toEqual(["activity"]);
+    expect(reportOf(voted)).toBeUndefined();
+  });
+
+  it("refuses to stamp submits and to go to the auth proxy, unless allowed", async () => {
+    const client = clients.get(sdk.name)!;
+    const input = inputOf(sdk, "updateWallet", organizationId, RENAME);
+    expect(await rejectionOf(client["stampUpdateWallet"]!(input))).toMatchObject({
+      name: "UnverifiedMethodError",
+      code: "unverified-method",
+      method: "stampUpdateWallet",
+    });
+    const stamped = await client["stampGetUser"]!({ organizationId, userId: ids.userId });
+    const { url, body, stamp } = stamped;
+    const headers = { [stamp.stampHeaderName as string]: stamp.stampHeaderValue as string };
+    expect((await fetch(url as string, { method: "POST", body: body as string, headers })).status).toBe(200);
+    const allowing = verified(sdk.client(place), { ...FAST, allowUnverified: ["stampUpdateWallet"] });
+    expect(await allowing["stampUpdateWallet"]!(input)).toHaveProperty("stamp");
+    expect(() => verified(sdk.client(place), { ...FAST, allowUnverified: ["stampNothing"] })).toThrow(TypeError);
+    if (sdk.name !== "core") return;
+    expect(await rejectionOf(client["proxyGetAccount"]!({}))).toBeInstanceOf(UnverifiedMethodError);
+    expect(await rejectionOf(client["authProxyRequest"]!("/v1/account", {}))).toBeInstanceOf(UnverifiedMethodError);
+  });
+
+  it("verifies request called directly", async () => {
+    const envelope = inputOf(SDKS[0]!, "updateWallet", organizationId, RENAME);
+    const request = clients.get(sdk.name)!.request as (...args: unknown[]) => Promise<Json>;
+    const value = await request("/public/v1/submit/update_wallet", envelope);
+    expect([Object.keys(value), reportOf(value)?.verdict]).toEqual([["activity"], "verified"]);
+    expect(await rejectionOf(request("/public/v1/submit/update_wallet", {}))).toBeInstanceOf(TypeError);
+    lab.setFault("another-organization");
+    await expect(request("/public/v1/submit/../submit/update_wallet?", envelope)).rejects.toThrow();
+  });
+
+  it("is of a child organization with its key, and of its parent with an evidence client", async () => {
+    const child = placeOf(lab, { key: lab.child.apiKey, organizationId: lab.childOrganizationId });
+    const client = verified(sdk.client(child), { ...FAST, evidence: sdk.client(place) });
+    const value = await client["getActivity"]!({
+      organizationId: lab.childOrganizationId,
+      activityId: lab.child.walletActivityId,
+    });
+    expect(reportOf(value)?.verdict).toBe("verified");
+  });
+
+  it("sends and throws as the SDK does", async () => {
+    const plain = await rejectionOf<Error & { code: number }>(
+      sdk.client(place)["getUser"]!({ organizationId, userId: "x" }),
+    );
+    const wrapped = await rejectionOf<Error & { code: number }>(
+      clients.get(sdk.name)!["getUser"]!({ organizationId, userId: "x" }),
+    );
+    expect([wrapped.name, wrapped.code, wrapped.message]).toEqual([plain.name, plain.code, plain.message]);
+  });
+});
+
+it("tries every fault", () => {
+  const others = FAULTS.filter(({ needs }) => needs?.includes("get_activity") === true).map(({ name }) => name);
+  expect(others).toEqual(["wrong-activity", "no-activity-answer"]);
+});
+
+describe("an SDK's own helpers", () => {
+  it("createActivityPoller of http takes a wrapped client", async () => {
+    const client = clients.get("http")! as never as Parameters<typeof createActivityPoller>[0]["client"];
+    const poll = createActivityPoller({ client, requestFn: client.updateWallet, refreshIntervalMs: 1 });
+    const activity = await poll(inputOf(SDKS[0]!, "updateWallet", organizationId, RENAME) as never);
+    expect(reportOf(activity)?.verdict).toBe("verified");
+  });
+
+  it("sendSignedRequest of core is verified, and needs generateAppProofs", async () => {
+    const client = clients.get("core")!;
+    const plain = SDKS[2]!.client(place);
+    const signed = await plain["stampUpdateWallet"]!({ organizationId, ...RENAME, generateAppProofs: true });
+    const value = await client["sendSignedRequest"]!(signed);
+    expect(reportOf(value)?.verdict).toBe("verified");
+    expect(value).toMatchObject({ walletId: ids.walletId });
+    const unproven = await plain["stampUpdateWallet"]!({ organizationId, ...RENAME });
+    expect((await rejectionOf(client["sendSignedRequest"]!(unproven))).message).toContain("generateAppProofs: true");
+    const query = await plain["stampGetUser"]!({ organizationId, userId: ids.userId });
+    expect(await client["sendSignedRequest"]!(query)).toHaveProperty("user");
+    lab.setFault("altered-intent");
+    const again = await plain["stampUpdateWallet"]!({ organizationId, ...RENAME, generateAppProofs: true });
+    expect((await rejectionOf(client["sendSignedRequest"]!(again))).message).toMatch(/^rejected: activity.request/);
+  });
+});
+
+describe("stamperFrom", () => {
+  it("takes a stamper of another SDK, which stamps each body once", async () => {
+    const { publicKey: apiPublicKey, privateKey: apiPrivateKey } = lab.apiKey;
+    const theirs = new ApiKeyStamper({ apiPublicKey, apiPrivateKey });
+    const bodies: unknown[] = [];
+    const counting = { stamp: (body: string) => (bodies.push(body), theirs.stamp(body)) };
+    const client = createClient({ baseUrl: lab.baseUrl, organizationId, stamper: stamperFrom(counting) });
+    const { report } = await client.withVerification(policy).updateWallet(RENAME);
+    expect(report.verdict).toBe("verified");
+    expect(new Set(bodies.map((body) => typeof body))).toEqual(new Set(["string"]));
+    expect(new Set(bodies).size).toBe(bodies.length);
+    expect(() => stamperFrom({} as never)).toThrow(TypeError);
+  });
+});

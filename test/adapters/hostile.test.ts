@@ -1,0 +1,267 @@
+/** A service that lies to a wrapped client: its answers are changed below the client's own request. */
+import { TurnkeyClient } from "@turnkey/http";
+import { ApiKeyStamper } from "@turnkey/core";
+import { afterAll, describe, expect, it } from "vitest";
+import { UnverifiedMethodError, reportOf, verified } from "../../src/adapters/index.js";
+import { type ClientError, RejectedActivityError } from "../../src/client/index.js";
+import { startLab } from "../../src/lab/index.js";
+import { rejectionOf } from "../client/support.js";
+import { type Json, TWO_ACCOUNTS } from "../lab/support.js";
+import { type AnyClient, SDKS, type Sdk, inputOf, placeOf } from "./support.js";
+
+const lab = await startLab();
+afterAll(() => lab.close());
+const { ids, organizationId, policy } = lab;
+const place = placeOf(lab);
+const FAST = { policy, pollIntervalMs: 1, pollAttempts: 3 };
+const RENAME = { walletId: ids.walletId, walletName: "renamed" };
+
+interface Sent {
+  readonly path: string;
+  readonly body: Json;
+  readonly more: readonly unknown[];
+}
+type Lie = (answer: Json, sent: Sent, index: number) => unknown;
+
+/** A wrapped client whose service lies, and what was sent. */
+function lied(sdk: Sdk, lie: Lie, client = sdk.client(place)): { readonly client: AnyClient; readonly sent: Sent[] } {
+  const sent: Sent[] = [];
+  const honest = client.request.bind(client) as (...args: unknown[]) => Promise<Json>;
+  client.request = async (path: string, body: unknown, ...more: unknown[]): Promise<unknown> => {
+    const one = { path, body: JSON.parse(JSON.stringify(body)) as Json, more };
+    const index = sent.push(one) - 1;
+    return lie(await honest(path, body, ...more), one, index);
+  };
+  return { client: verified(client, FAST), sent };
+}
+
+const isSubmit = ({ path }: Sent): boolean => path.includes("/submit/");
+const ofSubmits =
+  (change: (answer: Json) => unknown): Lie =>
+  (answer, sent) =>
+    isSubmit(sent) ? change(answer) : answer;
+const call = (sdk: Sdk, client: AnyClient, method = "updateWallet", parameters: Json = RENAME): Promise<Json> =>
+  client[method]!(inputOf(sdk, method, organizationId, parameters));
+const pending = (answer: Json): Json => ({ activity: { ...answer["activity"], status: "ACTIVITY_STATUS_PENDING" } });
+
+describe.each(SDKS)("$name", (sdk) => {
+  it.each<[string, (answer: Json) => unknown, RegExp]>([
+    ["a walletId beside the activity", (one) => ({ walletId: "evil", ...one }), /"walletId" beside the activity/],
+    ["a result beside the activity", (one) => ({ ...one, result: {} }), /"result" beside the activity/],
+    ["a second activity", (one) => ({ ...one, ...one["activity"] }), /beside the activity/],
+    [
+      "a member __proto__ in the result",
+      (one) => JSON.parse(JSON.stringify(one).replace('"walletId"', '"__proto__":{"walletName":"evil"},"walletId"')),
+      /a member __proto__/,
+    ],
+    ["a list", (one) => [one], /activity\.decode/],
+    ["null", () => null, /activity\.decode/],
+    ["a text", () => "done", /activity\.decode/],
+    ["no status", ({ activity }) => withStatus({ activity }, undefined), /activity\.decode/],
+    ["two results", (one) => withResult(one, { other: { walletId: "evil" } }), /result has 2 members/],
+  ])("rejects %s", async (_, change, message) => {
+    const error = await rejectionOf<RejectedActivityError>(call(sdk, lied(sdk, ofSubmits(change)).client));
+    expect(error).toBeInstanceOf(RejectedActivityError);
+    expect(error.message).toMatch(/^rejected: activity\./);
+    expect(error.message).toMatch(message);
+  });
+
+  it("rejects an additional member beside an unfinished activity, too", async () => {
+    const { client } = lied(sdk, (answer, sent) =>
+      isSubmit(sent) ? { ...pending(answer), walletId: "evil" } : answer,
+    );
+    const polls = lied(sdk, (answer, sent) => ({ ...pending(answer), ...(!isSubmit(sent) && { walletId: "evil" }) }));
+    await expect(call(sdk, polls.client)).rejects.toThrow(/^rejected: .*"walletId" beside/);
+    expect(await call(sdk, client)).toHaveProperty("activity");
+  });
+
+  it("polls to the end, in the organization of the call and with its arguments", async () => {
+    const { client, sent } = lied(sdk, (answer, _, index) => (index < 3 ? pending(answer) : answer));
+    const value = await call(sdk, client);
+    expect(reportOf(value)!.claims!.activity!.asked).toEqual([
+      "organizationId",
+      "id",
+      "type",
+      "parameters",
+      "requestedAt",
+    ]);
+    const polls = sent.filter(({ path }) => path.endsWith("/get_activity"));
+    expect(polls.map(({ body }) => body)).toEqual(
+      [1, 2, 3].map(() => ({ activityId: value["activity"].id as string, organizationId })),
+    );
+  });
+
+  it("rejects a polled activity of another id", async () => {
+    const first = await call(sdk, verified(sdk.client(place), FAST));
+    const { client } = lied(sdk, (answer, sent) => {
+      if (isSubmit(sent)) return pending(answer);
+      return sent.path.endsWith("/get_activity") ? { activity: first["activity"] } : answer;
+    });
+    await expect(call(sdk, client)).rejects.toThrow(/^rejected: activity\.request.*id is/);
+  });
+
+  it("rejects the answer to an earlier request of the same parameters", async () => {
+    const answers: Json[] = [];
+    const { client } = lied(
+      sdk,
+      ofSubmits((answer) => (answers.push(answer), answers[0])),
+    );
+    expect(reportOf(await call(sdk, client))?.verdict).toBe("verified");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect(call(sdk, client)).rejects.toThrow(/^rejected: .*another (?:activity|request)/);
+  });
+
+  it("rejects an unfinished activity under the id of another request", async () => {
+    const answers: Json[] = [];
+    const { client } = lied(sdk, (answer, sent) => {
+      if (!isSubmit(sent)) return answer;
+      answers.push(answer);
+      return answers.length === 1 ? answer : waiting(answers[0]!);
+    });
+    await call(sdk, client);
+    await expect(call(sdk, client, "updateWallet", { ...RENAME, walletName: "other" })).rejects.toThrow(
+      /^rejected: .*the activity's id belongs to another request/,
+    );
+  });
+
+  it("takes nothing of an unfinished activity's result", async () => {
+    const { client } = lied(sdk, (answer, sent) => (sent.path.includes("boot_proof") ? answer : waiting(answer)));
+    const value = await call(sdk, client);
+    expect(Object.keys(value)).toEqual(["activity"]);
+    expect(Object.keys(value["activity"]).filter((name) => ["result", "appProofs"].includes(name))).toEqual([]);
+    expect(reportOf(value)).toBeUndefined();
+    for (const status of ["ACTIVITY_STATUS_NEW", ["ACTIVITY_STATUS_COMPLETED"], null]) {
+      const odd = lied(sdk, (answer, sent) => (sent.path.includes("boot_proof") ? answer : withStatus(answer, status)));
+      expect(await call(sdk, odd.client)).not.toHaveProperty("activity.result");
+    }
+  });
+
+  it("verifies an activity in the answer to any query", async () => {
+    const { client } = lied(sdk, () => ({
+      activity: { id: "a", status: "ACTIVITY_STATUS_COMPLETED", result: {}, appProofs: [{}] },
+    }));
+    await expect(client["getUser"]!({ organizationId, userId: ids.userId })).rejects.toThrow(
+      /^rejected: app\.decode, activity\.decode/,
+    );
+  });
+
+  it("requests app proofs where the SDK sends the flag", async () => {
+    const { client, sent } = lied(sdk, (answer) => answer);
+    const flagged = sdk.isFlat ? { ...RENAME, generateAppProofs: false } : RENAME;
+    for (const parameters of [RENAME, flagged]) await call(sdk, client, "updateWallet", parameters);
+    const flags = sent
+      .filter(isSubmit)
+      .map(({ body }) => [body["generateAppProofs"], body["parameters"].generateAppProofs as unknown]);
+    const expected = {
+      http: [
+        [true, undefined],
+        [true, undefined],
+      ],
+      "sdk-server": [
+        [undefined, true],
+        [undefined, true],
+      ],
+      core: [
+        [true, undefined],
+        [true, true],
+      ],
+    };
+    expect(flags).toEqual(expected[sdk.name]);
+  });
+
+  it("returns ordinary objects, and each verified value has its own report", async () => {
+    const client = verified(sdk.client(place), FAST);
+    const [one, other] = [await call(sdk, client, "createWallet", TWO_ACCOUNTS), await call(sdk, client)];
+    for (const object of [one, one["activity"], one["activity"].result])
+      expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
+    expect(reportOf(one)).not.toBe(reportOf(other));
+    expect([{ ...one }, null, "x", undefined].map(reportOf)).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it("says that evidence could not be fetched, and not to submit again", async () => {
+    const { client } = lied(sdk, (answer, { path }) => {
+      if (path.includes("boot_proof")) throw Object.assign(new Error("Turnkey error 7: no"), { code: 7 });
+      return answer;
+    });
+    const error = await rejectionOf<ClientError>(call(sdk, client));
+    expect([error.name, error.code]).toEqual(["ClientError", "evidence"]);
+    expect(error.message).toMatch(/HTTP 403.*do not submit it again/s);
+  });
+
+  it("refuses methods that go round the client's request", async () => {
+    const base = sdk.client(place);
+    const Base = base.constructor as new (...args: unknown[]) => AnyClient;
+    class Newer extends Base {
+      async sneakySubmit(): Promise<Json> {
+        return { activity: { id: "x", result: { createWalletResult: { walletId: "evil" } } } };
+      }
+    }
+    const { config, stamper } = base as Json;
+    const newer = new Newer(config, stamper) as AnyClient & { own?: () => Promise<Json> };
+    newer["own"] = async () => ({ activity: {} });
+    const client = verified(newer, FAST);
+    expect(await rejectionOf(client["sneakySubmit"]!())).toBeInstanceOf(UnverifiedMethodError);
+    expect(() => client["own"]!()).toThrow(UnverifiedMethodError);
+    expect(reportOf(await call(sdk, client))?.verdict).toBe("verified");
+  });
+
+  it("stamps no submit before it refuses", async () => {
+    const base = sdk.client(place) as AnyClient & Json;
+    let stamps = 0;
+    for (const name of ["stamper", "apiKeyStamper"])
+      if (base[name] !== undefined) {
+        const theirs = base[name] as { stamp: (body: string) => Promise<unknown> };
+        base[name] = { stamp: (body: string) => (stamps++, theirs.stamp(body)) } as never;
+      }
+    const client = verified(base, FAST);
+    await rejectionOf(client["stampUpdateWallet"]!(inputOf(sdk, "updateWallet", organizationId, RENAME)));
+    expect(stamps).toBe(0);
+    await client["stampGetUser"]!({ organizationId, userId: ids.userId });
+    expect(stamps).toBe(1);
+  });
+
+  it("throws TypeError for other objects and options", () => {
+    const client = sdk.client(place);
+    for (const other of [null, {}, { request: 1 }, { request: async () => ({}) }])
+      expect(() => verified(other as never, FAST)).toThrow(TypeError);
+    for (const options of [{}, { policy: {} }, { ...FAST, more: 1 }, { ...FAST, evidence: {} }, { ...FAST, now: 1 }])
+      expect(() => verified(client, options as never)).toThrow(TypeError);
+  });
+});
+
+it("http without an organization says so before it sends", async () => {
+  const { client, sent } = lied(SDKS[0]!, (answer) => answer);
+  const input = inputOf(SDKS[0]!, "updateWallet", organizationId, RENAME);
+  expect((await rejectionOf(client["updateWallet"]!({ ...input, organizationId: undefined }))).message).toMatch(
+    /not sent: type, organizationId/,
+  );
+  expect(sent).toEqual([]);
+  const stamper = new ApiKeyStamper({ apiPublicKey: lab.apiKey.publicKey, apiPrivateKey: lab.apiKey.privateKey });
+  const own = verified(new TurnkeyClient({ baseUrl: lab.baseUrl }, stamper), FAST);
+  const { activity } = await own.updateWallet(inputOf(SDKS[0]!, "updateWallet", organizationId, RENAME) as never);
+  expect(activity.result.updateWalletResult?.walletId).toBe(ids.walletId);
+});
+
+it("core stamps the queries of evidence with the stamper of the call", async () => {
+  const sdk = SDKS[2]!;
+  const base = sdk.client(place) as AnyClient & Json;
+  let stamps = 0;
+  const theirs = base["apiKeyStamper"] as { stamp: (body: string) => Promise<unknown> };
+  base["attestedStamper"] = { stamp: (body: string) => (stamps++, theirs.stamp(body)) } as never;
+  base["apiKeyStamper"] = { stamp: () => Promise.reject(new Error("the other stamper")) } as never;
+  const client = verified(base, FAST);
+  expect(reportOf(await client["updateWallet"]!({ organizationId, ...RENAME }, "attested"))?.verdict).toBe("verified");
+  expect(stamps).toBeGreaterThan(1);
+});
+
+function withResult(answer: Json, more: Json): Json {
+  return { activity: { ...answer["activity"], result: { ...answer["activity"].result, ...more } } };
+}
+
+function withStatus(answer: Json, status: unknown): Json {
+  return { activity: { ...answer["activity"], status } };
+}
+
+function waiting(answer: Json): Json {
+  return withStatus(answer, "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+}
