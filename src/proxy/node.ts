@@ -56,6 +56,8 @@ const MAX_CONNECTIONS = 1024;
 const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
+/** Longer than the pools of most clients keep a connection: they close it first. */
+const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
 const HEALTH_MS = 5000;
 /** The longest wait for requests at the end, beside the answer's own time. */
@@ -102,6 +104,7 @@ class ProxyServer implements RunningProxy {
         requireHostHeader: true,
         headersTimeout: HEADERS_MS,
         requestTimeout: REQUEST_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
         connectionsCheckingInterval: CHECK_MS,
       },
       (request, response) => this.#serve(request, response),

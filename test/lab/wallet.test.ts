@@ -82,7 +82,7 @@ describe("create_wallet_accounts", () => {
     expect((await judge(lab, made)).verdict).toBe("verified");
     const { accounts } = (await query(lab, "list_wallet_accounts", { walletId: lab.ids.walletId })).body;
     expect(accounts.map(({ address }: Json) => address)).toHaveLength(4);
-    expect(accounts[2]).toMatchObject({ address: solana, curve: "CURVE_ED25519", path: ed25519.path });
+    expect(accounts[2]).toMatchObject({ address: solana, curve: "CURVE_ED25519", path: "m/44'/501'/0'/0'" });
     expect(base58.encode(Buffer.from(accounts[2].publicKey, "hex"))).toBe(solana);
     const one = { walletId: lab.ids.walletId, address: ethereum };
     expect((await query(lab, "get_wallet_account", one)).body).toEqual({ account: accounts[3] });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, type QueryName, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { FAULTS, type LabFault, VERIFIED_CALLS, startLab } from "../../src/lab/index.js";
+import { FAULTS, type LabFault, VERIFIED_CALLS, stampWithApiKey, startLab } from "../../src/lab/index.js";
 import {
   type Answer,
   type Json,
@@ -38,7 +38,6 @@ const rename = (through = proxy.lab, sending: Sending = PROVEN): Promise<Answer>
 
 /** The reply with its headers. */
 async function headersOf(text: string, path: string, url = proxy.url): Promise<{ status: number; headers: Headers }> {
-  const { stampWithApiKey } = await import("../../src/lab/index.js");
   const answer = await fetch(`${url}/public/v1/${path}`, {
     method: "POST",
     body: text,

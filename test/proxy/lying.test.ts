@@ -141,6 +141,16 @@ describe("requests", () => {
     expect(liar.requests).toHaveLength(0);
   });
 
+  it("are sent with generateAppProofs among the parameters, where some clients have it", async () => {
+    const inside = text(({ parameters, ...json }) => ({
+      ...json,
+      generateAppProofs: undefined,
+      parameters: { ...(parameters as Json), generateAppProofs: true },
+    }));
+    await exchange(proxy.url, request(inside));
+    expect(liar.bodies.map(String)).toEqual([inside]);
+  });
+
   const GET_ACTIVITY = "POST /public/v1/query/get_activity HTTP/1.1";
   it.each([
     ["two ids", `{"organizationId":"o","activityId":"a","activityId":"b"}`],

@@ -255,6 +255,7 @@ it("a remembered manifest is that of the same form only", async () => {
     nonce: null,
     measurements: null,
     expectation: null,
+    untimed: [],
     cache: new SignatureCache(),
     manifests,
   };
