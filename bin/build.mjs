@@ -32,7 +32,7 @@ const LOADED_LATER = new RegExp(
     String.raw`^\.\.\/(?:audit|client|lab|page|watch)\/`,
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
-    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521)\.js$`,
+    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521|signatures)\.js$`,
     String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
   ].join("|"),
 );

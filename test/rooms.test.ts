@@ -367,6 +367,10 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",
   "src/client/stamp.ts derSignature": "a unit with many cases",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
+  "src/lab/ethereum.ts encodeRlp": "transactions are damaged by members",
+  "src/lab/ethereum.ts decodeRlp": "transactions are damaged by members",
+  "src/lab/operations.ts LAB_OPERATIONS": "a plain caller of the lab submits by these names",
+  "src/lab/operations.ts LabSubmitName": "a plain caller of the lab submits by these names",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
   "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
   "src/report/claims.ts bootProofClaims": "a unit whose whole answer is compared",
@@ -434,14 +438,22 @@ describe("the core", () => {
   });
 
   /** What takes of noble what is used, for who asks for it. */
-  const NOBLE = ["src/verify/noble.ts", "src/verify/noble-ed25519.ts", "src/verify/noble-p521.ts"];
+  const NOBLE = [
+    "src/verify/noble.ts",
+    "src/verify/noble-ed25519.ts",
+    "src/verify/noble-p521.ts",
+    "src/verify/noble-signatures.ts",
+  ];
 
   it("imports no package but noble, and noble only when it is asked for", () => {
     expect(packagesOf(core).filter((name) => !name.startsWith("@noble/"))).toEqual([]);
     const imports = all.flatMap(({ file, imports: its }) =>
-      its.map((each) => ({ each, target: resolved(file, each) })),
+      its.map((each) => ({ each, file, target: resolved(file, each) })),
     );
-    expect(imports.filter(({ each, target }) => NOBLE.includes(target!) && !each.dynamic)).toEqual([]);
+    // Loaded with what it uses.
+    const late = ["src/verify/signatures.ts", "src/verify/signed-content.ts"];
+    const atOnce = imports.filter(({ each, file }) => !each.dynamic && !each.typeOnly && !late.includes(file));
+    expect(atOnce.filter(({ target }) => [...NOBLE, ...late].includes(target!))).toEqual([]);
     expect(packagesOf(core.filter(({ file }) => !NOBLE.includes(file)))).toEqual([]);
   });
 
@@ -502,6 +514,7 @@ describe("packages", () => {
     expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual([
       "src/verify/noble-ed25519.ts",
       "src/verify/noble-p521.ts",
+      "src/verify/noble-signatures.ts",
       "src/verify/noble.ts",
     ]);
     expect(importersOf(/\/noble(?:-ed25519|-p521)?\.js$/)).toEqual(["src/client/p256.ts", ...OWNER]);

@@ -4,7 +4,7 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { invalid } from "./refusal.js";
 
-export type Rlp = Uint8Array | readonly Rlp[];
+type Rlp = Uint8Array | readonly Rlp[];
 export interface EcdsaSignature {
   readonly r: Uint8Array;
   readonly s: Uint8Array;

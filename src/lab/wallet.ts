@@ -63,10 +63,6 @@ export function addressOf(seed: Uint8Array, account: Account): string {
 }
 
 /** With checksum. */
-export function ethereumAddress(seed: Uint8Array, path: string): string {
-  return addressOf(seed, { path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" });
-}
-
 function ethereumAddressOf(publicKey: Uint8Array): string {
   return checksummed(toHex(keccak_256(uncompressed(publicKey).subarray(1)).subarray(-20)));
 }

@@ -457,15 +457,15 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   },
   "activity.signature": {
     proves:
-      "Each signature of sign_raw_payload, sign_raw_payloads or sign_transaction is by the key of your signWith, over " +
-      "exactly the payload or transaction that you submitted. No app proof covers a signature: it proves itself.",
+      "Each signature of sign_raw_payload, sign_raw_payloads or sign_transaction is by the key of your signWith, " +
+      "over exactly the payload or transaction that you submitted. No app proof covers a signature: it proves itself.",
     genuine: "The parameters that you gave are not those that you submitted.",
     hostile:
       "The service returns the signature of another key, or over another payload, or a transaction with another " +
       "recipient.",
     warns:
-      "A signature that this version cannot check is a warning: an unknown encoding, hash, address format or type of " +
-      "transaction, or a signWith that is an id. Without your request the check is skipped.",
+      "A signature that this version cannot check is a warning: an unknown encoding, hash, address format or type " +
+      "of transaction, or a signWith that is an id. Without your request the check is skipped.",
     next: "Do not use the signature. Compare signWith and the payload with what you sent.",
     sources: ['src/verify/README.md, "Signatures"'],
   },

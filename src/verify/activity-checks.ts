@@ -10,7 +10,7 @@ import { type InputCopy, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
-import type { VerifiedSignature, VerifiedSignatures } from "./activity-signatures.js";
+import type { VerifiedSignature, VerifiedSignatures } from "./signatures.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import { type VerifiedAppProof, lastDecisions } from "./app-proof.js";
 import {

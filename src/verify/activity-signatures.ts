@@ -4,31 +4,9 @@ import type { JsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
 import { soleMember } from "./contradictions.js";
 import type { Expectation } from "./expectation.js";
+import type { SignedRequest, VerifiedSignatures } from "./signatures.js";
 
-export interface VerifiedSignature {
-  /** Place of the payload among the submitted ones; 0 of a transaction. */
-  readonly index: number;
-  /** As submitted. */
-  readonly signWith: string;
-  /** The key that verifies the signature, in hex; null where none was found. */
-  readonly publicKey: string | null;
-  /** What is not proven; null where the signature verifies under `signWith`. */
-  readonly open: string | null;
-}
-
-export interface VerifiedSignatures {
-  readonly contradictions: readonly string[];
-  readonly signatures: readonly VerifiedSignature[];
-  /** Members of the result that the signatures prove. */
-  readonly provenMembers: readonly string[];
-}
-
-type Kind = "payload" | "payloads" | "transaction";
-
-export interface SignedRequest {
-  readonly kind: Kind;
-  readonly parameters: JsonObject;
-}
+type Kind = SignedRequest["kind"];
 
 const TYPE = /^ACTIVITY_TYPE_SIGN_(RAW_PAYLOADS?|TRANSACTION)(?:_V[0-9]+)?$/;
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -46,7 +24,8 @@ function signedRequest(expectation: Expectation | null): SignedRequest | null {
 }
 
 function kindOfType(type: string): Kind | null {
-  return KINDS[TYPE.exec(type)?.[1] ?? ""] ?? null;
+  const [, what] = TYPE.exec(type) ?? [];
+  return what === undefined ? null : KINDS[what]!;
 }
 
 function kindOfParameters(parameters: JsonObject): Kind | null {
@@ -65,8 +44,8 @@ export async function signaturesOf(
 ): Promise<VerifiedSignatures | "unasked" | null> {
   const request = signedRequest(expectation);
   if (request === null) {
-    const isUnasked = expectation?.parameters == null && kindOfType(activity.type ?? "") !== null;
-    return isUnasked ? "unasked" : null;
+    const isAsked = expectation !== null && expectation.parameters !== null;
+    return !isAsked && kindOfType(activity.type ?? "") !== null ? "unasked" : null;
   }
   // Any other status fails `activity.request`.
   if (activity.status !== COMPLETED || activity.result === undefined) return null;

@@ -2,7 +2,7 @@
 import type { Activity } from "../decode/activity.js";
 import type { InputCopy } from "../decode/input.js";
 import { signaturesOf } from "./activity-signatures.js";
-import type { VerifiedSignature } from "./activity-signatures.js";
+import type { VerifiedSignature } from "./signatures.js";
 import type { ActivityDemands, ActivityFacts, ActivityReading } from "./activity-checks.js";
 import type { UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";

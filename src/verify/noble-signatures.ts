@@ -4,4 +4,3 @@ export { p256 } from "@noble/curves/nist.js";
 export { secp256k1 } from "@noble/curves/secp256k1.js";
 export { sha256 } from "@noble/hashes/sha2.js";
 export { keccak_256 } from "@noble/hashes/sha3.js";
-export { base58 } from "@scure/base";

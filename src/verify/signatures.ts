@@ -4,9 +4,31 @@
  */
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { SignedRequest, VerifiedSignature, VerifiedSignatures } from "./activity-signatures.js";
-import { base58, ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
+import { ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
 import { UncheckedError, hexBytes, payloadBytes, payloadDigest, unsignedEthereum } from "./signed-content.js";
+
+export interface VerifiedSignature {
+  /** Place of the payload among the submitted ones; 0 of a transaction. */
+  readonly index: number;
+  /** As submitted. */
+  readonly signWith: string;
+  /** The key that verifies the signature, in hex; null where none was found. */
+  readonly publicKey: string | null;
+  /** What is not proven; null where the signature verifies under `signWith`. */
+  readonly open: string | null;
+}
+
+export interface VerifiedSignatures {
+  readonly contradictions: readonly string[];
+  readonly signatures: readonly VerifiedSignature[];
+  /** Members of the result that the signatures prove. */
+  readonly provenMembers: readonly string[];
+}
+
+export interface SignedRequest {
+  readonly kind: "payload" | "payloads" | "transaction";
+  readonly parameters: JsonObject;
+}
 
 /** What `signWith` is. An id names no key: any key verifies, and the report has it. */
 type Signer =
@@ -95,13 +117,20 @@ function signerOf(signWith: string): Signer {
   // With 0x, 32 bytes are addresses of other chains.
   if (/^(?:0x)?(?:0[23][0-9a-f]{64}|04[0-9a-f]{128})$/i.test(signWith))
     return { kind: "ecdsa", publicKey: hexBytes(signWith)! };
-  const key = /^[0-9a-f]{64}$/i.test(signWith) ? hexBytes(signWith) : base58Bytes(signWith);
+  const key = /^[0-9a-f]{64}$/i.test(signWith) ? hexBytes(signWith) : base58Key(signWith);
   return key?.length === 32 ? { kind: "ed25519", publicKey: key } : { kind: "unknown" };
 }
 
-function base58Bytes(text: string): Uint8Array | null {
-  if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(text)) return null;
-  return base58.decode(text);
+const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Base58 of 32 bytes, of which a leading 1 is a zero byte; null for anything else. */
+function base58Key(text: string): Uint8Array | null {
+  const digits = [...text].map((character) => BASE58.indexOf(character));
+  if (text.length < 32 || text.length > 44 || digits.includes(-1)) return null;
+  const hex = digits.reduce((number, digit) => number * 58n + BigInt(digit), 0n).toString(16);
+  const bytes = fromHex(hex.padStart(64, "0"));
+  const zeros = bytes?.findIndex((byte) => byte !== 0);
+  return bytes?.length === 32 && zeros === /^1*/.exec(text)![0].length ? bytes : null;
 }
 
 interface Ecdsa {
@@ -149,7 +178,6 @@ function verifyEd25519Payload(
 /** RFC 8032: canonical encodings and S below the order; no key of small order, under which anything verifies. */
 function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
   try {
-    if (ed25519.Point.fromBytes(publicKey).isSmallOrder()) return false;
     return ed25519.verify(signature, message, publicKey, { zip215: false });
   } catch {
     return false;
@@ -269,19 +297,21 @@ function verifySolana(unsigned: Uint8Array, signed: Uint8Array, signer: Signer):
   if (submitted === null) throw new UncheckedError("it is no Solana transaction that this version knows");
   const { signers, message, signatures } = submitted;
   const answer = readSolana(signed);
-  if (answer === null || !equalBytes(answer.message, message) || answer.signatures.length !== signatures.length)
-    throw new WrongSignatureError(OTHER_TRANSACTION);
+  if (answer === null || !equalBytes(answer.message, message)) throw new WrongSignatureError(OTHER_TRANSACTION);
   const changed = signatures.flatMap((one, index) => (equalBytes(one, answer.signatures[index]!) ? [] : [index]));
-  const place = signer.kind === "ed25519" ? placeOf(signer.publicKey, signers) : changed[0];
-  if (signer.kind !== "ed25519" && signer.kind !== "id") throw new UncheckedError(UNKNOWN_SIGNER);
-  if (signer.kind === "id" && place === undefined)
-    throw new UncheckedError("signWith is an id, and the submitted transaction has every signature");
-  if (place === undefined || changed.some((index) => index !== place)) throw new WrongSignatureError(OTHER_TRANSACTION);
+  const place = placeOf(signer, signers, changed);
+  if (changed.some((index) => index !== place)) throw new WrongSignatureError(OTHER_TRANSACTION);
   const key = signers[place]!;
   return isEd25519Signature(answer.signatures[place]!, message, key) ? key : wrong();
 }
 
-function placeOf(publicKey: Uint8Array, signers: readonly Uint8Array[]): number | undefined {
-  const place = signers.findIndex((one) => equalBytes(one, publicKey));
-  return place < 0 ? undefined : place;
+/** Of the signer's key in the message; for an id the place where a signature was added. */
+function placeOf(signer: Signer, signers: readonly Uint8Array[], changed: readonly number[]): number {
+  if (signer.kind === "ed25519") {
+    const place = signers.findIndex((one) => equalBytes(one, signer.publicKey));
+    return place < 0 ? wrong() : place;
+  }
+  if (signer.kind !== "id") throw new UncheckedError(UNKNOWN_SIGNER);
+  if (changed[0] === undefined) throw new WrongSignatureError("no signature was added");
+  return changed[0];
 }

@@ -56,7 +56,7 @@ const TYPED: ReadonlyMap<number, number> = new Map([
 ]);
 const LEGACY_MEMBERS = 6;
 
-export interface UnsignedEthereum {
+interface UnsignedEthereum {
   readonly digest: Uint8Array;
   /**
    * The signature of a signed transaction that is exactly this one; null for any other bytes. Integers have no leading
@@ -83,9 +83,9 @@ export function unsignedEthereum(unsigned: Uint8Array): UnsignedEthereum {
       if (items?.length !== body.length + 3) return null;
       const isSame = body.every((item, index) => equalBytes(item, items[index]!));
       const [v, r, s] = items.slice(-3).map(integerOf);
-      if (!isSame || v == null || r == null || s == null) return null;
-      const yParity = parity(v);
-      return yParity === 0 || yParity === 1 ? { r: word(r), s: word(s), yParity } : null;
+      if (!isSame || [v, r, s].includes(null)) return null;
+      const yParity = parity(v!);
+      return yParity === 0 || yParity === 1 ? { r: word(r!), s: word(s!), yParity } : null;
     },
   };
 }
@@ -95,7 +95,7 @@ function chainOf(members: readonly Uint8Array[] | null): bigint | undefined {
   if (members?.length === LEGACY_MEMBERS) return 0n;
   if (members?.length !== LEGACY_MEMBERS + 3) return undefined;
   const [chain, r, s] = members.slice(LEGACY_MEMBERS).map(integerOf);
-  return chain != null && chain > 0n && r === 0n && s === 0n ? chain : undefined;
+  return r === 0n && s === 0n ? chain || undefined : undefined;
 }
 
 /** EIP-155. */
@@ -126,16 +126,22 @@ function itemAt(bytes: Uint8Array, at: number): { start: number; end: number } |
   const first = bytes[at];
   if (first === undefined) return null;
   if (first < 0x80) return { start: at, end: at + 1 };
-  const short = first - (first < 0xc0 ? 0x80 : 0xc0);
-  const lengthBytes = Math.max(0, short - 55);
+  const length = first - (first < 0xc0 ? 0x80 : 0xc0);
+  if (length > MAX_SHORT) return longItem(bytes, at, length - MAX_SHORT);
+  const [start, end] = [at + 1, at + 1 + length];
+  const needsNoPrefix = first === 0x81 && (bytes[start] ?? 0) < 0x80;
+  return end > bytes.length || needsNoPrefix ? null : { start, end };
+}
+
+const MAX_SHORT = 55;
+
+function longItem(bytes: Uint8Array, at: number, lengthBytes: number): { start: number; end: number } | null {
   const start = at + 1 + lengthBytes;
-  if (start > bytes.length) return null;
-  const stated = numberOf(bytes.subarray(at + 1, start));
-  const isLong = lengthBytes > 0;
-  if (isLong && (bytes[at + 1] === 0 || stated < 56n || stated > BigInt(bytes.length))) return null;
-  const end = start + (isLong ? Number(stated) : short);
-  const isOwnPrefix = first === 0x81 && (bytes[start] ?? 0) < 0x80;
-  return end > bytes.length || isOwnPrefix ? null : { start, end };
+  const length = numberOf(bytes.subarray(at + 1, start));
+  const isCanonical = bytes[at + 1] !== 0 && length > BigInt(MAX_SHORT);
+  if (!isCanonical || length > BigInt(bytes.length)) return null;
+  const end = start + Number(length);
+  return end > bytes.length ? null : { start, end };
 }
 
 /** Of an RLP item with its prefix: an integer of at most 32 bytes, without leading zeros. */
@@ -245,12 +251,20 @@ function encoded(type: string, value: JsonValue | undefined, types: Types): Uint
 function atom(type: string, value: JsonValue | undefined): Uint8Array {
   if (type === "address") return concatBytes(new Uint8Array(12), fixedBytes(value, 20));
   if (type === "bool") return typeof value === "boolean" ? word(value ? 1n : 0n) : misfit();
-  const [, kind, size = ""] = /^(bytes|uint|int)([1-9][0-9]{0,2})$/.exec(type) ?? [];
+  const [, kind, size] = /^(bytes|uint|int)([1-9][0-9]{0,2})$/.exec(type) ?? [];
+  if (kind === undefined) return misfit();
   const width = Number(size);
-  if (kind === "bytes" && width <= 32) return concatBytes(fixedBytes(value, width), new Uint8Array(32 - width));
-  if ((kind !== "uint" && kind !== "int") || width % 8 !== 0 || width > 256) return misfit();
+  return kind === "bytes" ? shortBytes(value, width) : word(sizedInteger(value, width, kind === "int"));
+}
+
+function shortBytes(value: JsonValue | undefined, length: number): Uint8Array {
+  return length <= 32 ? concatBytes(fixedBytes(value, length), new Uint8Array(32 - length)) : misfit();
+}
+
+function sizedInteger(value: JsonValue | undefined, width: number, isSigned: boolean): bigint {
+  if (width % 8 !== 0 || width > 256) return misfit();
   const bits = BigInt(width);
-  return word(kind === "uint" ? integer(value, 0n, bits) : integer(value, -(1n << (bits - 1n)), bits - 1n));
+  return isSigned ? integer(value, -(1n << (bits - 1n)), bits - 1n) : integer(value, 0n, bits);
 }
 
 function misfit(): never {

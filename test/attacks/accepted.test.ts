@@ -4,7 +4,7 @@ import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
-import { AT, forge, hex, idsOf, judge, judgedRow, lab, withActivity } from "./support.js";
+import { AT, forge, hex, idsOf, judge, judgedRow, lab, put, withActivity } from "./support.js";
 
 const expectKnownDetails = knownDetails("accepted", ACCEPTED.length);
 
@@ -69,7 +69,8 @@ describe("the report of valid evidence", () => {
 
   it("has every check, in the order of the table, once for each subject", async () => {
     const expected = { organizationId: LAB_ADDRESS.organizationId };
-    const report = await judge(evidence, {
+    const signing = forge({ activity: put("type", "ACTIVITY_TYPE_SIGN_TRANSACTION_V2") });
+    const report = await judge(signing, {
       given: withActivity,
       expected,
       measurements: { 0: lab.measurements.pcr0 },
@@ -80,6 +81,7 @@ describe("the report of valid evidence", () => {
     expect(new Set(places).size).toBe(places.length);
     // Not pinned by this policy, or checked for the activity instead.
     expect(idsOf(report, "skip")).toEqual([
+      "activity.signature",
       "app.request",
       "policy.args",
       "policy.manifest-hash",

@@ -1,14 +1,16 @@
 /** Attacks on the signatures in an activity's result, and signatures that are accepted. The app proofs are valid. */
+import { p256 } from "@noble/curves/nist.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { fromHex, toHex } from "../../src/bytes.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { concatBytes, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { decodeRlp, encodeRlp } from "../../src/lab/ethereum.js";
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signedPayload, signedTransaction } from "../../src/lab/signing.js";
 import { ADDRESS_FORMATS, type WalletKey, keyAt } from "../../src/lab/wallet.js";
-import type { Accepted } from "./accepted.table.js";
-import { type Attack, after, withActivity } from "./support.js";
+
+import { type Accepted, type Attack, after, withActivity } from "./support.js";
 
 const seed = new Uint8Array(64).fill(3);
 const key = keyAt(seed, { path: "m/0'" });
@@ -20,12 +22,14 @@ const ID = "00000000-0000-4000-8000-000000000000";
 
 type Signing = "RAW_PAYLOAD_V2" | "RAW_PAYLOADS" | "TRANSACTION_V2";
 
+const PAYLOADS = [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)];
+
 /** An activity that signs, what the caller submitted, and the result that the service returns. */
 function row(type: Signing, parameters: JsonObject, result: JsonObject): Pick<Attack, "forge" | "judge"> {
   const whole = `ACTIVITY_TYPE_SIGN_${type}`;
   return {
     forge: {
-      payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)],
+      payloads: PAYLOADS,
       activity: (json) => ({ ...json, type: whole, intent: { i: parameters }, result: { r: result } }),
     },
     judge: {
@@ -53,6 +57,12 @@ const highS = { r: good.r, s: word(ORDER - number(good.s)), v: good.v === "00" ?
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 const reversed = (text: string): string => text.match(/../g)!.reverse().join("");
 
+const pending = (json: JsonObject): JsonObject => ({
+  ...json,
+  type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+  intent: { i: submitted },
+  result: { r: {} },
+});
 const payload = (name: string, result: JsonObject, parameters: JsonObject = submitted): Attack => ({
   name: `signature: ${name}`,
   ...row("RAW_PAYLOAD_V2", parameters, result),
@@ -65,6 +75,15 @@ const payloads = (name: string, signatures: JsonValue): Attack => ({
 });
 const under = (signWith: string, parameters: object = submitted): JsonObject => ({ ...parameters, signWith });
 const withS = (s: string): JsonObject => ({ ...goodEd25519, s });
+
+/** The service's keys of P-256 have the form of those of secp256k1. */
+const p256Key = toHex(p256.getPublicKey(key.privateKey));
+const p256Signature = p256.sign(keccak_256(toUtf8("pay 1")), key.privateKey, { prehash: false });
+const onP256 = {
+  r: toHex(p256Signature.subarray(0, 32)),
+  s: toHex(p256Signature.subarray(32)),
+  v: "00",
+};
 
 const recipient = "22".repeat(20);
 /** EIP-1559. */
@@ -96,6 +115,11 @@ const message = `010001${"02"}${toHex(ed25519.publicKey)}${"44".repeat(32)}${"55
 const solanaUnsigned = `01${"00".repeat(64)}${message}`;
 const solanaType = { type: "TRANSACTION_TYPE_SOLANA" } as const;
 const solanaSigned = signedTransaction(ed25519, { unsignedTransaction: solanaUnsigned, ...solanaType });
+const twoSigners = {
+  signWith: solana,
+  unsignedTransaction: `02${"00".repeat(64)}${"77".repeat(64)}${message.replace("010001", "020001")}`,
+  ...solanaType,
+};
 const onSolana = (name: string, signed: string): Attack => ({
   name: `signed transaction of Solana: ${name}`,
   ...row(
@@ -115,6 +139,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   payload("the other v", { ...good, v: highS.v }),
   payload("a high s with the v of the low one", { ...highS, v: good.v }),
   payload("v of 27", { ...good, v: "1b" }),
+  payload("v with 0x", { ...good, v: `0x${good.v.slice(1)}` }),
   payload("no v", { r: good.r, s: good.s }),
   payload("r and s of zero", { r: word(0n), s: word(0n), v: "00" }),
   payload("s beyond the order", { ...good, s: word(ORDER + 1n) }),
@@ -137,6 +162,13 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     { r: `01${"00".repeat(31)}`, s: word(0n), v: "00" },
     under(`01${"00".repeat(31)}`, { payload: "pay 1", ...plain }),
   ),
+  payload("of P-256 over another payload", onP256, under(p256Key, { ...submitted, payload: "pay 2" })),
+  payload("of P-256 under a key of secp256k1", onP256, under(toHex(key.publicKey))),
+  {
+    ...payload("of an activity that is not completed", {}),
+    forge: { activity: (json) => ({ ...pending(json), status: "ACTIVITY_STATUS_PENDING" }), payloads: PAYLOADS },
+    fails: ["activity.request"],
+  },
   payloads("in another order", [...list].reverse()),
   payloads("fewer than payloads", list.slice(1)),
   payloads("the first only", list.slice(0, 1)),
@@ -157,6 +189,11 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     "a high s, which no chain accepts",
     changed(signedBy(key, unsigned), { [-3]: otherParity, [-1]: highWord }),
   ),
+  transaction("a zero before r", changed(signedBy(key, unsigned), { [-2]: (r) => concatBytes(new Uint8Array(1), r) })),
+  transaction(
+    "a zero as parity",
+    changed(signedBy(key, unsigned), { [-3]: (v) => (v.length === 0 ? new Uint8Array(1) : new Uint8Array([0, 1])) }),
+  ),
   transaction("without its signature", unsigned),
   transaction("with a byte after it", `${signedBy(key, unsigned)}00`),
   transaction("that is no hex", "signed"),
@@ -169,6 +206,13 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     "bc1q",
   ),
   onSolana("without its signature", solanaUnsigned),
+  {
+    name: "signed transaction of Solana: another signer's signature is changed, too",
+    ...row("TRANSACTION_V2", twoSigners, {
+      signedTransaction: signedTransaction(ed25519, twoSigners).replace("77".repeat(64), "78".repeat(64)),
+    }),
+    fails: ["activity.signature"],
+  },
   onSolana("one bit of the message", flipped(solanaSigned)),
   onSolana(
     "one bit of the signature",
@@ -222,6 +266,9 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedPayload("under an address in lower case", good, under(address.toLowerCase())),
   acceptedPayload("under a public key", good, under(toHex(key.publicKey))),
   acceptedPayload("with a high s, and its v", highS),
+  acceptedPayload("of P-256", onP256, under(p256Key)),
+  acceptedPayload("of P-256 under a whole point", onP256, under(toHex(p256.getPublicKey(key.privateKey, false)))),
+  acceptedPayload("under a whole point", good, under(toHex(secp256k1.getPublicKey(key.privateKey, false)))),
   acceptedPayload("of Ed25519 under an address of Solana", goodEd25519, under(solana, { payload: "pay 1", ...plain })),
   acceptedPayload(
     "of Ed25519 under a public key",
@@ -241,6 +288,15 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedTransaction("in a transaction under an id", key, unsigned, ethereum.type, ID, true),
   acceptedTransaction("in a transaction of Solana", ed25519, solanaUnsigned, solanaType.type, solana),
   acceptedTransaction("in a transaction of Solana under an id", ed25519, solanaUnsigned, solanaType.type, ID, true),
+  accepted(
+    "in a transaction that is signed already",
+    row(
+      "TRANSACTION_V2",
+      { signWith: address, unsignedTransaction: signedBy(key, unsigned), ...ethereum },
+      { signedTransaction: signedBy(key, unsigned) },
+    ),
+    true,
+  ),
   accepted(
     "in a transaction of an unknown type",
     row(

@@ -5,6 +5,7 @@
 import { createECDH } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Transaction, TypedDataEncoder } from "ethers";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type AskService,
@@ -18,8 +19,8 @@ import {
   webauthnStamper,
   webhookHandler,
 } from "../../src/client/index.js";
-import { NamedEvidence, verifyEvidence } from "../../src/index.js";
-import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
+import { NamedEvidence, renderText, verifyEvidence } from "../../src/index.js";
+import { FAULTS, SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "./support.js";
 
 const lab = await startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
@@ -164,6 +165,152 @@ describe("verified calls", () => {
       ),
     );
     expect(new Set(calls.map(({ activity }) => activity.id)).size).toBe(64);
+  });
+});
+
+describe("verified signatures", async () => {
+  const accounts = async (): Promise<string[]> => {
+    const listed = await client.query("list_wallet_accounts", { walletId: ids.walletId });
+    return (listed["accounts"] as { address: string }[]).map(({ address }) => address);
+  };
+  const [ethereum] = (await accounts()) as [string];
+  const solana = {
+    curve: "CURVE_ED25519",
+    pathFormat: "PATH_FORMAT_BIP32",
+    path: "m/44'/501'/0'/0'",
+    addressFormat: "ADDRESS_FORMAT_SOLANA",
+  };
+  await client.submit(
+    { name: "create_wallet_accounts", type: "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS" },
+    { walletId: ids.walletId, accounts: [solana] },
+  );
+  const ed25519 = (await accounts()).at(-1)!;
+  const payload = { name: "sign_raw_payload", type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2" };
+  const payloads = { name: "sign_raw_payloads", type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS" };
+  const transaction = { name: "sign_transaction", type: "ACTIVITY_TYPE_SIGN_TRANSACTION_V2" };
+  const encoded = (encoding: string, hash: string, more: object): object => ({
+    signWith: ethereum,
+    encoding: `PAYLOAD_ENCODING_${encoding}`,
+    hashFunction: `HASH_FUNCTION_${hash}`,
+    ...more,
+  });
+  const to = "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC";
+  const people = [
+    { name: "name", type: "string" },
+    { name: "wallets", type: "address[]" },
+  ];
+  const mail = [
+    { name: "from", type: "Person" },
+    { name: "to", type: "Person[2]" },
+    { name: "tag", type: "bytes4" },
+    { name: "data", type: "bytes" },
+    { name: "delta", type: "int64" },
+    { name: "amount", type: "uint256" },
+    { name: "sure", type: "bool" },
+  ];
+  const typed = TypedDataEncoder.getPayload(
+    { name: "Lab", chainId: 1, verifyingContract: to },
+    { Person: people, Mail: mail },
+    {
+      from: { name: "Cow", wallets: [to, to] },
+      to: [
+        { name: "Bob", wallets: [] },
+        { name: "", wallets: [to] },
+      ],
+      tag: "0x01020304",
+      data: "0x0506",
+      delta: -7n,
+      amount: 2n ** 255n,
+      sure: true,
+    },
+  ) as object;
+  const authorization = { address: to, chainId: 8453, nonce: 200 };
+  const unsigned = (fields: object): string => Transaction.from(fields).unsignedSerialized;
+  const long = { type: 2, chainId: 1, to, data: `0x${"ab".repeat(70_000)}`, gasLimit: 1 };
+  const ethereumTransaction = (fields: object): object => ({
+    signWith: ethereum,
+    type: "TRANSACTION_TYPE_ETHEREUM",
+    unsignedTransaction: unsigned(fields),
+  });
+
+  const requests: [string, { name: string; type: string }, object][] = [
+    ["text", payload, encoded("TEXT_UTF8", "KECCAK256", { payload: "pay" })],
+    ["text with SHA-256", payload, encoded("TEXT_UTF8", "SHA256", { payload: "pay" })],
+    ["hex", payload, encoded("HEXADECIMAL", "KECCAK256", { payload: "0x0102" })],
+    ["a digest", payload, encoded("HEXADECIMAL", "NO_OP", { payload: "ab".repeat(32) })],
+    ["typed data", payload, encoded("EIP712", "NO_OP", { payload: JSON.stringify(typed) })],
+    [
+      "an authorization",
+      payload,
+      encoded("EIP7702_AUTHORIZATION", "NO_OP", { payload: JSON.stringify(authorization) }),
+    ],
+    ["several", payloads, encoded("TEXT_UTF8", "KECCAK256", { payloads: ["a", "b", "c"] })],
+    ["Ed25519", payloads, encoded("TEXT_UTF8", "NOT_APPLICABLE", { payloads: ["a", "b"], signWith: ed25519 })],
+    ["a legacy transaction", transaction, ethereumTransaction({ type: 0, chainId: 8453, to, gasPrice: 1, nonce: 300 })],
+    ["a transaction of no chain", transaction, ethereumTransaction({ type: 0, to, gasPrice: 1 })],
+    ["EIP-2930", transaction, ethereumTransaction({ type: 1, chainId: 1, to, accessList: [[to, []]] })],
+    ["EIP-1559, and a contract's creation", transaction, ethereumTransaction({ type: 2, chainId: 1, data: "0x00" })],
+    ["a long transaction", transaction, ethereumTransaction(long)],
+  ];
+
+  it.each(requests)("%s", async (_, operation, parameters) => {
+    const { report, result } = await verified.submit(operation, parameters);
+    expect(result).not.toBeNull();
+    const { signatures = [], resultWithoutProof } = report.claims!.activity!;
+    expect(signatures.map(({ open }) => open)).toEqual(Array.from(signatures, () => null));
+    expect(signatures.length).toBeGreaterThan(0);
+    expect(resultWithoutProof).toEqual([]);
+    const proven = renderText(report).replace(/\s+/g, " ");
+    expect(proven).toMatch(/signatures? verif(?:y|ies) under \S+, over what you submitted/);
+  });
+
+  const ofSignatures = FAULTS.filter(({ fails }) => fails.includes("activity.signature"));
+  const damaged = ofSignatures.flatMap(({ name: fault, needs }) =>
+    requests
+      .filter(([what, { name }]) => needs!.includes(name) && !(what === "Ed25519" && fault === "altered-recovery-id"))
+      .filter(([what]) => what !== "EIP-1559, and a contract's creation" || fault !== "another-recipient")
+      // The digest of typed data has no other hash function.
+      .filter(([what]) => !/a digest|typed|authorization/.test(what) || fault !== "signature-of-another-hash")
+      .map(([what, operation, parameters]) => [fault, what, operation, parameters] as const),
+  );
+
+  it.each(damaged)("%s is refused: %s", async (fault, _, operation, parameters) => {
+    lab.setFault(fault);
+    const rejection = (await rejectionOf(verified.submit(operation, parameters))) as RejectedActivityError;
+    expect(rejection.failures.map(({ id }) => id)).toEqual(["activity.signature"]);
+  });
+
+  it("under an id names the key as the service's word", async () => {
+    const listed = await client.query("list_wallet_accounts", { walletId: ids.walletId });
+    const [{ walletAccountId, publicKey }] = listed["accounts"] as [{ walletAccountId: string; publicKey: string }];
+    const parameters = encoded("TEXT_UTF8", "KECCAK256", { payload: "pay", signWith: walletAccountId });
+    const { report } = await verified.submit(payload, parameters);
+    expect(report.claims!.activity!.signatures).toEqual([
+      { index: 0, signWith: walletAccountId, publicKey, open: expect.stringContaining("is an id") as string },
+    ]);
+    expect(renderText(report).replace(/\s+/g, " ")).toMatch(
+      /The signature: it verifies over what you submitted, under [0-9a-f]{66} for/,
+    );
+  });
+
+  it.each([
+    ["typed data without the type of its domain", { ...typed, types: { Person: people, Mail: mail } }],
+    [
+      "typed data with a member of another type",
+      { ...typed, message: { ...(typed as { message: object }).message, sure: 1 } },
+    ],
+  ])("%s is not proven", async (_, json) => {
+    lab.setFault(null);
+    const parameters = encoded("EIP712", "NO_OP", { payload: JSON.stringify(json) });
+    // The lab does not sign it either: another activity that was completed has to do.
+    const { activity } = await verified.submit(payload, encoded("TEXT_UTF8", "SHA256", { payload: "pay" }));
+    const intent = { signRawPayloadIntentV2: parameters };
+    const { report } = await verified.verifyActivity(
+      { ...activity, intent },
+      { expected: { type: payload.type, parameters } },
+    );
+    expect(report.checks.find(({ id }) => id === "activity.signature")?.status).toBe("warn");
+    expect(report.claims!.activity!.resultWithoutProof).toEqual(["r", "s", "v"]);
   });
 });
 

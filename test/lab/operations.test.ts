@@ -75,7 +75,7 @@ describe("submit", () => {
     });
     const { intent } = await outcome("updateWallet", { walletId: ids.walletId });
     expect(intent).toEqual({ walletId: ids.walletId });
-    expect((await query(lab, "get_wallet", { walletId: ids.walletId })).body).toEqual({
+    expect((await query(lab, "get_wallet", { walletId: ids.walletId })).body).toMatchObject({
       wallet: { walletId: ids.walletId, walletName: "vault" },
     });
     const gone = await submit(lab, "updateWallet", { walletId: "another" });

@@ -143,6 +143,7 @@ export async function judge(
   now = new Date(),
   sending: Sending = {},
   id: string | null = null,
+  request: { readonly type?: string; readonly parameters?: Json } = {},
 ): Promise<Report> {
   const named = new Set<string>(
     ((activity["appProofs"] as Json[] | undefined) ?? []).map((proof) => proof["publicKey"] as string),
@@ -152,7 +153,7 @@ export async function judge(
     keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey }, sending)),
   );
   const { organizationId = lab.organizationId } = sending;
-  const expected = { organizationId, ...(id !== null && { id }) };
+  const expected = { organizationId, ...(id !== null && { id }), ...request };
   const options = { policy: lab.policy, now, expected };
   return (await verifyEvidence({ bootProofs: answers.map(({ body }) => body), activity }, options)).report;
 }

@@ -24,7 +24,7 @@ import {
 import { hashAuthorization } from "viem/utils";
 import { afterAll, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
-import { addressOf, ethereumAddress } from "../../src/lab/wallet.js";
+import { addressOf } from "../../src/lab/wallet.js";
 import { type Json, account, completed, judge, query, submit } from "./support.js";
 
 const mnemonic = `${"test ".repeat(11)}junk`;
@@ -35,7 +35,7 @@ it.each([
   ["m/44'/60'/0'/0/1", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"],
   ["m/44'/60'/0'/0/2", "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"],
 ])("%s", (path, address) => {
-  expect(ethereumAddress(seed, path)).toBe(address);
+  expect(addressOf(seed, { path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" })).toBe(address);
 });
 
 it("m/44'/501'/0'/0' of Solana, with SLIP-10", () => {

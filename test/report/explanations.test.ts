@@ -51,6 +51,7 @@ describe("the explanation of each check", () => {
         "app.request",
         "activity.claims",
         "activity.coverage",
+        "activity.signature",
         "policy.scope",
         "policy.age",
       ],
