@@ -147,13 +147,9 @@ class Wrapper {
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
     const { allowUnverified = [], evidence = null, now = () => new Date() } = options;
-    const { command, activity, config } = foreignMembers(client);
-    const configured = ownMembers((config ?? {}) as ForeignMembers, { organizationId: true, activityPoller: true });
-    const { activityPoller } = configured;
-    const organizationId = options.organizationId ?? configured["organizationId"];
-    const polling = ownMembers((activityPoller ?? {}) as Partial<typeof DEFAULT_POLLING>, DEFAULT_POLLING);
-    const { intervalMs, numRetries } = { ...DEFAULT_POLLING, ...polling };
-    const ownOrganization = typeof organizationId === "string" ? organizationId : undefined;
+    const { command, activity } = foreignMembers(client);
+    const { organizationId, intervalMs, numRetries } = configuredBy(client);
+    const ownOrganization = options.organizationId ?? organizationId;
     // Each verification has the queries of its own call.
     const query = queriesOf(evidence ?? client, ownOrganization ?? "", []);
     const verification = ownMembers(options, { bootProofLimit: true, bootProofMaxAgeMs: true, cache: true, acceptance: true });
@@ -234,6 +230,21 @@ class Wrapper {
   }
 }
 
+interface Configured {
+  readonly organizationId?: string;
+  readonly intervalMs: number;
+  readonly numRetries: number;
+}
+
+/** Of the client's `config`: own members only. */
+function configuredBy(client: ForeignClient): Configured {
+  const config = ownMembers((foreignMembers(client)["config"] ?? {}) as ForeignMembers, CONFIGURED);
+  const { organizationId, activityPoller } = config;
+  const polling = ownMembers((activityPoller ?? {}) as Partial<typeof DEFAULT_POLLING>, DEFAULT_POLLING);
+  return { ...DEFAULT_POLLING, ...polling, ...(typeof organizationId === "string" && { organizationId }) };
+}
+
+const CONFIGURED = { organizationId: true, activityPoller: true };
 const ELSEWHERE = "it is sent to another service, whose results nothing verifies";
 const PENDING = "ACTIVITY_STATUS_PENDING";
 const NO_STAMPER = { stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "" }) };

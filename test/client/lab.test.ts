@@ -145,6 +145,12 @@ describe("verified calls", () => {
     expect((await verified.verifyActivity(bare)).report.verdict).toBe("verified");
   });
 
+  it("of a past activity without app proofs, with a message that names generateAppProofs", async () => {
+    const { activity } = await client.updateWallet({ walletId: ids.walletId, walletName: "unproven" });
+    const { message } = await rejectionOf(verified.verifyActivity(activity));
+    expect(message).toMatch(/^rejected: activity activity\.decode: .*submit with generateAppProofs: true\.$/);
+  });
+
   it("across a restart of the enclaves", async () => {
     for (const { enclaveId } of lab.enclaves) await lab.restartEnclave(enclaveId);
     expect((await verified.updateWallet({ walletId: ids.walletId, walletName: "restarted" })).report.verdict).toBe(
