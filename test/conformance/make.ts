@@ -16,7 +16,7 @@ import { commonOf, foldersIn, readIndex, sizeOf } from "./folders.js";
 import { pack } from "./pack.js";
 import { indexText, unpack } from "./unpack.mjs";
 
-const MAX_BYTES = 9_000_000;
+const MAX_BYTES = 9_500_000;
 
 /** Unpacks the corpus, makes its cases, and packs it again. */
 export async function makeCorpus(corpus: string, all: boolean): Promise<string> {
