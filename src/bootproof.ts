@@ -130,7 +130,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
  * `bootProofsOnly` is false.
  * @example
  * ```ts
- * const { bootProof: verified } = requireVerified(await verifyBootProof(bootProof, { policy, now: new Date() }));
+ * const { bootProof: boot } = requireVerified(await verifyBootProof(bootProof, { policy, now: new Date() }));
  * ```
  */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
@@ -142,7 +142,7 @@ export async function verifyBootProof(bootProof: unknown, options: VerifyOptions
  * Verifies one app proof as {@link verifyEvidence} does. Its boot proof may be verified already.
  * @example
  * ```ts
- * const { appProof: verified } = requireVerified(
+ * const { appProof: app } = requireVerified(
  *   await verifyAppProof(appProof, bootProof, { policy, now: new Date() }),
  * );
  * ```

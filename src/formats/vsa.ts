@@ -74,8 +74,8 @@ export async function vsaStatement(
 }
 
 function predicateOf(report: Report, bundle: BundleFacts | null): object {
-  const refusal = report.refusedFor === undefined ? null : REFUSED;
   try {
+    const refusal = report.refusedFor === undefined ? null : REFUSED;
     return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle) ?? refusal);
   } catch (cause) {
     throw new TypeError(WANTED, { cause });

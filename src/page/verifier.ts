@@ -77,7 +77,7 @@ export function shortDigest({ sha256 }: PageInputFile): string {
 }
 
 /** The name, with the digest if another file has the same name. */
-export function labelOf(file: ListedFile, files: readonly ListedFile[]): string {
+export function fileLabel(file: ListedFile, files: readonly ListedFile[]): string {
   const isAlone = files.every((other) => other.name !== file.name || other.sha256 === file.sha256);
   return isAlone ? file.name : `${file.name} (SHA-256 ${shortDigest(file)}…)`;
 }
@@ -111,7 +111,7 @@ type Requested =
 export function requested(given: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
   const faults: string[] = [];
   // A policy names anchors by their file names.
-  const files = given.map((file) => (file.role === "anchor" ? file : { ...file, name: labelOf(file, given) }));
+  const files = given.map((file) => (file.role === "anchor" ? file : { ...file, name: fileLabel(file, given) }));
   const of = (role: Role | null): ListedFile[] => files.filter((file) => file.role === role);
   const evidence = evidenceOf(of, faults);
   const options = optionsOf(of, asked, { clock, faults });

@@ -11,7 +11,7 @@ import {
   type FormExpectedValue,
   type FormValues,
   type ListedFile,
-  labelOf,
+  fileLabel,
   listedFile,
   policyAdvice,
   requested,
@@ -322,7 +322,7 @@ describe("files of one name", () => {
 
   it("are told apart by their digest, in the list and in the report", async () => {
     const files = [boot, twin, app];
-    expect(files.map((one) => labelOf(one, files))).toEqual([
+    expect(files.map((one) => fileLabel(one, files))).toEqual([
       `boot.json (SHA-256 ${boot.sha256.slice(0, 12)}…)`,
       `boot.json (SHA-256 ${twin.sha256.slice(0, 12)}…)`,
       "app.json",
@@ -334,7 +334,7 @@ describe("files of one name", () => {
   });
 
   it("keep their name beside another of the same bytes", () => {
-    expect(labelOf(boot, [boot, { ...boot }])).toBe("boot.json");
+    expect(fileLabel(boot, [boot, { ...boot }])).toBe("boot.json");
   });
 });
 
