@@ -372,7 +372,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/ethereum.ts decodeRlp": "transactions are damaged by members",
   "src/lab/operations.ts LAB_OPERATIONS": "a plain caller of the lab submits by these names",
   "src/lab/operations.ts LabSubmitName": "a plain caller of the lab submits by these names",
-  "src/page/verifier.ts fileLabel": "a unit with many cases",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
   "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
   "src/report/claims.ts bootProofClaims": "a unit whose whole answer is compared",

@@ -17,7 +17,7 @@ import {
   type FormValues,
   type ListedFile,
   type PageInputFile,
-  labelOf,
+  fileLabel,
   listedFile,
   policyAdvice,
   requested,
@@ -193,7 +193,7 @@ class Verifier {
   }
 
   #list(): void {
-    const items = this.#files.map((file) => listItem(file, labelOf(file, this.#files)));
+    const items = this.#files.map((file) => listItem(file, fileLabel(file, this.#files)));
     const list = find(IDS.list)!;
     show(list, items);
     for (const [index, button] of [...list.querySelectorAll("button")].entries())
@@ -201,7 +201,7 @@ class Verifier {
   }
 
   #remove(index: number): void {
-    const label = labelOf(this.#files[index]!, this.#files);
+    const label = fileLabel(this.#files[index]!, this.#files);
     this.#files.splice(index, 1);
     this.#forget();
     this.#list();

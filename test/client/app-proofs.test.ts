@@ -20,6 +20,7 @@ import { RejectedError, VerifiedAppProof, appProofOf, verifyEvidence } from "../
 import type { SoftwareEnclave } from "../../src/lab/enclave.js";
 import { saveKeyPair } from "../../src/lab/keys.js";
 import { labDeployment } from "../../src/lab/forge.js";
+import { generateQosKeyPair, qosKeyPair } from "../../src/lab/qos.js";
 import { AttestedService, lab, policyOf } from "./attested.js";
 import { JWKS, delivered } from "./deliveries.js";
 import { ORGANIZATION, isStamped, rejectionOf } from "./support.js";
@@ -399,6 +400,19 @@ describe("verified app proofs", () => {
       enclaves.map(({ ephemeralKey }) => ephemeralKey.publicKey),
     );
     expect(service.asked).toHaveLength(2);
+  });
+
+  it("is not found by a half that remembered boot proofs of two keys attest", async () => {
+    const { client, service, received, expected, payload } = await answered();
+    const { encryption } = generateQosKeyPair();
+    const other = service.boot(qosKeyPair(encryption, service.enclave.ephemeralKey.signing));
+    const verified = client.withVerification(POLICY);
+    await verified.verifyAppProofs(received, { expected });
+    const whole = proofOf(signed(other, JSON.stringify(payload), WHOLE), "standard");
+    await verified.verifyAppProofs([{ appProof: whole }], { expected });
+    const half = proofOf(signed(service.enclave, JSON.stringify(payload), HALF), "standard");
+    const call = verified.verifyAppProofs([{ appProof: half }], { expected });
+    await expect(call).rejects.toMatchObject({ code: "ephemeral-key" });
   });
 
   it("of a type that no expectation names are listed apart, wherever they are", async () => {
