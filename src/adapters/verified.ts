@@ -152,7 +152,12 @@ class Wrapper {
     const ownOrganization = options.organizationId ?? organizationId;
     // Each verification has the queries of its own call.
     const query = queriesOf(evidence ?? client, ownOrganization ?? "", []);
-    const verification = ownMembers(options, { bootProofLimit: true, bootProofMaxAgeMs: true, cache: true, acceptance: true });
+    const verification = ownMembers(options, {
+      bootProofLimit: true,
+      bootProofMaxAgeMs: true,
+      cache: true,
+      acceptance: true,
+    });
     this.#client = client;
     this.#allowed = allowUnverified;
     this.#isFlat = typeof command === "function" || typeof activity === "function";

@@ -184,8 +184,8 @@ function reportScope({ pins, scope, differing }: Compared, checklist: Checklist)
 }
 
 const OLD_SETUP =
-  "the policy sets no maxAge: this setup document may be an old one that is shown again, of an enclave that no longer " +
-  "waits for its quorum key";
+  "the policy sets no maxAge: this setup document may be an old one that is shown again, of an enclave that no " +
+  "longer waits for its quorum key";
 
 /** A setup document without a limit is a warning: shares are released for it, and no app proof shows a newer time. */
 function appraiseAge(

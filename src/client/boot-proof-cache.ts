@@ -72,8 +72,8 @@ export class BootProofCache {
 
   /**
    * The key of a verified boot proof with this signing half, both in lower-case hex; null without one. Sends nothing.
-   * Unverified keys do not count: an app proof can name any encryption half before a genuine signing half. Null, too, if
-   * boot proofs of several keys have it: their order must not decide.
+   * Unverified keys do not count: an app proof can name any encryption half before a genuine signing half. Null, too,
+   * if boot proofs of several keys have it: their order must not decide.
    */
   rememberedKey(signingHalf: string): string | null {
     const known = [...this.#entries].filter(([, { isVerified }]) => isVerified).map(([key]) => key);

@@ -402,7 +402,9 @@ describe("app.request, of an expected payload", () => {
     expect(missing.statuses).toEqual({ "app[0]": "fail", "app[1]": "skip" });
     expect(missing.details).toContain(unmet().replaceAll('"', ""));
     const differs = await ask("app.request", { payloads: [OTHER] }, { expected: expecting(ID) });
-    expect(differs.details).toBe('the payload differs from expected.payload[0], of type ORDER: /id is "43", "42" wanted');
+    expect(differs.details).toBe(
+      'the payload differs from expected.payload[0], of type ORDER: /id is "43", "42" wanted',
+    );
     const two = {
       payload: [
         { type: "ORDER", values: ID },

@@ -11,7 +11,7 @@ import { NOW, forge, lab } from "../attacks/support.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { flipped, pointRows, sha, signatureRows, signers } from "./ecdsa-rows.js";
-import { CURVES, FACTS, newSigner, pointAt, smallestPoint, unsigned } from "./keys.js";
+import { CURVES, FACTS, newSigner, pointAt, smallestPoint } from "./keys.js";
 import { type Library, IMPLEMENTATIONS, libraryOver } from "./implementations.js";
 
 describe.each(IMPLEMENTATIONS)("by %s", (implementation) => {
