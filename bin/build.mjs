@@ -41,24 +41,29 @@ const LOADED_LATER = new RegExp(
  * What the library loads when it needs it, each bundled with what it imports. A bundler that splits code would put what
  * they share with an entry into a chunk of that entry, whether the entry uses it or not.
  */
-const CHECKS_LOADED_LATER = ["app-proof-checks", "activity-checks"];
-const checksLoadedLater = await build({
-  bundle: true,
-  entryPoints: CHECKS_LOADED_LATER.map((name) => `src/verify/${name}.ts`),
-  outdir: "dist/src/verify",
-  chunkNames: "checks",
-  // Only cryptography, which is none of this, loads them.
-  external: ["./noble*.js"],
-  format: "esm",
-  target: "es2022",
-  splitting: true,
-  metafile: true,
-  logLevel: "warning",
-});
-for (const [file, { inputs }] of Object.entries(checksLoadedLater.metafile.outputs))
-  for (const [input, { bytesInOutput }] of Object.entries(inputs))
-    if (/verify\/(?:cryptography|signature-cache)\.ts$/.test(input) && bytesInOutput > 0)
-      throw new Error(`${file}: a second copy of ${input}, which keeps state`);
+const LOADED_WHOLE = [
+  { names: ["app-proof-checks", "activity-checks"], external: ["./signatures.js"] },
+  { names: ["signatures"], external: [] },
+];
+for (const { names, external } of LOADED_WHOLE) {
+  const built = await build({
+    bundle: true,
+    entryPoints: names.map((name) => `src/verify/${name}.ts`),
+    outdir: "dist/src/verify",
+    chunkNames: "checks",
+    // Only cryptography, which is none of this, and signatures load them.
+    external: ["./noble*.js", ...external],
+    format: "esm",
+    target: "es2022",
+    splitting: true,
+    metafile: true,
+    logLevel: "warning",
+  });
+  for (const [file, { inputs }] of Object.entries(built.metafile.outputs))
+    for (const [input, { bytesInOutput }] of Object.entries(inputs))
+      if (/verify\/(?:cryptography|signature-cache)\.ts$/.test(input) && bytesInOutput > 0)
+        throw new Error(`${file}: a second copy of ${input}, which keeps state`);
+}
 
 const entries = new Set();
 const rooms = {

@@ -67,6 +67,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
   "npm run test:all": "is what runs this test",
+  "npm ci && npm run build": "installs: test/github-action.test.ts emulates the image",
+  "docker build": "the same",
+  "docker run": "the same",
+  "const verification = await verifyEvidence(evidence, { policy, now: new Date(), acceptance":
+    "refuses the evidence here, which has BUTs: test/verification.test.ts runs it",
   "npm install bullmq": "installs: the packages are there",
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
   "bootproof worker": "the same",

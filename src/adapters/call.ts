@@ -1,12 +1,11 @@
 /** One call of a method: every request that it sends, and the verified activity that its value is built from. */
-import { COMPLETED, outcomeOf } from "../decode/activity.js";
+import { COMPLETED, outcomeOf, soleMember } from "../decode/activity.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKey } from "../decode/json.js";
 import { cut, listed } from "../errors.js";
 import type { ActivityVerifier, ExpectedOfOwner } from "../client/activity-verifier.js";
 import { RejectedActivityError, rejectionAdvice } from "../client/errors.js";
 import type { Report } from "../report/report.js";
-import { soleMember } from "../verify/contradictions.js";
 import {
   type ForeignClient,
   GET_ACTIVITY,

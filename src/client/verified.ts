@@ -4,7 +4,7 @@
  * service claims that it executed the request as the result says.
  */
 import type { Policy } from "../appraise/policy.js";
-import { outcomeOf } from "../decode/activity.js";
+import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -12,7 +12,6 @@ import { typedOptions } from "../decode/options.js";
 import { anyObject, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
-import { soleMember } from "../verify/contradictions.js";
 import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { ActivityVerifier, type ExpectedOfOwner, type VerificationOptions } from "./activity-verifier.js";

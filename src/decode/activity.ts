@@ -129,3 +129,13 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
     return holders[0]!.fault("appProofs", `${list.length} entries, at most ${MAX_APP_PROOFS} wanted`);
   return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
 }
+
+/** The members of an intent or result that are not null. */
+export function presentMembers(object: JsonObject | undefined): [string, JsonValue][] {
+  return Object.entries(object ?? {}).filter(([, value]) => value !== null);
+}
+
+export function soleMember(object: JsonObject | undefined): JsonValue | undefined {
+  const members = presentMembers(object);
+  return members.length === 1 ? members[0]![1] : undefined;
+}

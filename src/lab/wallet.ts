@@ -11,8 +11,8 @@ const ORDER = secp256k1.Point.Fn.ORDER;
 
 /** How each curve derives private keys, and its public keys (33 or 32 bytes). */
 export const CURVES = {
-  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: (key: Uint8Array) => secp256k1.getPublicKey(key, true) },
-  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: (key: Uint8Array) => ed25519.getPublicKey(key) },
+  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: compressedOf },
+  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: ed25519KeyOf },
 } as const;
 export type Curve = keyof typeof CURVES;
 
@@ -20,8 +20,8 @@ export type Curve = keyof typeof CURVES;
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
   ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
-  ADDRESS_FORMAT_UNCOMPRESSED: { curves: ["CURVE_SECP256K1"], write: (key: Uint8Array) => toHex(uncompressed(key)) },
-  ADDRESS_FORMAT_SOLANA: { curves: ["CURVE_ED25519"], write: (key: Uint8Array) => base58.encode(key) },
+  ADDRESS_FORMAT_UNCOMPRESSED: { curves: ["CURVE_SECP256K1"], write: uncompressedHexOf },
+  ADDRESS_FORMAT_SOLANA: { curves: ["CURVE_ED25519"], write: (key: Uint8Array): string => base58.encode(key) },
 } as const satisfies Record<string, { readonly curves: readonly Curve[]; write(publicKey: Uint8Array): string }>;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
 
@@ -72,6 +72,18 @@ function uncompressed(publicKey: Uint8Array): Uint8Array {
 }
 
 /** SLIP-10, "Master key generation" and "Private parent key → private child key", for Ed25519. */
+function uncompressedHexOf(key: Uint8Array): string {
+  return toHex(uncompressed(key));
+}
+
+function compressedOf(key: Uint8Array): Uint8Array {
+  return secp256k1.getPublicKey(key, true);
+}
+
+function ed25519KeyOf(key: Uint8Array): Uint8Array {
+  return ed25519.getPublicKey(key);
+}
+
 function ed25519KeyAt(seed: Uint8Array, path: string): Uint8Array {
   let node = hmacSha512(toUtf8("ed25519 seed"), seed);
   for (const step of path.split("/").slice(1)) {

@@ -4,7 +4,7 @@
  * what it imports (bin/build.mjs), so nothing here may keep state.
  */
 import { Checklist } from "../checks.js";
-import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";
+import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type InputCopy, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
@@ -19,10 +19,11 @@ import {
   isEmpty,
   isSubOrganizationType,
   isVotedOn,
-  soleMember,
   unansweredAddresses,
 } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
+
+export { signaturesOf } from "./activity-signatures.js";
 
 /** Addresses in their results are new. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;

@@ -1,8 +1,7 @@
 /** Which requests ask for signatures. `signatures.ts` verifies them, and is loaded only then. */
-import { type Activity, COMPLETED } from "../decode/activity.js";
+import type { Activity } from "../decode/activity.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
-import { soleMember } from "./contradictions.js";
 import type { Expectation } from "./expectation.js";
 import type { SignedRequest, VerifiedSignatures } from "./signatures.js";
 
@@ -47,8 +46,6 @@ export async function signaturesOf(
     const isAsked = expectation !== null && expectation.parameters !== null;
     return !isAsked && kindOfType(activity.type ?? "") !== null ? "unasked" : null;
   }
-  // Any other status fails `activity.request`.
-  if (activity.status !== COMPLETED || activity.result === undefined) return null;
   const { verifySignatures } = await import("./signatures.js");
-  return verifySignatures(request, soleMember(activity.result));
+  return verifySignatures(request, activity);
 }

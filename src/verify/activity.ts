@@ -1,7 +1,6 @@
 /** Activities (verify/README.md, "Activities"). `activity-checks.ts` has the checks. */
 import type { Activity } from "../decode/activity.js";
 import type { InputCopy } from "../decode/input.js";
-import { signaturesOf } from "./activity-signatures.js";
 import type { VerifiedSignature } from "./signatures.js";
 import type { ActivityDemands, ActivityFacts, ActivityReading } from "./activity-checks.js";
 import type { UsedFor } from "./app-proof-uses.js";
@@ -65,7 +64,7 @@ export interface DecodedActivity extends ActivityReading {
  * something cannot be loaded.
  */
 export async function decodeActivityInput(input: InputCopy, expectation: Expectation | null): Promise<DecodedActivity> {
-  const { checkActivity, readActivityInput, usedFor } = await import("./activity-checks.js");
+  const { checkActivity, readActivityInput, signaturesOf, usedFor } = await import("./activity-checks.js");
   const reading = readActivityInput(input);
   const signatures = await signaturesOf(expectation, reading.value);
   return {

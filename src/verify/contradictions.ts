@@ -1,5 +1,5 @@
 /** What in an activity or app proof contradicts the expectation (verify/README.md, "The question"). */
-import { type Activity, COMPLETED } from "../decode/activity.js";
+import { type Activity, COMPLETED, presentMembers, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Reading, cut, listed, shownName } from "../errors.js";
 import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-rules.js";
@@ -116,17 +116,8 @@ function fingerprintFaults({ parameters }: Expectation, activity: ReadActivity):
   return same ? [] : ["the activity's fingerprint is not the one that was voted on"];
 }
 
-function membersOf(object: JsonObject | undefined): [string, JsonValue][] {
-  return Object.entries(object ?? {}).filter(([, value]) => value !== null);
-}
-
-export function soleMember(object: JsonObject | undefined): JsonValue | undefined {
-  const members = membersOf(object);
-  return members.length === 1 ? members[0]![1] : undefined;
-}
-
 function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | null): string[] {
-  const names = membersOf(object).map(([name]) => name);
+  const names = presentMembers(object).map(([name]) => name);
   if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, one wanted`];
   if (names.length !== 1) return [`${what} has ${names.length} members, only ${wanted} wanted`];
   return names[0] === wanted ? [] : [`${what} holds ${shown(names[0])}, ${wanted} wanted`];

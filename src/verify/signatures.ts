@@ -3,7 +3,9 @@
  * over what the caller submitted (verify/README.md, "Signatures"). Loaded only for requests that sign.
  */
 import { equalBytes, fromHex, toHex } from "../bytes.js";
+import { type Activity, COMPLETED, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import type { Reading } from "../errors.js";
 import { ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
 import { UncheckedError, hexBytes, payloadBytes, payloadDigest, unsignedEthereum } from "./signed-content.js";
 
@@ -43,9 +45,12 @@ class WrongSignatureError extends Error {}
 /** `result`: the only member of the activity's result. */
 export function verifySignatures(
   { kind, parameters }: SignedRequest,
-  result: JsonValue | undefined,
-): VerifiedSignatures {
+  { status, result: results }: Reading<Activity>["value"],
+): VerifiedSignatures | null {
+  // Any other status fails `activity.request`.
+  if (status !== COMPLETED || results === undefined) return null;
   const signWith = signWithOf(parameters);
+  const result = soleMember(results);
   const outcome = isJsonObject(result) ? result : {};
   if (kind === "transaction") {
     const one = verified(0, signWith, (signer) => verifyTransaction(parameters, outcome["signedTransaction"], signer));

@@ -52,7 +52,7 @@ describe("verify --format html", () => {
     const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html", "--fail-on-warning"]);
     expect([code, stdout === pageOf("verified")]).toEqual([1, false]);
     // The page says so itself, and its data carry the acceptance: whoever verifies it again gets the same.
-    expect(stdout).toContain("<title>REFUSED – bootproof</title>");
+    expect(stdout).toContain("<title>REFUSED with one BUT: ");
     expect(stdout).toContain('"acceptance":"strict"');
     const page = pageFile(stdout, "refused.html");
     const again = built("page", "--verify", page, ...callersWords("verified"), "--format", "json");

@@ -10,9 +10,10 @@ import {
   createClient,
 } from "../../src/client/index.js";
 import { FAULTS, type LabFault, VERIFIED_CALLS, startLab, writeLabFiles } from "../../src/lab/index.js";
+import { LAB_OPERATIONS } from "../../src/lab/operations.js";
 import { bootproof } from "../cli/support.js";
 import { rejectionOf } from "../client/support.js";
-import { SUBMITS, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, completed, renameWallet, submit } from "./support.js";
+import { SUBMITS, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, completed, renameWallet, requestFor, submit } from "./support.js";
 
 const lab = await startLab();
 const folder = mkdtempSync(join(tmpdir(), "bootproof-refused-"));
@@ -38,9 +39,20 @@ const CALLS: Record<string, Call> = {
   set_organization_feature: (verified) => verified.setOrganizationFeature({ name: "FEATURE_NAME_LAB", value: "on" }),
 };
 
-function callsOf({ needs = [] }: LabFault): Call[] {
+function callsOf(fault: LabFault): Call[] {
+  const { needs = [] } = fault;
   const named = needs.flatMap((one) => CALLS[one] ?? []);
-  return named.length > 0 ? named : [rename];
+  if (named.length > 0) return named;
+  return needs.some((one) => one.startsWith("sign_")) ? [signing(fault)] : [rename];
+}
+
+/** Requests that sign are undocumented operations of the client. */
+function signing(fault: LabFault): Call {
+  return async (verified) => {
+    const { name, parameters } = await requestFor(lab, fault);
+    const { name: path, type } = LAB_OPERATIONS[name];
+    return verified.submit({ name: path, type }, parameters);
+  };
 }
 
 async function expectRefused(call: Promise<unknown>, { fails }: LabFault): Promise<void> {

@@ -39,7 +39,7 @@ async function bundled(code: string, platform: "browser" | "neutral"): Promise<B
     logLevel: "silent",
   });
   const outputs = metafile.outputs;
-  const entry = Object.keys(outputs).find((name) => outputs[name]!.entryPoint !== undefined)!;
+  const entry = Object.keys(outputs).find((name) => outputs[name]!.entryPoint?.endsWith("entry.js"))!;
   const atOnce = loadedBy(outputs, entry, ["import-statement"]);
   const ever = loadedBy(outputs, entry, ["import-statement", "dynamic-import"]);
   const sizeOf = (names: readonly string[]): number =>
@@ -75,13 +75,13 @@ function loadedBy(
 
 /** kB are of 1000 bytes; each is what was reached, and two percent. */
 const BUDGETS: readonly [names: string, entry: string, kilobytes: number][] = [
-  ["verifyEvidence", "bootproof", 35.6],
+  ["verifyEvidence", "bootproof", 37.7],
   // Who has a policy has appraisal too, which comes with it.
-  ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 47.1],
-  ["apiKeyStamper", "bootproof/client", 4.7],
-  ["verifyWebhook", "bootproof/client", 9.1],
+  ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 49.6],
+  ["apiKeyStamper", "bootproof/client", 5],
+  ["verifyWebhook", "bootproof/client", 9.9],
   // Widths of all scripts, a screen for whatever evidence, and what many pieces have in common are its own.
-  ["renderText", "bootproof", 12.4],
+  ["renderText", "bootproof", 13.8],
 ];
 
 describe.each(["browser", "neutral"] as const)("bundled for %s", (platform) => {
