@@ -59,7 +59,11 @@ for (const { names, external } of LOADED_WHOLE) {
     metafile: true,
     logLevel: "warning",
   });
-  for (const [file, { inputs }] of Object.entries(built.metafile.outputs))
+  refuseSecondCopies(built.metafile);
+}
+
+function refuseSecondCopies({ outputs }) {
+  for (const [file, { inputs }] of Object.entries(outputs))
     for (const [input, { bytesInOutput }] of Object.entries(inputs))
       if (/verify\/(?:cryptography|signature-cache)\.ts$/.test(input) && bytesInOutput > 0)
         throw new Error(`${file}: a second copy of ${input}, which keeps state`);
