@@ -1,5 +1,5 @@
 /** One call of a method: every request that it sends, and the verified activity that its value is built from. */
-import { COMPLETED, outcomeOf, soleMember } from "../decode/activity.js";
+import { COMPLETED, isVote, outcomeOf, soleMember } from "../decode/activity.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKey } from "../decode/json.js";
 import { cut, listed } from "../errors.js";
@@ -65,8 +65,6 @@ interface Answered {
   readonly report: Report | null;
 }
 
-const VOTES = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TYPE_REJECT_ACTIVITY"];
-
 export class Call {
   readonly #setting: Setting;
   readonly #answered: Answered[] = [];
@@ -116,7 +114,7 @@ export class Call {
     const { report } = answered;
     const isFlat = this.#submitted !== null && !isEnvelope && report !== null;
     return {
-      value: isFlat ? flat(answered.activity, VOTES.includes(this.#submitted ?? "")) : { activity: answered.activity },
+      value: isFlat ? flat(answered.activity, isVote(this.#submitted)) : { activity: answered.activity },
       report,
     };
   }
@@ -154,7 +152,7 @@ export class Call {
   async #settle(first: unknown, { operation, expected }: Sent, more: readonly unknown[]): Promise<unknown> {
     const { activityId, answer, isPolled } = await this.#polled(first, expected.organizationId, more);
     // The answer to a vote may be the activity that was voted on.
-    const id = VOTES.includes(expected.type!) ? null : activityId;
+    const id = isVote(expected.type) ? null : activityId;
     const { submitted } = this.#setting;
     const isOfAnother = id !== null && submitted.isOfAnother(id, expected);
     const whole = isPolled && activityId !== null ? { ...expected, id: activityId } : expected;

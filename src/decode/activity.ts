@@ -139,3 +139,13 @@ export function soleMember(object: JsonObject | undefined): JsonValue | undefine
   const members = presentMembers(object);
   return members.length === 1 ? members[0]![1] : undefined;
 }
+
+const VOTES: readonly (string | null | undefined)[] = [
+  "ACTIVITY_TYPE_APPROVE_ACTIVITY",
+  "ACTIVITY_TYPE_REJECT_ACTIVITY",
+];
+
+/** Whether the type is a vote: the service may respond to one with the activity voted on. */
+export function isVote(type: string | null | undefined): boolean {
+  return VOTES.includes(type);
+}

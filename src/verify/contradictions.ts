@@ -1,5 +1,5 @@
 /** What in an activity or app proof contradicts the expectation (verify/README.md, "The question"). */
-import { type Activity, COMPLETED, presentMembers, soleMember } from "../decode/activity.js";
+import { type Activity, COMPLETED, isVote, presentMembers, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Reading, cut, listed, shownName } from "../errors.js";
 import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-rules.js";
@@ -49,17 +49,11 @@ export function isSubOrganizationType(type: string | null | undefined): boolean 
   return type?.startsWith(CREATE_SUB_ORGANIZATION) === true;
 }
 
-/** The service may respond to these with the activity voted on. */
-const VOTES: readonly (string | null | undefined)[] = [
-  "ACTIVITY_TYPE_APPROVE_ACTIVITY",
-  "ACTIVITY_TYPE_REJECT_ACTIVITY",
-];
-
 type ReadActivity = Reading<Activity>["value"];
 
 /** Whether this is the response to a vote, and the activity is the one voted on. */
 export function isVotedOn(expectation: Expectation | null, activity: ReadActivity): boolean {
-  return VOTES.includes(expectation?.type) && activity.type !== expectation?.type;
+  return isVote(expectation?.type) && activity.type !== expectation?.type;
 }
 
 /**
