@@ -6,16 +6,26 @@ import type { ManifestVersion } from "../../src/decode/manifest/index.js";
 
 const ROOT = fileURLToPath(new URL("../../test-vectors/", import.meta.url));
 
-/** Files that are packed into one: base64 by name. */
-const PACKED = "nitro/more.json";
+/** Files that hold others by name: in base64; in the second as text, unless it begins with `base64:`. */
+const NITRO = "nitro/more.json";
+const MANIFESTS = "manifests/packed.json";
 
 let known: ReadonlyMap<string, Uint8Array> | undefined;
 
 function packed(): ReadonlyMap<string, Uint8Array> {
-  if (known !== undefined) return known;
-  const files = Object.entries(readVectorJson<Record<string, string>>(PACKED));
-  known = new Map(files.map(([name, base64]) => [`nitro/${name}`, new Uint8Array(Buffer.from(base64, "base64"))]));
+  known ??= new Map([
+    ...filesIn(NITRO, (text) => Buffer.from(text, "base64")),
+    ...filesIn(MANIFESTS, (text) =>
+      text.startsWith("base64:") ? Buffer.from(text.slice("base64:".length), "base64") : Buffer.from(text),
+    ),
+  ]);
   return known;
+}
+
+function filesIn(pack: string, bytesOf: (text: string) => Buffer): [string, Uint8Array][] {
+  const texts = JSON.parse(readFileSync(join(ROOT, pack), "utf8")) as Record<string, string>;
+  const folder = pack.slice(0, pack.indexOf("/") + 1);
+  return Object.entries(texts).map(([name, text]) => [`${folder}${name}`, new Uint8Array(bytesOf(text))]);
 }
 
 export function readVector(path: string): Uint8Array {
@@ -23,7 +33,7 @@ export function readVector(path: string): Uint8Array {
 }
 
 export function readVectorText(path: string): string {
-  return readFileSync(join(ROOT, path), "utf8");
+  return new TextDecoder().decode(readVector(path));
 }
 
 export function readVectorJson<T>(path: string): T {
@@ -35,7 +45,7 @@ export function vectorFiles(): string[] {
   const files = readdirSync(ROOT, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length).replaceAll("\\", "/"))
-    .filter((path) => path !== PACKED);
+    .filter((path) => path !== NITRO && path !== MANIFESTS);
   return [...files, ...packed().keys()].sort();
 }
 
