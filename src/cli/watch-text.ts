@@ -1,7 +1,7 @@
 /** What `watch` writes: a line for each entry on stdout, and messages on stderr. */
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
-import type { LogEntry, LogLine, WatchMessage, Watched } from "../watch/index.js";
+import type { EventEntry, FindingEntry, LogEntry, LogLine, WatchMessage, Watched } from "../watch/index.js";
 
 export function entryJson({ bytes }: LogLine): string {
   return `${fromUtf8(bytes)!}\n`;
@@ -11,6 +11,42 @@ const MAX_DETAIL = 200;
 
 /** Text that evidence chose is made printable. */
 export function entryText(entry: LogEntry): string {
+  return "event" in entry ? eventText(entry) : findingText(entry);
+}
+
+function eventText(entry: EventEntry): string {
+  return `${entry.at} #${entry.n} ${eventWords(entry)}\n`;
+}
+
+function eventWords(entry: EventEntry): string {
+  switch (entry.event) {
+    case "outage-began": {
+      const { watched, kind, since, message } = entry;
+      return `OUTAGE ${namesOf(watched)}: ${LOUD[kind]} since ${since}: ${printable(message.slice(0, MAX_DETAIL))}`;
+    }
+    case "outage-ended": {
+      const { watched, since, failedPolls } = entry;
+      return `OUTAGE ENDED ${namesOf(watched)}: ${pollsText(failedPolls)} without a response since ${since}`;
+    }
+    case "policy-changed": {
+      const { policy, policyDigest, before } = entry;
+      const name = policy === null ? "" : ` ${quoted(policy)}`;
+      return `POLICY CHANGED:${name} ${digestText(policyDigest)}, before ${digestText(before)}`;
+    }
+    case "continued":
+      return `CONTINUED in ${printable(entry.file)}`;
+  }
+}
+
+function digestText(digest: string | null): string {
+  return digest === null ? "without a digest" : `sha256:${digest}`;
+}
+
+function pollsText(polls: number): string {
+  return polls === 1 ? "1 poll" : `${polls} polls`;
+}
+
+function findingText(entry: FindingEntry): string {
   const { n, at, verdict, failed, refusedFor, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = entry.stale ? ", for its age alone" : "";
@@ -24,7 +60,7 @@ function deploymentText(deployment: string | null): string {
   return deployment === null ? "" : ` as ${quoted(deployment)}`;
 }
 
-function nameOfEntry({ app, ephemeralKey }: LogEntry): string {
+function nameOfEntry({ app, ephemeralKey }: FindingEntry): string {
   return nameOf(app === null ? { ephemeralKey: ephemeralKey! } : { app });
 }
 
@@ -57,7 +93,7 @@ export function messageText(message: WatchMessage, once: boolean): string {
     }
     case "recovered": {
       const { watched, since, failedPolls } = message;
-      const polls = failedPolls === 1 ? "1 poll" : `${failedPolls} polls`;
+      const polls = pollsText(failedPolls);
       const from = since.toISOString();
       return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} without a response since ${from}\n`;
     }

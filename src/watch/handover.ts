@@ -2,13 +2,13 @@
 import type { Signal } from "../client/platform.js";
 import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
-import type { LogLine } from "./entry.js";
+import type { FindingEntry, LogLine } from "./entry.js";
 import { type WatchMessage, backoffMs } from "./outages.js";
 import type { LogStore } from "./store.js";
 
 interface HandoverOptions {
   readonly log: LogStore;
-  readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
+  readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
   readonly once?: boolean;
   readonly now: () => Date;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -63,7 +63,7 @@ export class Handover {
   }
 
   /** False if it gave up. */
-  async #handOn(line: LogLine, signal: Signal): Promise<boolean> {
+  async #handOn(line: LogLine<FindingEntry>, signal: Signal): Promise<boolean> {
     const { log, now, onRefusal, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
     for (let attempts = 1; ; attempts++) {

@@ -9,4 +9,19 @@ export { memoryStore } from "./store.js";
 export type { LogStore, Standing } from "./store.js";
 export { postTo } from "./post.js";
 export type { PostOptions } from "./post.js";
-export type { FailedCheck, Finding, LogEnd, LogEntry, LogLine, Watched } from "./entry.js";
+export { isFinding } from "./entry.js";
+export type {
+  Continued,
+  EventEntry,
+  FailedCheck,
+  Finding,
+  FindingEntry,
+  LogEnd,
+  LogEntry,
+  LogEvent,
+  LogLine,
+  OutageBegan,
+  OutageEnded,
+  PolicyChanged,
+  Watched,
+} from "./entry.js";

@@ -9,7 +9,7 @@ import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
-import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
+import { type FindingEntry, type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
 import { LogState, type LogStore, isRefusal } from "./store.js";
 
@@ -143,7 +143,7 @@ class FileLog implements OpenedLog {
         state.add(line);
         size = offset + line.bytes.length + 1;
         const { n } = line.entry;
-        if (isRefusal(line.entry)) waiting.push({ n, offset, length: line.bytes.length, hash: line.hash });
+        if (isRefusal(line)) waiting.push({ n, offset, length: line.bytes.length, hash: line.hash });
         // A mark only counts for the line with its hash: it may belong to another log.
         if (mark?.n === n && mark.hash === line.hash) waiting.splice(0);
       },
@@ -194,7 +194,7 @@ class FileLog implements OpenedLog {
     const [offset, length] = [this.#size, line.bytes.length];
     this.#size += bytes.length;
     this.#state.add(line);
-    if (isRefusal(line.entry)) this.#waiting.push({ n: line.entry.n, offset, length, hash: line.hash });
+    if (isRefusal(line)) this.#waiting.push({ n: line.entry.n, offset, length, hash: line.hash });
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
@@ -213,13 +213,14 @@ class FileLog implements OpenedLog {
     }
   }
 
-  async nextRefusal(): Promise<LogLine | null> {
+  async nextRefusal(): Promise<LogLine<FindingEntry> | null> {
     const [place] = this.#waiting;
     if (place === undefined) return null;
     const bytes = new Uint8Array(place.length);
     await asLogError(readWhole(this.#handle, bytes, place.offset));
     const line = await readLine(bytes).catch(() => null);
-    if (line?.hash !== place.hash) throw new LogError(`line ${place.n} was changed while the log was in use`);
+    if (line?.hash !== place.hash || !isRefusal(line))
+      throw new LogError(`line ${place.n} was changed while the log was in use`);
     return line;
   }
 

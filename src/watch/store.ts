@@ -1,4 +1,4 @@
-import { type LogEnd, type LogEntry, type LogLine, NO_LINE, standingOf, watchedName } from "./entry.js";
+import { type FindingEntry, type LogEnd, type LogLine, NO_LINE, isFinding, standingOf, watchedName } from "./entry.js";
 import type { Verdict } from "../report/report.js";
 
 export interface Standing {
@@ -17,7 +17,7 @@ export interface LogStore {
   /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
   append(line: LogLine): Promise<void>;
   /** The oldest refusal that is not marked as delivered, or null. */
-  nextRefusal(): Promise<LogLine | null>;
+  nextRefusal(): Promise<LogLine<FindingEntry> | null>;
   /** Marks the refusals up to and including entry `n` as delivered. */
   markHandedOn(n: number): Promise<void>;
 }
@@ -35,19 +35,22 @@ export class LogState {
     return this.#standings.get(name);
   }
 
-  add({ entry, hash }: LogLine): void {
+  add(line: LogLine): void {
+    const { entry, hash } = line;
     this.entries = entry.n;
     this.head = hash;
+    if (!isFinding(entry)) return;
     this.#standings.set(watchedName(entry), {
       verdict: entry.verdict,
-      isRefused: isRefusal(entry),
+      isRefused: isRefusal(line),
       key: standingOf(entry),
     });
   }
 }
 
-export function isRefusal({ verdict, refusedFor }: Pick<LogEntry, "verdict" | "refusedFor">): boolean {
-  return verdict === "rejected" || refusedFor !== undefined;
+export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
+  const { entry } = line;
+  return isFinding(entry) && (entry.verdict === "rejected" || entry.refusedFor !== undefined);
 }
 
 /** Undelivered refusals; the oldest are dropped. */
@@ -56,13 +59,13 @@ const MOST_WAITING = 100;
 /** Without a file. Keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
-  const waiting: LogLine[] = [];
+  const waiting: LogLine<FindingEntry>[] = [];
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
     append: async (line) => {
       state.add(line);
-      if (!isRefusal(line.entry)) return;
+      if (!isRefusal(line)) return;
       waiting.push(line);
       if (waiting.length > MOST_WAITING) waiting.shift();
     },

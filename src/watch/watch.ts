@@ -14,7 +14,16 @@ import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { type LogLine, type Watched, findingOf, isApp, lineAfter, standingOf, watchedName } from "./entry.js";
+import {
+  type FindingEntry,
+  type LogLine,
+  type Watched,
+  findingOf,
+  isApp,
+  lineAfter,
+  standingOf,
+  watchedName,
+} from "./entry.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { Handover } from "./handover.js";
@@ -49,7 +58,7 @@ export interface WatchOptions {
    * Delivers each refusal, in order, one at a time, at least once: again after a rejection, and after a restart if it
    * had not resolved.
    */
-  readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
+  readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
   /** Outages and failed deliveries, for an operator. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
@@ -263,7 +272,7 @@ class Watch {
     await this.#log.append(line);
     this.#recorded++;
     onEntry?.(line);
-    if (isRefusal(line.entry)) this.#handover.wake();
+    if (isRefusal(line)) this.#handover.wake();
     return null;
   }
 }

@@ -10,18 +10,19 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { startLab } from "../../src/lab/index.js";
 import {
   FetchError,
-  type LogEntry,
+  type FindingEntry,
   type LogLine,
   type WatchMessage,
   type WatchOptions,
   askService,
+  isFinding,
   memoryStore,
   verifyLog,
   watch,
 } from "../../src/watch/index.js";
 import { readLine } from "../../src/watch/entry.js";
 import { openLog, readLog } from "../../src/watch/node.js";
-import { SimulatedClock } from "./support.js";
+import { SimulatedClock, findingsInto } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-watch-"));
 const clock = new SimulatedClock();
@@ -79,7 +80,7 @@ const HOUR: readonly (readonly [minute: number, happens: () => unknown])[] = [
 describe("an hour with a service that lies, fails and recovers", () => {
   const path = join(folder, "hour.jsonl");
   const messages: WatchMessage[] = [];
-  const handedOn: LogEntry[] = [];
+  const handedOn: FindingEntry[] = [];
   let script = [...HOUR];
 
   const ask = askService(client);
@@ -120,8 +121,8 @@ describe("an hour with a service that lies, fails and recovers", () => {
   it("leaves an intact log with exactly the expected entries", async () => {
     // Ended and begun again in between: nothing is lost, and nothing recorded twice.
     for (const minute of [3, 15, 34, 61]) await watchUntil(minute);
-    const entries: LogEntry[] = [];
-    const answer = await verifyLog(readLog(path), { onLine: ({ entry }) => entries.push(entry) });
+    const entries: FindingEntry[] = [];
+    const answer = await verifyLog(readLog(path), { onLine: ({ entry }) => isFinding(entry) && entries.push(entry) });
     expect(answer).toMatchObject({ intact: true, entries: 7 });
     expect(entries.map(({ verdict, stale, failed }) => [verdict, stale, ...failed.map(({ id }) => id)])).toEqual([
       ["verified", false],
@@ -140,7 +141,7 @@ describe("an hour with a service that lies, fails and recovers", () => {
 
   it("has evidence in each entry with the same verdict", async () => {
     for (const line of readFileSync(path, "utf8").trimEnd().split("\n")) {
-      const { at, bootProofs, verdict, failed } = JSON.parse(line) as LogEntry;
+      const { at, bootProofs, verdict, failed } = JSON.parse(line) as FindingEntry;
       const { report } = await verifyBootProof(bootProofs[0], { policy, now: new Date(at) });
       expect(report.verdict).toBe(verdict);
       expect(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(
@@ -183,13 +184,13 @@ async function watched(
   answers: readonly ((app: string) => JsonValue | null)[],
   more: Partial<WatchOptions> = {},
 ): Promise<{
-  lines: LogLine[];
+  lines: LogLine<FindingEntry>[];
   messages: WatchMessage[];
   waits: number[];
   summary: Awaited<ReturnType<typeof watch>>;
 }> {
   const own = new SimulatedClock();
-  const [lines, messages, waits]: [LogLine[], WatchMessage[], number[]] = [[], [], []];
+  const [lines, messages, waits]: [LogLine<FindingEntry>[], WatchMessage[], number[]] = [[], [], []];
   const stop = new AbortController();
   const polls = new Map<string, number>();
   let ended = false;
@@ -203,7 +204,7 @@ async function watched(
       if (poll >= answers.length) stop.abort();
       return answers[Math.min(poll, answers.length - 1)]!(name);
     },
-    onEntry: (line) => lines.push(line),
+    onEntry: findingsInto(lines),
     onMessage: (message) => messages.push(message),
     now: own.now,
     random: own.random,
@@ -279,7 +280,7 @@ describe("a watch", () => {
     expect(unreadable).toEqual([false, true]);
     expect(messages[0]).toMatchObject({ event: "outage", kind: "answer" });
     for (const { bytes } of lines) {
-      const { verdict, bootProofs, at } = (await readLine(bytes)).entry;
+      const { verdict, bootProofs, at } = (await readLine(bytes)).entry as FindingEntry;
       const again = await verifyBootProof(bootProofs[0], { policy: parsePolicy(lab.policyFile), now: new Date(at) });
       expect(again.report.verdict).toBe(verdict);
     }
@@ -343,7 +344,7 @@ describe("a watch", () => {
   it("ends if an entry cannot be written, and delivers no unrecorded refusal", async () => {
     const handedOn: number[] = [];
     const log = { ...memoryStore(), append: failing(new Error("no space left")) };
-    const onRefusal = async ({ entry }: LogLine): Promise<void> => void handedOn.push(entry.n);
+    const onRefusal = async ({ entry }: LogLine<FindingEntry>): Promise<void> => void handedOn.push(entry.n);
     await expect(watched([() => ({ boot: 1 })], { log, onRefusal })).rejects.toThrow("no space left");
     expect(handedOn).toEqual([]);
   });
@@ -367,11 +368,11 @@ it("with strict acceptance records and hands on a boot proof with a BUT as a ref
   // The lab's root is not AWS's.
   const path = join(folder, "strict.jsonl");
   const anyAge = parsePolicy(lab.policyFile);
-  const refusals: LogEntry[] = [];
+  const refusals: FindingEntry[] = [];
   const watched = async (acceptance: "standard" | "strict") => {
     const log = await openLog(path);
     try {
-      const onRefusal = async ({ entry }: LogLine): Promise<void> => void refusals.push(entry);
+      const onRefusal = async ({ entry }: LogLine<FindingEntry>): Promise<void> => void refusals.push(entry);
       const options = { apps: ["signer"], policy: anyAge, newest: askService(client), log, once: true, onRefusal };
       return await watch({ ...options, acceptance, now: clock.now, sleep: clock.sleep, random: clock.random });
     } finally {
