@@ -92,7 +92,7 @@ interface Happened {
 /** From some poll on, these could not be fetched or read. */
 export interface OutageBegan extends Happened {
   readonly event: "outage-began";
-  /** That of its first poll: an outage may change its kind. */
+  /** That of the newest failed poll: an outage may change its kind. */
   readonly kind: FailureKind;
   readonly watched: readonly Watched[];
   /** RFC 3339: the first failed poll. */
@@ -104,6 +104,7 @@ export interface OutageEnded extends Happened {
   readonly event: "outage-ended";
   readonly watched: readonly Watched[];
   readonly since: string;
+  /** By the process that saw the end: 0 if another one saw the outage. */
   readonly failedPolls: number;
 }
 
@@ -318,7 +319,7 @@ const EVENTS: EventShapes = {
     event: oneOf("outage-ended"),
     watched: watchedList,
     since: instant,
-    failedPolls: wholeNumber(1),
+    failedPolls: wholeNumber(0),
   }),
   "policy-changed": objectOf<Placed & PolicyChanged>({
     ...PLACED,
