@@ -179,6 +179,9 @@ const watchOptions: watching.WatchOptions = {
   sleep: async () => {},
   random: () => 0.5,
   onRefusal: async () => {},
+  onOutage: async () => {},
+  outageAfter: 5,
+  policyChanges: () => () => {},
 };
 
 const theLab = await lab.startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
@@ -997,6 +1000,11 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   once: true,
   onEntry: never,
   onRefusal: never,
+  onOutage: never,
+  outageAfter: 0,
+  outageRepeatMs: 1,
+  maxSilenceMs: 1,
+  policyChanges: never,
   onMessage: never,
   head: "00",
   onLine: never,
