@@ -131,7 +131,7 @@ export function waitingText(what: string, log: string | undefined): string {
 }
 
 /** What came of a SIGHUP; or why the policy could not be read. */
-export function policyText(at: Date, path: string, outcome: "changed" | "same" | readonly string[]): string {
+export function rereadText(at: Date, path: string, outcome: "changed" | "same" | readonly string[]): string {
   const [time, name] = [at.toISOString(), printable(nameOfFile(path))];
   if (outcome === "changed") return `note: ${time} ${name} was read again: the next poll verifies by it\n`;
   if (outcome === "same") return `note: ${time} ${name} was read again: it has not changed\n`;

@@ -16,7 +16,7 @@ import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
-import { entryJson, entryText, messageText, policyText, silentText, unseenText, waitingText } from "./watch-text.js";
+import { entryJson, entryText, messageText, rereadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
 interface WatchRequest {
   readonly apps: readonly string[];
@@ -212,8 +212,8 @@ async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
 
 /** After a SIGHUP. Never rejects: a policy that cannot be read must not end the watch. */
 async function readAgain(path: string, change: (policy: PlainPolicy) => boolean, io: Io): Promise<void> {
-  const say = (outcome: Parameters<typeof policyText>[2]): unknown =>
-    io.stderr.write(policyText(io.now(), path, outcome));
+  const say = (outcome: Parameters<typeof rereadText>[2]): unknown =>
+    io.stderr.write(rereadText(io.now(), path, outcome));
   if (path === STDIN) return void say(["it came from stdin, which cannot be read again"]);
   try {
     say(change(await readPolicy(path, io)) ? "changed" : "same");

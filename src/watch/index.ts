@@ -2,7 +2,7 @@
 export { watch } from "./watch.js";
 export type { Silent, WatchOptions, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";
-export type { Delivered, Failure, FailureKind, WatchMessage } from "./outages.js";
+export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
 export type { LogFault, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
 export { memoryStore } from "./store.js";
@@ -14,6 +14,7 @@ export type {
   Continued,
   EventEntry,
   FailedCheck,
+  FailureKind,
   Finding,
   FindingEntry,
   LogEnd,

@@ -9,16 +9,8 @@ import { ClientError, ServiceError } from "../../src/client/errors.js";
 import type { JsonValue } from "../../src/decode/json.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { sha256 } from "../../src/verify/digest.js";
-import type { LogEntry, LogEvent, LogLine, Watched } from "../../src/watch/entry.js";
-import {
-  type Failure,
-  type FailureKind,
-  FetchError,
-  Outages,
-  type WatchMessage,
-  backoffMs,
-  failureOf,
-} from "../../src/watch/outages.js";
+import type { FailureKind, LogEntry, LogEvent, LogLine, Watched } from "../../src/watch/entry.js";
+import { type Failure, FetchError, Outages, type WatchMessage, backoffMs, failureOf } from "../../src/watch/outages.js";
 import { openLog, readLog } from "../../src/watch/node.js";
 import { verifyLog } from "../../src/watch/log.js";
 import type { OutageEntry } from "../../src/watch/store.js";
@@ -239,8 +231,8 @@ interface Outcome {
 }
 
 /**
- * Watches by this clock until it has gone so far, with so many deliveries, which take real time. `newest` depends on the
- * time and the number of the poll.
+ * Watches by this clock until it has gone so far, with so many deliveries, which take real time. `newest` depends on
+ * the time and the number of the poll.
  */
 async function watching(
   newest: (elapsedMs: number, poll: number, name: string) => JsonValue | Promise<JsonValue>,
