@@ -594,6 +594,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     door([{ head: lines.at(-1)!.hash }], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
     door([{}], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
   ],
+  isFinding: [door([lines[0]!.entry], (entry) => watching.isFinding(entry))],
   postTo: [
     door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
       const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
@@ -1094,7 +1095,8 @@ describe("a debug enclave while Object.prototype allows it", () => {
       "watch",
       async () => {
         let verdict: unknown;
-        const onEntry = ({ entry }: watching.LogLine): void => void (verdict = entry.verdict);
+        const onEntry = ({ entry }: watching.LogLine): void =>
+          void (verdict = watching.isFinding(entry) && entry.verdict);
         await watching.watch({ ...watchOptions, onEntry });
         return verdict;
       },

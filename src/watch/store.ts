@@ -1,5 +1,17 @@
-import { type LogEnd, type LogEntry, type LogLine, NO_LINE, standingOf, watchedName } from "./entry.js";
+import {
+  type EventEntry,
+  type FindingEntry,
+  type LogEnd,
+  type LogLine,
+  NO_LINE,
+  isFinding,
+  standingOf,
+  watchedName,
+} from "./entry.js";
 import type { Verdict } from "../report/report.js";
+
+/** An outage began or ended. */
+export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" | "outage-ended" }>;
 
 export interface Standing {
   readonly verdict: Verdict;
@@ -14,18 +26,25 @@ export interface LogStore {
   tail(): LogEnd;
   /** By `watchedName`; undefined without an entry. */
   standing(name: string): Standing | undefined;
+  /** By `watchedName`: the beginning, RFC 3339, of an outage that has no end in the log; undefined without one. */
+  openOutage(name: string): string | undefined;
   /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
   append(line: LogLine): Promise<void>;
   /** The oldest refusal that is not marked as delivered, or null. */
-  nextRefusal(): Promise<LogLine | null>;
+  nextRefusal(): Promise<LogLine<FindingEntry> | null>;
   /** Marks the refusals up to and including entry `n` as delivered. */
   markHandedOn(n: number): Promise<void>;
+  /** The oldest entry of an outage that is not marked as delivered, or null. */
+  nextOutage(): Promise<LogLine<OutageEntry> | null>;
+  /** Marks the entries of outages up to and including entry `n` as delivered. */
+  markOutageHandedOn(n: number): Promise<void>;
 }
 
 export class LogState {
   entries = 0;
   head = NO_LINE;
   readonly #standings = new Map<string, Standing>();
+  readonly #openOutages = new Map<string, string>();
 
   tail(): LogEnd {
     return { entries: this.entries, head: this.head };
@@ -35,40 +54,70 @@ export class LogState {
     return this.#standings.get(name);
   }
 
-  add({ entry, hash }: LogLine): void {
+  openOutage(name: string): string | undefined {
+    return this.#openOutages.get(name);
+  }
+
+  add(line: LogLine): void {
+    const { entry, hash } = line;
     this.entries = entry.n;
     this.head = hash;
+    if (isOutage(line)) this.#addOutage(line.entry);
+    if (!isFinding(entry)) return;
     this.#standings.set(watchedName(entry), {
       verdict: entry.verdict,
-      isRefused: isRefusal(entry),
+      isRefused: isRefusal(line),
       key: standingOf(entry),
     });
   }
+
+  #addOutage({ event, watched, since }: OutageEntry): void {
+    for (const name of watched.map(watchedName)) {
+      if (event === "outage-began") this.#openOutages.set(name, since);
+      else this.#openOutages.delete(name);
+    }
+  }
 }
 
-export function isRefusal({ verdict, refusedFor }: Pick<LogEntry, "verdict" | "refusedFor">): boolean {
-  return verdict === "rejected" || refusedFor !== undefined;
+export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
+  const { entry } = line;
+  return isFinding(entry) && (entry.verdict === "rejected" || entry.refusedFor !== undefined);
 }
 
-/** Undelivered refusals; the oldest are dropped. */
+export function isOutage(line: LogLine): line is LogLine<OutageEntry> {
+  const { entry } = line;
+  return !isFinding(entry) && (entry.event === "outage-began" || entry.event === "outage-ended");
+}
+
+/** Undelivered lines of each kind; the oldest are dropped. */
 const MOST_WAITING = 100;
 
 /** Without a file. Keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
-  const waiting: LogLine[] = [];
+  const refusals: LogLine<FindingEntry>[] = [];
+  const outages: LogLine<OutageEntry>[] = [];
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
+    openOutage: (name) => state.openOutage(name),
     append: async (line) => {
       state.add(line);
-      if (!isRefusal(line.entry)) return;
-      waiting.push(line);
-      if (waiting.length > MOST_WAITING) waiting.shift();
+      if (isRefusal(line)) keep(refusals, line);
+      if (isOutage(line)) keep(outages, line);
     },
-    nextRefusal: async () => waiting[0] ?? null,
-    markHandedOn: async (n) => {
-      while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
-    },
+    nextRefusal: async () => refusals[0] ?? null,
+    markHandedOn: async (n) => dropUpTo(refusals, n),
+    nextOutage: async () => outages[0] ?? null,
+    markOutageHandedOn: async (n) => dropUpTo(outages, n),
   };
+}
+
+function keep<L extends LogLine>(waiting: L[], line: L): void {
+  waiting.push(line);
+  if (waiting.length > MOST_WAITING) waiting.shift();
+}
+
+function dropUpTo(waiting: LogLine[], n: number): void {
+  while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
-import type { LogEntry } from "../../src/watch/index.js";
+import type { FindingEntry } from "../../src/watch/index.js";
 import { connectionTo } from "./support.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
@@ -26,11 +26,11 @@ afterAll(async () => {
 
 let count = 0;
 const newLog = (): string => join(folder, `watch-${count++}.jsonl`);
-const entriesOf = (path: string): LogEntry[] =>
+const entriesOf = (path: string): FindingEntry[] =>
   (existsSync(path) ? readFileSync(path, "utf8") : "")
     .split("\n")
     .slice(0, -1)
-    .map((line) => JSON.parse(line) as LogEntry);
+    .map((line) => JSON.parse(line) as FindingEntry);
 
 class Process {
   readonly child: ChildProcess;
@@ -79,7 +79,7 @@ describe("the built command keeps watch", () => {
     expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/^BROKEN: .*whose hash is/)]);
     // Each line is evidence, with its time.
     const [line] = readFileSync(path, "utf8").split("\n");
-    const { at } = JSON.parse(line!) as LogEntry;
+    const { at } = JSON.parse(line!) as FindingEntry;
     const evidence = join(folder, "line.json");
     writeFileSync(evidence, line!);
     expect((await run("verify", "--boot-proof", evidence, "--policy", policy, "--now", at, "--quiet")).code).toBe(0);
@@ -88,7 +88,7 @@ describe("the built command keeps watch", () => {
   it("of a key, and of an application that is not there", async () => {
     const key = lab.enclaves.at(-1)!.ephemeralKey;
     const keys = await run(...asked.toSpliced(1, 2), "--ephemeral-key", key, "--once", "--format", "json");
-    expect([keys.code, (JSON.parse(keys.stdout) as LogEntry).ephemeralKey]).toEqual([0, key]);
+    expect([keys.code, (JSON.parse(keys.stdout) as FindingEntry).ephemeralKey]).toEqual([0, key]);
     const nobody = await run(...asked, "nobody", "--once").catch(() => null);
     expect(nobody?.code).toBe(2);
     const missing = await run(...asked.toSpliced(2, 1, "nobody"), "--once");
@@ -115,7 +115,7 @@ describe("the built command keeps watch", () => {
       let text = "";
       request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
       request.on("end", () => {
-        received.push((JSON.parse(text) as LogEntry).n);
+        received.push((JSON.parse(text) as FindingEntry).n);
         response.writeHead(status).end();
       });
     });

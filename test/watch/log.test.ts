@@ -2,9 +2,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
-import { MAX_LINE_BYTES, NO_LINE, lineAfter, readLine } from "../../src/watch/entry.js";
+import {
+  type LogEvent,
+  MAX_LINE_BYTES,
+  NO_LINE,
+  eventLineAfter,
+  isFinding,
+  lineAfter,
+  readLine,
+} from "../../src/watch/entry.js";
 import { verifyLog } from "../../src/watch/log.js";
-import { finding, inPieces, linesOf, textOf, verified } from "./support.js";
+import { LogState, isRefusal } from "../../src/watch/store.js";
+import { EVENTS, START, finding, inPieces, linesOf, textOf, verified } from "./support.js";
 
 const lines = await linesOf(9);
 const whole = textOf(lines);
@@ -314,6 +323,76 @@ describe("a line", () => {
     const text = texts[0]!.replace(from, to);
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
+  });
+});
+
+describe("an event", () => {
+  const end = { entries: 4, head: "cd".repeat(32) };
+  const spelled = async (event: LogEvent): Promise<string> =>
+    Buffer.from((await eventLineAfter(end, event)).bytes).toString("utf8");
+  const atStart = `{"log":"bootproof-log/1","n":5,"previous":"${end.head}","at":"${START.toISOString()}","event":`;
+
+  it("is chained like a finding, and has only its own members", async () => {
+    expect(await Promise.all(EVENTS.map(spelled))).toEqual([
+      `${atStart}"outage-began","kind":"unreachable","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],` +
+        `"since":"${START.toISOString()}","message":"no \\u202econnection"}`,
+      `${atStart}"outage-ended","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],` +
+        `"since":"${START.toISOString()}","failedPolls":3}`,
+      `${atStart}"policy-changed","policy":"lab","policyDigest":"${"ab".repeat(32)}","before":null}`,
+      `${atStart}"continued","file":"boots.2.jsonl"}`,
+    ]);
+    for (const event of EVENTS) {
+      const { bytes, hash } = await eventLineAfter(end, event);
+      const read = await readLine(bytes);
+      expect([read.hash, isFinding(read.entry), isRefusal(read)]).toEqual([hash, false, false]);
+      expect({ ...read.entry }).toMatchObject(JSON.parse(JSON.stringify(event)) as object);
+    }
+  });
+
+  it("changes no standing", async () => {
+    const state = new LogState();
+    state.add(lines[0]!);
+    const before = state.standing("app signer");
+    const next = await eventLineAfter(state.tail(), EVENTS[0]!);
+    state.add(next);
+    expect([state.standing("app signer"), state.tail()]).toEqual([before, { entries: 2, head: next.hash }]);
+  });
+
+  it.each<[string, LogEvent, string, string]>([
+    ["another event", EVENTS[0]!, "outage-began", "outage"],
+    ["an event of a prototype", EVENTS[0]!, "outage-began", "constructor"],
+    ["members of a finding", EVENTS[0]!, '"kind"', '"verdict":"verified","kind"'],
+    ["members of another event", EVENTS[1]!, '"failedPolls":3', '"failedPolls":3,"kind":"missing"'],
+    ["another kind", EVENTS[0]!, '"unreachable"', '"toString"'],
+    ["nothing watched", EVENTS[0]!, '[{"app":"signer"},{"ephemeralKey":"04ab"}]', "[]"],
+    ["both names", EVENTS[0]!, '{"app":"signer"}', '{"app":"signer","ephemeralKey":"04"}'],
+    ["no number of polls", EVENTS[1]!, '"failedPolls":3', '"failedPolls":-1'],
+    ["no digest", EVENTS[2]!, '"before":null', '"before":"ab"'],
+    ["a time of another spelling", EVENTS[1]!, ".000Z", "Z"],
+    [
+      "members in another order",
+      EVENTS[3]!,
+      '"event":"continued","file":"boots.2.jsonl"',
+      '"file":"b","event":"continued"',
+    ],
+    ...["", ".", "..", "../boots", "a/b", "a\\\\b", "C:boots", "a\\nb", "é".repeat(128)].map(
+      (name): [string, LogEvent, string, string] => [
+        `the file "${name.slice(0, 9)}"`,
+        EVENTS[3]!,
+        "boots.2.jsonl",
+        name,
+      ],
+    ),
+  ])("is refused for %s", async (_, event, from, to) => {
+    const text = await spelled(event);
+    const changed = text.replace(from, to);
+    expect(changed).not.toBe(text);
+    await expect(readLine(Buffer.from(changed))).rejects.toThrow(/malformed log/);
+  });
+
+  it("that no reader would take is not made", async () => {
+    const event: LogEvent = { at: START.toISOString(), event: "continued", file: "../boots" };
+    await expect(eventLineAfter(end, event)).rejects.toThrow(/malformed log/);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What a failure of a service is, how long a watch waits after it, and what an operator is told. */
 import { describe, expect, it } from "vitest";
 import { ClientError, ServiceError } from "../../src/client/errors.js";
-import type { Watched } from "../../src/watch/entry.js";
+import type { LogEvent, Watched } from "../../src/watch/entry.js";
 import {
   type Failure,
   type FailureKind,
@@ -56,21 +56,33 @@ describe("outages", () => {
   const [one, other]: readonly Watched[] = [{ app: "one" }, { app: "other" }];
   const failing = (kind: FailureKind): Failure => ({ kind, message: "down", retryAfterMs: null });
 
-  /** The messages of polls, each after so many milliseconds. */
-  function told(polls: readonly (readonly [after: number, ...failures: (Failure | null)[]])[]): WatchMessage[] {
-    const messages: WatchMessage[] = [];
+  type Polls = readonly (readonly [after: number, ...failures: (Failure | null)[]])[];
+  type Options = Partial<ConstructorParameters<typeof Outages>[0]>;
+
+  /** The messages and entries of polls, each after so many milliseconds. */
+  function noted(polls: Polls, options: Options = {}): { messages: WatchMessage[]; events: LogEvent[] } {
+    const [messages, events]: [WatchMessage[], LogEvent[]] = [[], []];
     let time = START.getTime();
-    const outages = new Outages({ now: () => new Date(time), random: () => 0, tell: (one) => messages.push(one) });
+    const outages = new Outages({
+      now: () => new Date(time),
+      random: () => 0,
+      tell: (one) => messages.push(one),
+      after: 1,
+      repeatMs: HOUR,
+      open: [],
+      ...options,
+    });
     for (const [after, ...failures] of polls) {
       time += after;
-      outages.note(failures.map((failure, index) => ({ watched: [one!, other!][index]!, failure })));
+      events.push(...outages.note(failures.map((failure, index) => ({ watched: [one!, other!][index]!, failure }))));
     }
-    return messages;
+    return { messages, events };
   }
+  const later = (milliseconds: number): Date => new Date(START.getTime() + milliseconds);
 
-  it("of several at once are one message, and so is their end", () => {
+  it("of several at once are one message and one entry, and so is their end", () => {
     const down = failing("unreachable");
-    const messages = told([
+    const { messages, events } = noted([
       [0, down, down],
       [1000, down, down],
       [1000, null, null],
@@ -78,23 +90,114 @@ describe("outages", () => {
     const since = START;
     expect(messages).toEqual([
       { event: "outage", at: START, since, kind: "unreachable", watched: [one, other], message: "down", again: false },
-      { event: "recovered", at: new Date(START.getTime() + 2000), since, watched: [one, other], failedPolls: 2 },
+      { event: "recovered", at: later(2000), since, watched: [one, other], failedPolls: 2 },
+    ]);
+    const [began, ended] = [later(1000).toISOString(), later(2000).toISOString()];
+    const both = { watched: [one, other], since: START.toISOString() };
+    expect(events).toEqual([
+      { event: "outage-began", at: began, kind: "unreachable", ...both, message: "down" },
+      { event: "outage-ended", at: ended, ...both, failedPolls: 2 },
     ]);
   });
 
-  it.each<[FailureKind, boolean]>([
-    ["credentials", true],
-    ["missing", true],
-    ["unreachable", false],
-    ["answer", false],
-  ])("of the kind %s are told again after an hour: %s", (kind, isToldAgain) => {
-    const messages = told([
-      [0, failing(kind)],
-      [HOUR - 1, failing(kind)],
-      [1, failing(kind)],
+  it.each<FailureKind>(["credentials", "missing", "unreachable", "answer"])(
+    "of the kind %s are reported again each hour",
+    (kind) => {
+      const { messages } = noted([
+        [0, failing(kind)],
+        [HOUR - 1, failing(kind)],
+        // Counted from when it was due: the third is not an hour after the second.
+        [60_001, failing(kind)],
+        [HOUR - 60_000, failing(kind)],
+        [HOUR - 1, failing(kind)],
+      ]);
+      expect(messages.map(({ at }) => at)).toEqual([0, HOUR + 60_000, 2 * HOUR].map(later));
+      expect(messages.map((message) => "again" in message && message.again)).toEqual([false, true, true]);
+    },
+  );
+
+  it("are reported again as often as wanted", () => {
+    const down = failing("unreachable");
+    const polls = Array.from({ length: 11 }, () => [60_000, down] as const);
+    expect(noted(polls, { repeatMs: 120_000 }).messages).toHaveLength(6);
+  });
+
+  it("that alternate their kind are one: each kind is reported once, and the time goes on", () => {
+    const [down, none] = [failing("unreachable"), failing("missing")];
+    const polls = Array.from({ length: 120 }, (_, index) => [60_000, index % 2 === 0 ? down : none] as const);
+    const { messages, events } = noted([...polls, [60_000, null]]);
+    expect(messages.map((message) => [message.event, "again" in message && message.again])).toEqual([
+      ["outage", false],
+      ["outage", true],
+      ["outage", true],
+      ["recovered", false],
     ]);
-    expect(messages.map((message) => message.event === "outage" && message.again)).toEqual(
-      isToldAgain ? [false, true] : [false],
+    expect(
+      messages.every((message) => "since" in message && message.since.getTime() === START.getTime() + 60_000),
+    ).toBe(true);
+    expect(messages.at(-1)).toMatchObject({ failedPolls: 120 });
+    expect(events.map(({ event }) => event)).toEqual(["outage-began", "outage-ended"]);
+  });
+
+  it.each([
+    [0, 1],
+    [1, 2],
+    [5, 6],
+  ])("are recorded when they last longer than %d polls, and only these have an end", (after, least) => {
+    const down = failing("unreachable");
+    const polls = (count: number): Polls => [
+      ...Array.from({ length: count }, () => [1000, down] as const),
+      [1000, null],
+    ];
+    expect(noted(polls(least - 1), { after }).events).toEqual([]);
+    expect(noted(polls(least), { after }).events).toMatchObject([
+      { event: "outage-began" },
+      { event: "outage-ended", failedPolls: least },
+    ]);
+    expect(noted(polls(50), { after }).events).toHaveLength(2);
+  });
+
+  it("have an entry for each name that begins or ends by itself", () => {
+    const down = failing("unreachable");
+    const { events } = noted([
+      [0, down, null],
+      [1000, down, down],
+      [1000, down, down],
+      [1000, null, down],
+      [1000, null, null],
+    ]);
+    expect(events.map((event) => [event.event, "watched" in event && event.watched])).toEqual([
+      ["outage-began", [one]],
+      ["outage-began", [other]],
+      ["outage-ended", [one]],
+      ["outage-ended", [other]],
+    ]);
+  });
+
+  it("that are open in the log go on, and are not recorded again", () => {
+    const open = [{ watched: one!, since: later(-HOUR) }];
+    const { messages, events } = noted(
+      [
+        [0, failing("answer")],
+        [1000, failing("answer")],
+        [1000, null],
+      ],
+      { open },
     );
+    expect(messages).toMatchObject([
+      { event: "outage", again: true, since: later(-HOUR) },
+      { event: "recovered", failedPolls: 2, since: later(-HOUR) },
+    ]);
+    expect(events).toMatchObject([{ event: "outage-ended", since: later(-HOUR).toISOString(), failedPolls: 2 }]);
+    const ended = noted([[0, null]], { open });
+    expect(ended.events).toMatchObject([{ event: "outage-ended", failedPolls: 0 }]);
+    expect(ended.messages).toMatchObject([{ event: "recovered", failedPolls: 0 }]);
+    expect(noted([], { open })).toEqual({ messages: [], events: [] });
+  });
+
+  it("have a message in the log that is short, and Unicode", () => {
+    const long = { ...failing("answer"), message: `\ud800${"x".repeat(5000)}` };
+    const [began] = noted([[0, long]], { after: 0 }).events;
+    expect(began).toMatchObject({ message: `\ufffd${"x".repeat(999)}` });
   });
 });

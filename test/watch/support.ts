@@ -1,6 +1,15 @@
 /** Logs that no watch wrote, with their own clock. */
 import { toUtf8 } from "../../src/bytes.js";
-import { type Finding, type LogEnd, type LogLine, NO_LINE, lineAfter } from "../../src/watch/entry.js";
+import {
+  type Finding,
+  type FindingEntry,
+  type LogEnd,
+  type LogEvent,
+  type LogLine,
+  NO_LINE,
+  isFinding,
+  lineAfter,
+} from "../../src/watch/entry.js";
 import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/log.js";
 import { sha256 } from "../../src/verify/digest.js";
 import { toHex } from "../../src/bytes.js";
@@ -26,9 +35,20 @@ export async function finding(app: string, bootProof: JsonValue, more: Partial<F
   };
 }
 
+const at = START.toISOString();
+const watched = [{ app: "signer" }, { ephemeralKey: "04ab" }];
+
+/** One of each kind. */
+export const EVENTS: readonly LogEvent[] = [
+  { at, event: "outage-began", kind: "unreachable", watched, since: at, message: "no \u202econnection" },
+  { at, event: "outage-ended", watched, since: at, failedPolls: 3 },
+  { at, event: "policy-changed", policy: "lab", policyDigest: "ab".repeat(32), before: null },
+  { at, event: "continued", file: "boots.2.jsonl" },
+];
+
 /** So many lines, each an entry of its own. */
-export async function linesOf(count: number): Promise<LogLine[]> {
-  const lines: LogLine[] = [];
+export async function linesOf(count: number): Promise<LogLine<FindingEntry>[]> {
+  const lines: LogLine<FindingEntry>[] = [];
   let end: LogEnd = { entries: 0, head: NO_LINE };
   for (let n = 1; n <= count; n++) {
     const line = await lineAfter(end, await finding("signer", { enclaveApp: "signer", boot: n }));
@@ -36,6 +56,11 @@ export async function linesOf(count: number): Promise<LogLine[]> {
     end = { entries: n, head: line.hash };
   }
   return lines;
+}
+
+/** Leaves out events. */
+export function findingsInto(findings: LogLine<FindingEntry>[]): (line: LogLine) => void {
+  return (line) => void (isFinding(line.entry) && findings.push({ ...line, entry: line.entry }));
 }
 
 export function textOf(lines: readonly (LogLine | string)[]): string {
