@@ -4,24 +4,26 @@ import type { Job as QueuedJob, Worker } from "bullmq";
 import { ownOptions } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { printable } from "../report/printable.js";
+import { writeResults } from "./answered.js";
 import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
+import type { QueuePlaceOptions } from "./node-queue.js";
 import { type Member, joinQueue } from "./node-queue-member.js";
 import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type Job,
   type Peer,
-  PREFIX,
   announce,
+  batchOf,
   difference,
-  isProducerAlive,
   jsonOf,
   keys,
   peersOf,
   putAnswer,
   readJob,
+  runOfJob,
   withdraw,
 } from "./node-queue-wire.js";
 import { QueueError } from "./queue-error.js";
@@ -29,7 +31,7 @@ import type { AuditSignal } from "./run.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
-export interface RunWorkerOptions {
+export interface RunWorkerOptions extends QueuePlaceOptions {
   /** Threads. Default: one for each core of this process. */
   readonly workers?: number;
   /** Shared with the producers (`QueueJudgeOptions`). */
@@ -50,6 +52,8 @@ export interface WorkerSummary {
 }
 
 const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
+  prefix: true,
+  tls: true,
   workers: true,
   secret: true,
   onNote: true,
@@ -120,14 +124,13 @@ class QueueWorker {
   }
 
   async run(signal: AuditSignal | undefined): Promise<WorkerSummary> {
-    const { client } = this.#connection;
-    const { peer, notes } = this.#standing;
+    const { peer, place, notes } = this.#standing;
     const ended = new Promise<unknown>((resolve) => {
       this.#end = resolve;
       if (signal?.aborted) resolve(undefined);
       signal?.addEventListener("abort", () => resolve(undefined));
     });
-    await this.#connection.first(announce(client, "workers", peer));
+    await this.#connection.first(announce(place, "workers", peer));
     const worker = this.#worker();
     const timer = setInterval(() => void this.#tick(), TICK_MS);
     notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}…`);
@@ -149,7 +152,7 @@ class QueueWorker {
       },
       {
         connection: this.#connection.client,
-        prefix: PREFIX,
+        prefix: this.#standing.place.prefix,
         skipVersionCheck: true,
         // The next job arrives while one is judged.
         concurrency: 2 * this.#threads,
@@ -165,7 +168,7 @@ class QueueWorker {
 
   /** Unfinished batches go to others. BullMQ's own closing would wait forever without a connection. */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
-    const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
+    const leaving = [worker.pause(true), withdraw(this.#standing.place, "workers", this.#standing.peer.id)];
     void Promise.allSettled(leaving);
     await this.#idle(milliseconds);
     const closed = worker.close(true).catch(() => {});
@@ -185,11 +188,14 @@ class QueueWorker {
 
   /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
-    const { seal } = this.#standing;
-    const job = readJob(queued.id!, queued.data, seal);
-    if (job === null)
-      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
-    if (!(await isProducerAlive(this.#connection.client, job.run))) return;
+    const { place, seal, notes } = this.#standing;
+    const refuse = (): void => notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
+    const run = runOfJob(queued.data);
+    if (run === null) return refuse();
+    const batch = await batchOf(place, run, queued.id!);
+    if (batch === null) return;
+    const job = readJob(queued.id!, queued.data, batch, seal);
+    if (job === null) return refuse();
     const seat = await this.#seatFor(job);
     if (seat === null) return;
     try {
@@ -212,7 +218,7 @@ class QueueWorker {
         ...(expected && { expected }),
       });
       this.#entries += entries.length;
-      await this.#answer({ ...answer, results, slowest });
+      await this.#answer({ ...answer, results: writeResults(results), slowest });
     } catch (error) {
       if (this.#connection.isClosed) return;
       await this.#answer(answer);
@@ -222,7 +228,7 @@ class QueueWorker {
 
   async #answer(answer: Answer): Promise<void> {
     try {
-      await putAnswer(this.#connection.client, answer, this.#standing.seal);
+      await putAnswer(this.#standing.place, answer, this.#standing.seal);
     } catch (error) {
       if (this.#connection.isClosed || !isPassing(error)) throw error;
       this.#sayError(error);
@@ -253,7 +259,7 @@ class QueueWorker {
 
   /** The producer's setting with this worker's policy must match the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
-    const told = readTold(await this.#connection.client.get(keys.setting(run)));
+    const told = readTold(await this.#connection.client.get(keys.setting(this.#standing.place, run)));
     if (told === null) return null;
     const setting: AuditSetting = { ...told, ...this.#standing.held };
     try {
@@ -272,9 +278,9 @@ class QueueWorker {
     if (this.#isTicking) return;
     this.#isTicking = true;
     try {
-      const { client } = this.#connection;
-      await announce(client, "workers", this.#standing.peer);
-      for (const producer of await peersOf(client, "producers")) this.#lookAt(producer);
+      const { place, peer } = this.#standing;
+      await announce(place, "workers", peer);
+      for (const producer of await peersOf(place, "producers")) this.#lookAt(producer);
       await this.#letGo();
     } catch (error) {
       this.#sayError(error);
