@@ -4,6 +4,38 @@ import { type Peer, type Place, Seal, newRunId, prefixOf, queueName, tryRights }
 import { type QueueTls, type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
+/** The connection to a queue's server, as it is now. */
+export interface QueueContact {
+  /** The server's address without credentials. */
+  readonly server: string;
+  readonly isConnected: boolean;
+  /** Jobs of this policy that no worker has taken, as last counted; null before the first count. */
+  readonly waiting: number | null;
+}
+
+/** Reports the contact of a member. */
+export class ContactReport {
+  readonly #connection: RedisConnection;
+  readonly #onQueue: ((contact: QueueContact) => void) | undefined;
+  #waiting: number | null = null;
+
+  constructor(connection: RedisConnection, onQueue: ((contact: QueueContact) => void) | undefined) {
+    this.#connection = connection;
+    this.#onQueue = onQueue;
+  }
+
+  /** Also while a command waits for a server that is away. */
+  tell(): void {
+    const { shown, isAway } = this.#connection;
+    this.#onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
+  }
+
+  /** `list`: the key of BullMQ's list of waiting jobs. */
+  async count(list: string): Promise<void> {
+    if (this.#onQueue !== undefined) this.#waiting = await this.#connection.client.llen(list);
+  }
+}
+
 export interface Member {
   readonly connection: RedisConnection;
   readonly place: Place;

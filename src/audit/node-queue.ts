@@ -5,7 +5,7 @@ import { readResults } from "./answered.js";
 import { ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { type Member, joinQueue } from "./node-queue-member.js";
+import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
 import { type QueueTls, type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
@@ -45,6 +45,8 @@ export interface QueueJudgeOptions extends QueuePlaceOptions {
   readonly secret?: string;
   /** Messages for the operator: outages, missing workers, refused answers. */
   readonly onNote?: (text: string) => void;
+  /** Called every second. */
+  readonly onQueue?: (contact: QueueContact) => void;
   /** Batches in flight; as many wait. Default: 16. */
   readonly concurrency?: number;
   /** Judges here the entries whose jobs failed three times. Default: threads. */
@@ -56,6 +58,7 @@ const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
   tls: true,
   secret: true,
   onNote: true,
+  onQueue: true,
   concurrency: true,
   judgeOf: true,
 };
@@ -83,12 +86,14 @@ export async function queueJudge(url: string, given: AuditSetting, options: Queu
   const digest = await settingDigest(setting);
   const member = await joinQueue(url, setting, own, MAX_SAID);
   const { onNote = () => {}, concurrency = CONCURRENCY, judgeOf = threadJudge } = own;
-  const judge = new QueueJudge({ ...member, setting, digest, onNote, judgeOf }, concurrency);
+  const contact = new ContactReport(member.connection, own.onQueue);
+  const judge = new QueueJudge({ ...member, contact, setting, digest, onNote, judgeOf }, concurrency);
   await judge.start();
   return judge;
 }
 
 interface Run extends Member {
+  readonly contact: ContactReport;
   readonly setting: AuditSetting;
   readonly digest: string;
   readonly onNote: (text: string) => void;
@@ -298,6 +303,7 @@ class QueueJudge implements Judge {
 
   /** Announces this producer, and looks for missing jobs. One at a time. */
   async #tick(): Promise<void> {
+    this.#run.contact.tell();
     if (this.#ticking !== null) return;
     this.#ticking = this.#look();
     await this.#ticking;
@@ -307,6 +313,7 @@ class QueueJudge implements Judge {
   async #look(): Promise<void> {
     try {
       await this.#announce();
+      await this.#run.contact.count(this.#queue.toKey("wait"));
       for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
       if (this.#tasks.size > 0) await this.#lookForWorkers();
     } catch (error) {

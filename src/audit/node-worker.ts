@@ -9,7 +9,7 @@ import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import type { QueuePlaceOptions } from "./node-queue.js";
-import { type Member, joinQueue } from "./node-queue-member.js";
+import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
 import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
@@ -28,6 +28,7 @@ import {
 } from "./node-queue-wire.js";
 import { QueueError } from "./queue-error.js";
 import type { AuditSignal } from "./run.js";
+import { type AuditResult, isAccepted } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
@@ -38,12 +39,24 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
   readonly secret?: string;
   /** Messages for the operator: accepted and ignored runs, outages, refused jobs. */
   readonly onNote?: (text: string) => void;
+  /** Called every two seconds. */
+  readonly onQueue?: (contact: QueueContact) => void;
+  /** Called after each batch that was judged here. */
+  readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
   /** Milliseconds of silence after which other workers get its batches. Default: 5,000. */
   readonly lockMs?: number;
   /** Judges the batches of a setting. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
+}
+
+/** Counts of this worker so far. */
+export interface WorkerProgress extends WorkerSummary {
+  /** Entries that were not accepted. */
+  readonly refused: number;
+  /** RFC 3339: the newest time in a verified document; null without one. */
+  readonly newest: string | null;
 }
 
 export interface WorkerSummary {
@@ -57,6 +70,8 @@ const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
   workers: true,
   secret: true,
   onNote: true,
+  onQueue: true,
+  onProgress: true,
   signal: true,
   lockMs: true,
   judgeOf: true,
@@ -109,10 +124,14 @@ class QueueWorker {
   readonly #lockMs: number;
   readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly #seats = new Map<string, Seat>();
+  readonly #contact: ContactReport;
+  readonly #onProgress: (progress: WorkerProgress) => void;
   #isTicking = false;
   #active = 0;
   #batches = 0;
   #entries = 0;
+  #refused = 0;
+  #newest: string | null = null;
   #end: (error?: unknown) => void = () => {};
 
   constructor(standing: Standing, options: RunWorkerOptions) {
@@ -120,6 +139,8 @@ class QueueWorker {
     this.#standing = standing;
     this.#threads = options.workers ?? availableParallelism();
     this.#lockMs = options.lockMs ?? LOCK_MS;
+    this.#contact = new ContactReport(standing.connection, options.onQueue);
+    this.#onProgress = options.onProgress ?? ((): void => {});
     this.#judgeOf = options.judgeOf ?? ((setting) => threadJudge(setting, { threads: this.#threads }));
   }
 
@@ -132,9 +153,9 @@ class QueueWorker {
     });
     await this.#connection.first(announce(place, "workers", peer));
     const worker = this.#worker();
-    const timer = setInterval(() => void this.#tick(), TICK_MS);
+    const timer = setInterval(() => void this.#tick(worker), TICK_MS);
     notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}…`);
-    void this.#tick();
+    void this.#tick(worker);
     const error = await ended;
     clearInterval(timer);
     if (error === undefined) notes.tell(`ending after its current batches`);
@@ -217,13 +238,29 @@ class QueueWorker {
         entries,
         ...(expected && { expected }),
       });
-      this.#entries += entries.length;
+      this.#count(results);
       await this.#answer({ ...answer, results: writeResults(results), slowest });
     } catch (error) {
       if (this.#connection.isClosed) return;
       await this.#answer(answer);
       throw error;
     }
+  }
+
+  #count(results: readonly AuditResult[]): void {
+    this.#entries += results.length;
+    for (const result of results) {
+      if (!isAccepted(result)) this.#refused++;
+      const [, newest = null] = result.documentTimes ?? [];
+      // RFC 3339 in UTC sorts as text.
+      if (newest !== null && newest > (this.#newest ?? "")) this.#newest = newest;
+    }
+    this.#onProgress({
+      batches: this.#batches,
+      entries: this.#entries,
+      refused: this.#refused,
+      newest: this.#newest,
+    });
   }
 
   async #answer(answer: Answer): Promise<void> {
@@ -274,12 +311,14 @@ class QueueWorker {
     }
   }
 
-  async #tick(): Promise<void> {
+  async #tick(worker: Worker): Promise<void> {
+    this.#contact.tell();
     if (this.#isTicking) return;
     this.#isTicking = true;
     try {
       const { place, peer } = this.#standing;
       await announce(place, "workers", peer);
+      await this.#contact.count(worker.toKey("wait"));
       for (const producer of await peersOf(place, "producers")) this.#lookAt(producer);
       await this.#letGo();
     } catch (error) {

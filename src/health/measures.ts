@@ -124,8 +124,7 @@ const WATCH: readonly Measure[] = [
 ];
 
 /** Of a worker and an audit, which count the same. */
-function workOf(command: "worker" | "audit"): readonly Measure[] {
-  const prefix = `bootproof_${command}`;
+function workOf(prefix: string): readonly Measure[] {
   return [
     {
       name: `${prefix}_entries_total`,
@@ -169,6 +168,11 @@ function workOf(command: "worker" | "audit"): readonly Measure[] {
       help: "Seconds since the newest time in a verified attestation document.",
       values: ({ evidenceAt }, now) => single(age(evidenceAt, now)),
     },
+  ];
+}
+
+function queueOf(prefix: string): readonly Measure[] {
+  return [
     {
       name: `${prefix}_queue_connected`,
       type: "gauge",
@@ -193,6 +197,6 @@ function workOf(command: "worker" | "audit"): readonly Measure[] {
 /** The metrics of each command, in the order of the output. */
 export const MEASURES: Readonly<Record<HealthCommand, readonly Measure[]>> = {
   watch: [BUILD, READY, ...WATCH],
-  worker: [BUILD, READY, ...workOf("worker")],
-  audit: [BUILD, READY, ...workOf("audit")],
+  worker: [BUILD, READY, ...workOf("bootproof_worker"), ...queueOf("bootproof_worker")],
+  audit: [BUILD, READY, ...workOf("bootproof_audit"), ...queueOf("bootproof_audit")],
 };

@@ -1,6 +1,7 @@
 /** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (health/README.md, "The server"). */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type PromClient from "prom-client";
 import { LABELS, MEASURES } from "./measures.js";
 import type { HealthState } from "./state.js";
 
@@ -128,10 +129,10 @@ async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<
 }
 
 /** Those who serve no metrics need not install it. */
-async function loadPackage(): Promise<typeof import("prom-client")> {
+async function loadPackage(): Promise<Pick<typeof PromClient, "Counter" | "Gauge" | "Registry">> {
   try {
-    const loaded = await import("prom-client");
-    return loaded.default;
+    const { default: loaded } = await import("prom-client");
+    return loaded;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;

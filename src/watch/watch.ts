@@ -11,11 +11,13 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
 import { anyObject, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
+import type { Report } from "../report/report.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import {
+  type Finding,
   type FindingEntry,
   type LogEvent,
   type LogLine,
@@ -459,7 +461,7 @@ class Watch {
   }
 
   async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
-    const { allowDebug, acceptance, now, onEntry } = this.#options;
+    const { allowDebug, acceptance, now } = this.#options;
     if (this.#stop.signal.aborted) return null;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
@@ -473,21 +475,29 @@ class Watch {
       ...(allowDebug !== undefined && { allowDebug }),
       ...(acceptance !== undefined && { acceptance }),
     });
-    const attestedAt = report.claims?.bootProofs[0]?.hardware.documentTime;
-    if (attestedAt !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(attestedAt));
+    this.#noteEvidence(watched, report);
     const finding = await findingOf(watched, bootProof, report).catch(asFailure);
     if ("kind" in finding) return finding;
     this.#seen.set(watchedName(watched), now());
     this.#silence?.seen(watched);
-    if (this.#log.standing(watchedName(watched))?.key === standingOf(finding)) return null;
+    if (this.#log.standing(watchedName(watched))?.key !== standingOf(finding)) await this.#append(watched, finding);
+    return null;
+  }
+
+  async #append(watched: Watched, finding: Finding): Promise<void> {
     const line = await lineAfter(this.#log.tail(), finding);
     await this.#log.append(line);
     this.#recorded++;
-    onEntry?.(line);
-    if (!isRefusal(line)) return null;
+    this.#options.onEntry?.(line);
+    if (!isRefusal(line)) return;
     this.#refused.set(watchedName(watched), (this.#refused.get(watchedName(watched)) ?? 0) + 1);
     this.#refusals.wake();
-    return null;
+  }
+
+  /** Only a report of verified evidence has claims. */
+  #noteEvidence(watched: Watched, { claims }: Report): void {
+    const [boot] = claims?.bootProofs ?? [];
+    if (boot !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(boot.hardware.documentTime));
   }
 }
 
