@@ -1,5 +1,4 @@
 /** The worker's side of a queue: judges batches that match its own policy. */
-import { availableParallelism } from "node:os";
 import type { Job as QueuedJob, Worker } from "bullmq";
 import { ownOptions } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
@@ -9,6 +8,7 @@ import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import type { QueuePlaceOptions } from "./node-queue.js";
+import { defaultThreads } from "./node-cores.js";
 import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
 import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
@@ -33,7 +33,7 @@ import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions extends QueuePlaceOptions {
-  /** Threads. Default: one for each core of this process. */
+  /** Threads. Default: one for each core that this process and its container may use, at most 16. */
   readonly workers?: number;
   /** Shared with the producers (`QueueJudgeOptions`). */
   readonly secret?: string;
@@ -137,7 +137,7 @@ class QueueWorker {
   constructor(standing: Standing, options: RunWorkerOptions) {
     this.#connection = standing.connection;
     this.#standing = standing;
-    this.#threads = options.workers ?? availableParallelism();
+    this.#threads = options.workers ?? defaultThreads();
     this.#lockMs = options.lockMs ?? LOCK_MS;
     this.#contact = new ContactReport(standing.connection, options.onQueue);
     this.#onProgress = options.onProgress ?? ((): void => {});

@@ -192,7 +192,7 @@ export const COMMAND_OPTIONS = {
     ["expected", "what each entry must be an answer to: a line for each, by the SHA-256 of the entry's line"],
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
-    ["workers", "threads that verify (default: one for each core)"],
+    ["workers", "threads that verify (default: one for each core, at most 16)"],
     ["queue", "have bootproof worker verify, on other machines: redis://HOST:PORT"],
     ["only-failures", "write only the lines of entries that are not accepted"],
     ["fail-fast", "stop at the first entry that is not accepted"],
@@ -207,7 +207,7 @@ export const COMMAND_OPTIONS = {
     ["policy", "the policy of the audits that it serves"],
     ["no-policy", "serve audits without a policy"],
     ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
-    ["workers", "threads that verify (default: one for each core)"],
+    ["workers", "threads that verify (default: one for each core, at most 16)"],
   ],
   fetch: [
     ["ephemeral-key", "the boot proof that attests this key"],
