@@ -165,6 +165,7 @@ const ENTRIES = [
   "src/client/index.ts",
   "src/client/key-file.ts",
   "src/formats/index.ts",
+  "src/health/node.ts",
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
@@ -219,10 +220,24 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
+  health: [...DECODE, "version", "disk"],
   proxy: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
   lab: [...FACADE, "client", "disk"],
-  cli: [...FACADE, "release", "review", "formats", "page", "client", "disk", "watch", "proxy", "audit", "lab"],
+  cli: [
+    ...FACADE,
+    "release",
+    "review",
+    "formats",
+    "page",
+    "client",
+    "disk",
+    "health",
+    "watch",
+    "proxy",
+    "audit",
+    "lab",
+  ],
   bin: [...FACADE, "release", "review", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 
@@ -538,12 +553,13 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of four rooms", () => {
+  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of five rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
-          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|proxy|release)\/node[\w-]*\.ts$/.test(file) &&
-          file !== "src/client/key-file.ts",
+          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|health|proxy|release)\/node[\w-]*\.ts$/.test(
+            file,
+          ) && file !== "src/client/key-file.ts",
       ),
     ).toEqual([]);
   });

@@ -252,7 +252,10 @@ export async function peersOf(place: Place, kind: PeerKind): Promise<Peer[]> {
 
 /** The batch of a job; null if it is lost, or its producer is gone. */
 export async function batchOf(place: Place, run: string, job: string): Promise<Buffer | null> {
-  const both = place.client.pipeline().exists(peerKey(place, "producers", run)).getBuffer(keys.batch(place, job));
+  const both = place.client
+    .pipeline()
+    .exists(peerKey(place, "producers", run))
+    .getBuffer(keys.batch(place, job));
   const [isAlive, batch] = await runAll(both);
   return isAlive === 1 ? (batch as Buffer | null) : null;
 }

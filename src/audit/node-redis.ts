@@ -43,7 +43,8 @@ function withoutPassword(text: string, password: string): string {
   return words.map((word) => (word === password ? "[password]" : word)).join("");
 }
 
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|alert number (?:4[0-9]|116)\b|alert (?:certificate|unknown ca)/;
+const CERTIFICATE =
+  /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|alert number (?:4[0-9]|116)\b|alert (?:certificate|unknown ca)/;
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/NOAUTH/, "it demands a password: write USER:PASSWORD@ before the host, in the URL in BOOTPROOF_QUEUE_URL"],
@@ -158,9 +159,7 @@ const OUTAGE =
 
 export function isOutage(error: unknown): boolean {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return (
-    /^E[A-Z]+$/.test(code) || OUTAGE.test(message)
-  );
+  return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
 /** An outage, or a server that refuses writes for a while. */

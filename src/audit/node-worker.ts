@@ -210,7 +210,8 @@ class QueueWorker {
   /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
     const { place, seal, notes } = this.#standing;
-    const refuse = (): void => notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
+    const refuse = (): void =>
+      notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
     const run = runOfJob(queued.data);
     if (run === null) return refuse();
     const batch = await batchOf(place, run, queued.id!);

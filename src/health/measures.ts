@@ -6,7 +6,7 @@ interface Value {
   readonly value: number;
 }
 
-export interface Measure {
+interface Measure {
   readonly name: string;
   readonly type: "counter" | "gauge";
   readonly help: string;

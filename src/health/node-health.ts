@@ -55,7 +55,7 @@ export interface Health {
  * ```ts
  * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
  * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
- * await watch({ policy, apps: ["signer"], newest, onPoll: (poll) => health.poll(poll), ...SYSTEM });
+ * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll: (poll) => health.poll(poll), ...SYSTEM });
  * await health.close();
  * ```
  */
