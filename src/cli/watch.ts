@@ -1,6 +1,7 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import type { Command } from "commander";
 import type { PlainPolicy } from "../plain-settings.js";
+import type { Health, HealthSubject } from "../health/node.js";
 import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
@@ -9,6 +10,8 @@ import type { WatchOptions, WatchSummary } from "../watch/index.js";
 import type { OpenedLog } from "../watch/node.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
+import { type HealthRequest, healthOf, startedHealth } from "./health.js";
+import { requireLogFormat } from "./message-lines.js";
 import { InputFiles, STDIN } from "./files.js";
 import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -29,6 +32,7 @@ interface WatchRequest {
   readonly failOnWarning: boolean;
   readonly once: boolean;
   readonly format: Format;
+  readonly health: HealthRequest;
   readonly connection: Connection;
 }
 
@@ -60,7 +64,7 @@ ${CONNECTION_HELP}
 
 Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of one is rejected; 2 wrong usage, or a log
 that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
---max-silence, or the credentials were refused at the first poll.`;
+--max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
 
 export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -95,6 +99,8 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const intervalMs = durationOf(args, "interval", interval, DAY);
   const outages = outagesOf(args, flags, intervalMs);
   const format = formatOf(args, flags.format);
+  const health = healthOf(args, flags);
+  requireLogFormat(args, flags.logFormat);
   const connection = connectionOf(args, flags, io);
   args.throwFaults();
   return {
@@ -108,6 +114,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     failOnWarning: flags.failOnWarning === true,
     once,
     format,
+    health,
     connection: connection!,
   };
 }
@@ -175,11 +182,13 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   // Before any work, so that no signal is missed.
   const [interruption, hangup] = [new Interruption(), new Hangup()];
   let log: OpenedLog | undefined;
+  let health: Health | null = null;
   try {
     const policy = await readPolicy(request.policy, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     if (request.log !== undefined) log = await opened(request.log, io);
+    health = await startedHealth(request.health, subjectOf(request), io);
     const summary = await watching(
       {
         ...(await optionsOf(request, io)),
@@ -188,6 +197,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
         signal: interruption.signal,
         policyChanges: (change) => hangup.each(() => readAgain(request.policy, change, io)),
         ...(log && { log }),
+        onPoll: (poll) => health?.poll(poll),
       },
       request,
       io,
@@ -195,10 +205,16 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     for (const text of textsOf(summary, request, io)) io.stderr.write(text);
     return exitCodeOf(summary);
   } finally {
+    await health?.close();
     await log?.close();
     interruption.forget();
     hangup.forget();
   }
+}
+
+function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
+  const keys = ephemeralKeys.map((key) => ({ ephemeralKey: key.toLowerCase() }));
+  return { command: "watch", watched: [...apps.map((app) => ({ app })), ...keys] };
 }
 
 /** As plain data: `watch` is another copy of the library. */
@@ -255,7 +271,10 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     ...(failOnWarning && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
-    onMessage: (message) => io.stderr.write(messageText(message, once)),
+    onMessage: (message) => {
+      const { event, ...fields } = message;
+      io.report(messageText(message, once), { event, fields });
+    },
     ...outages,
     ...(onRefusal !== undefined && { onRefusal: deliveryTo(onRefusal) }),
     ...(onOutage !== undefined && { onOutage: deliveryTo(onOutage) }),
@@ -263,7 +282,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
 }
 
 async function watching(options: WatchOptions, { log, connection }: WatchRequest, io: Io): Promise<WatchSummary> {
-  const [{ FetchError, watch }, { LogError }] = await Promise.all([
+  const [{ FetchError, watch }, { LogError, LogInUseError }] = await Promise.all([
     import("../watch/index.js"),
     import("../watch/node.js"),
   ]);
@@ -273,6 +292,8 @@ async function watching(options: WatchOptions, { log, connection }: WatchRequest
   } catch (error) {
     if (error instanceof FetchError)
       throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
+    if (error instanceof LogInUseError && log !== undefined)
+      throw new UnreachableError([{ message: `the watch ended: ${error.message}`, file: log }]);
     if (error instanceof LogError && log !== undefined)
       throw logProblem(log, `the watch ended, since its log cannot be written: ${error.message}`);
     throw error;

@@ -1,6 +1,6 @@
 /** Watching for new boots, in every JavaScript runtime. `node.ts` needs Node. */
 export { watch } from "./watch.js";
-export type { Silent, WatchOptions, WatchSummary } from "./watch.js";
+export type { Silent, WatchOptions, WatchPoll, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";
 export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
