@@ -179,6 +179,9 @@ const watchOptions: watching.WatchOptions = {
   sleep: async () => {},
   random: () => 0.5,
   onRefusal: async () => {},
+  onOutage: async () => {},
+  outageAfter: 5,
+  policyChanges: () => () => {},
 };
 
 const theLab = await lab.startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
@@ -823,6 +826,9 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "memoryStore().standing",
   "memoryStore().nextRefusal",
   "memoryStore().markHandedOn",
+  "memoryStore().openOutage",
+  "memoryStore().nextOutage",
+  "memoryStore().markOutageHandedOn",
   "SYSTEM.now",
   "SYSTEM.sleep",
   "SYSTEM.random",
@@ -997,6 +1003,11 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   once: true,
   onEntry: never,
   onRefusal: never,
+  onOutage: never,
+  outageAfter: 0,
+  outageRepeatMs: 1,
+  maxSilenceMs: 1,
+  policyChanges: never,
   onMessage: never,
   head: "00",
   checkpoint: "polluted",

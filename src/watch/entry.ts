@@ -25,7 +25,6 @@ import {
 } from "../decode/shapes.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import type { Report, Verdict } from "../report/report.js";
-import type { FailureKind } from "./outages.js";
 import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/1";
@@ -43,6 +42,13 @@ export type Watched = { readonly app: string } | { readonly ephemeralKey: string
 export function isApp(watched: Watched): watched is { readonly app: string } {
   return Object.hasOwn(watched, "app");
 }
+
+/**
+ * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
+ * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
+ * or the request is refused: waiting alone does not help.
+ */
+export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
 export interface FailedCheck {
   readonly id: CheckId;
@@ -92,7 +98,7 @@ interface Happened {
 /** From some poll on, these could not be fetched or read. */
 export interface OutageBegan extends Happened {
   readonly event: "outage-began";
-  /** That of its first poll: an outage may change its kind. */
+  /** That of the newest failed poll: an outage may change its kind. */
   readonly kind: FailureKind;
   readonly watched: readonly Watched[];
   /** RFC 3339: the first failed poll. */
@@ -104,6 +110,7 @@ export interface OutageEnded extends Happened {
   readonly event: "outage-ended";
   readonly watched: readonly Watched[];
   readonly since: string;
+  /** By the process that saw the end: 0 if another one saw the outage. */
   readonly failedPolls: number;
 }
 
@@ -318,7 +325,7 @@ const EVENTS: EventShapes = {
     event: oneOf("outage-ended"),
     watched: watchedList,
     since: instant,
-    failedPolls: wholeNumber(1),
+    failedPolls: wholeNumber(0),
   }),
   "policy-changed": objectOf<Placed & PolicyChanged>({
     ...PLACED,

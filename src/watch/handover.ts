@@ -1,14 +1,17 @@
-/** Delivers refusals: each at least once, in order, without delaying the polls. */
+/** Delivers refusals, and outages: each at least once, in order, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
 import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
-import type { FindingEntry, LogLine } from "./entry.js";
-import { type WatchMessage, backoffMs } from "./outages.js";
-import type { LogStore } from "./store.js";
+import type { LogLine } from "./entry.js";
+import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
 
-interface HandoverOptions {
-  readonly log: LogStore;
-  readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
+interface HandoverOptions<L extends LogLine> {
+  readonly what: Delivered;
+  /** The oldest line that is not marked, or null. */
+  readonly next: () => Promise<L | null>;
+  readonly mark: (n: number) => Promise<void>;
+  /** Undefined: each counts as delivered at once. */
+  readonly deliver: ((line: L, signal: Signal) => Promise<void>) | undefined;
   readonly once?: boolean;
   readonly now: () => Date;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -16,9 +19,11 @@ interface HandoverOptions {
   readonly tell: (message: WatchMessage) => void;
 }
 
-const NAMES: Readonly<Record<keyof HandoverOptions, true>> = {
-  log: true,
-  onRefusal: true,
+const NAMES: Readonly<Record<keyof HandoverOptions<LogLine>, true>> = {
+  what: true,
+  next: true,
+  mark: true,
+  deliver: true,
   once: true,
   now: true,
   sleep: true,
@@ -28,12 +33,12 @@ const NAMES: Readonly<Record<keyof HandoverOptions, true>> = {
 
 const ATTEMPTS_ONCE = 3;
 
-export class Handover {
-  readonly #options: HandoverOptions;
+export class Handover<L extends LogLine> {
+  readonly #options: HandoverOptions<L>;
   #isClosed = false;
   #wake: () => void = () => {};
 
-  constructor(options: HandoverOptions) {
+  constructor(options: HandoverOptions<L>) {
     this.#options = ownMembers(options, NAMES);
   }
 
@@ -41,7 +46,7 @@ export class Handover {
     this.#wake();
   }
 
-  /** Ends the run after the refusals in the log. */
+  /** Ends the run after the lines in the log. */
   close(): void {
     this.#isClosed = true;
     this.#wake();
@@ -51,10 +56,10 @@ export class Handover {
   async run(signal: Signal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
-      // Created before the log is read, so that a refusal that arrives meanwhile is not missed.
+      // Created before the log is read, so that a line that arrives meanwhile is not missed.
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const isLast = this.#isClosed;
-      const line = await this.#options.log.nextRefusal();
+      const line = await this.#options.next();
       if (line !== null) {
         if (!(await this.#handOn(line, signal))) return;
       } else if (isLast) return;
@@ -63,21 +68,22 @@ export class Handover {
   }
 
   /** False if it gave up. */
-  async #handOn(line: LogLine<FindingEntry>, signal: Signal): Promise<boolean> {
-    const { log, now, onRefusal, once = false, random, sleep, tell } = this.#options;
+  async #handOn(line: L, signal: Signal): Promise<boolean> {
+    const { what, mark, deliver, now, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
     for (let attempts = 1; ; attempts++) {
       const failure =
-        onRefusal === undefined ? null : await failureOfCall(() => untilAborted(onRefusal(line, signal), signal));
+        deliver === undefined ? null : await failureOfCall(() => untilAborted(deliver(line, signal), signal));
       if (failure === null) {
-        await log.markHandedOn(n);
-        if (attempts > 1) tell({ event: "handed-on", at: now(), n, attempts });
+        await mark(n);
+        if (attempts > 1) tell({ event: "handed-on", what, at: now(), n, attempts });
         return true;
       }
       if (signal.aborted) return false;
       const tries = !once || attempts < ATTEMPTS_ONCE;
       // Only the first failure and the end are reported: one message per attempt would flood the operator.
-      if (attempts === 1 || !tries) tell({ event: "not-handed-on", at: now(), n, message: failure, attempts, tries });
+      if (attempts === 1 || !tries)
+        tell({ event: "not-handed-on", what, at: now(), n, message: failure, attempts, tries });
       if (!tries) return false;
       await sleep(backoffMs(attempts - 1, random()), signal).catch(() => {});
       if (signal.aborted) return false;

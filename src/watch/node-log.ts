@@ -11,7 +11,8 @@ import { isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
 import { type FindingEntry, type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
-import { LogState, type LogStore, isRefusal } from "./store.js";
+import type { Delivered } from "./outages.js";
+import { LogState, type LogStore, type OutageEntry, isOutageLine, isRefusal } from "./store.js";
 
 export class LogError extends Error {
   override readonly name = "LogError";
@@ -117,13 +118,23 @@ async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> 
   return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));
 }
 
+/** The lines that are not delivered. */
+type Waiting = Readonly<Record<Delivered, Place[]>>;
+
+/** What is appended to the log's name, for the file that names the last delivered line. */
+const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
+const DELIVERED = Object.keys(MARKS) as readonly Delivered[];
+
+function deliveredAs(line: LogLine): Delivered[] {
+  return [...(isRefusal(line) ? (["refusal"] as const) : []), ...(isOutageLine(line) ? (["outage"] as const) : [])];
+}
+
 class FileLog implements OpenedLog {
   readonly #handle: FileHandle;
   readonly #lock: Lock;
   readonly #path: string;
-  readonly #markPath: string;
   readonly #state: LogState;
-  readonly #waiting: Place[];
+  readonly #waiting: Waiting;
   #size: number;
 
   static async over(parts: {
@@ -133,19 +144,20 @@ class FileLog implements OpenedLog {
     readonly onNote: (text: string) => void;
   }): Promise<FileLog> {
     const { handle, lock, file, onNote } = parts;
-    const markPath = `${file}.handed-on`;
-    const mark = await readMark(markPath);
+    const marks = { refusal: await readMark(file, "refusal"), outage: await readMark(file, "outage") };
     const state = new LogState();
-    const waiting: Place[] = [];
+    const waiting: Waiting = { refusal: [], outage: [] };
     let size = 0;
     const { fault } = await verifyLog(readLog(file), {
       onLine: (line, offset) => {
         state.add(line);
         size = offset + line.bytes.length + 1;
         const { n } = line.entry;
-        if (isRefusal(line)) waiting.push({ n, offset, length: line.bytes.length, hash: line.hash });
+        for (const what of deliveredAs(line))
+          waiting[what].push({ n, offset, length: line.bytes.length, hash: line.hash });
         // A mark only counts for the line with its hash: it may belong to another log.
-        if (mark?.n === n && mark.hash === line.hash) waiting.splice(0);
+        for (const what of DELIVERED)
+          if (marks[what]?.n === n && marks[what].hash === line.hash) waiting[what].splice(0);
       },
     });
     if (fault !== null && fault.kind !== "unfinished")
@@ -157,22 +169,20 @@ class FileLog implements OpenedLog {
       await asLogError(handle.truncate(size).then(() => handle.sync()));
       onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
     }
-    return new FileLog({ handle, lock, file, markPath, state, waiting, size });
+    return new FileLog({ handle, lock, file, state, waiting, size });
   }
 
   private constructor(parts: {
     readonly handle: FileHandle;
     readonly lock: Lock;
     readonly file: string;
-    readonly markPath: string;
     readonly state: LogState;
-    readonly waiting: Place[];
+    readonly waiting: Waiting;
     readonly size: number;
   }) {
     this.#handle = parts.handle;
     this.#lock = parts.lock;
     this.#path = parts.file;
-    this.#markPath = parts.markPath;
     this.#state = parts.state;
     this.#waiting = parts.waiting;
     this.#size = parts.size;
@@ -186,6 +196,10 @@ class FileLog implements OpenedLog {
     return this.#state.standing(name);
   }
 
+  openOutage(name: string): ReturnType<LogStore["openOutage"]> {
+    return this.#state.openOutage(name);
+  }
+
   async append(line: LogLine): Promise<void> {
     const bytes = new Uint8Array(line.bytes.length + 1);
     bytes.set(line.bytes);
@@ -194,7 +208,8 @@ class FileLog implements OpenedLog {
     const [offset, length] = [this.#size, line.bytes.length];
     this.#size += bytes.length;
     this.#state.add(line);
-    if (isRefusal(line)) this.#waiting.push({ n: line.entry.n, offset, length, hash: line.hash });
+    for (const what of deliveredAs(line))
+      this.#waiting[what].push({ n: line.entry.n, offset, length, hash: line.hash });
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
@@ -213,25 +228,43 @@ class FileLog implements OpenedLog {
     }
   }
 
-  async nextRefusal(): Promise<LogLine<FindingEntry> | null> {
-    const [place] = this.#waiting;
+  nextRefusal(): Promise<LogLine<FindingEntry> | null> {
+    return this.#next("refusal", isRefusal);
+  }
+
+  nextOutage(): Promise<LogLine<OutageEntry> | null> {
+    return this.#next("outage", isOutageLine);
+  }
+
+  async #next<L extends LogLine>(what: Delivered, isOne: (line: LogLine) => line is L): Promise<L | null> {
+    const [place] = this.#waiting[what];
     if (place === undefined) return null;
     const bytes = new Uint8Array(place.length);
     await asLogError(readWhole(this.#handle, bytes, place.offset));
     const line = await readLine(bytes).catch(() => null);
-    if (line?.hash !== place.hash || !isRefusal(line))
+    if (line?.hash !== place.hash || !isOne(line))
       throw new LogError(`line ${place.n} was changed while the log was in use`);
     return line;
   }
 
-  async markHandedOn(n: number): Promise<void> {
-    const places = this.#waiting.findIndex((place) => place.n > n);
-    const handed = this.#waiting.splice(0, places < 0 ? this.#waiting.length : places);
+  markHandedOn(n: number): Promise<void> {
+    return this.#mark("refusal", n);
+  }
+
+  markOutageHandedOn(n: number): Promise<void> {
+    return this.#mark("outage", n);
+  }
+
+  async #mark(what: Delivered, n: number): Promise<void> {
+    const waiting = this.#waiting[what];
+    const places = waiting.findIndex((place) => place.n > n);
+    const handed = waiting.splice(0, places < 0 ? waiting.length : places);
     const last = handed.at(-1);
     if (last === undefined) return;
-    await writeMark(this.#markPath, last).catch((error: unknown) => {
+    const path = `${this.#path}${MARKS[what]}`;
+    await writeMark(path, last).catch((error: unknown) => {
       const reason = diskReason(error);
-      throw reason === null ? error : new LogError(`${this.#markPath}: ${reason}`);
+      throw reason === null ? error : new LogError(`${path}: ${reason}`);
     });
   }
 
@@ -249,14 +282,14 @@ async function readWhole(handle: FileHandle, bytes: Uint8Array, offset: number):
   }
 }
 
-/** The last delivered refusal, in a file beside the log. Without it all are delivered again. */
+/** The last delivered line of its kind, in a file beside the log. Without it all are delivered again. */
 interface Mark {
   readonly n: number;
   readonly hash: string;
 }
 
-async function readMark(path: string): Promise<Mark | null> {
-  const text = await readFile(path, "utf8").catch(() => "");
+async function readMark(file: string, what: Delivered): Promise<Mark | null> {
+  const text = await readFile(`${file}${MARKS[what]}`, "utf8").catch(() => "");
   const json = attempt(() => parseJson(text)).value;
   if (!isJsonObject(json)) return null;
   const { n, hash } = json;

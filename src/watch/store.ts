@@ -1,5 +1,17 @@
-import { type FindingEntry, type LogEnd, type LogLine, NO_LINE, isFinding, standingOf, watchedName } from "./entry.js";
+import {
+  type EventEntry,
+  type FindingEntry,
+  type LogEnd,
+  type LogLine,
+  NO_LINE,
+  isFinding,
+  standingOf,
+  watchedName,
+} from "./entry.js";
 import type { Verdict } from "../report/report.js";
+
+/** An outage began or ended. */
+export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" | "outage-ended" }>;
 
 export interface Standing {
   readonly verdict: Verdict;
@@ -14,18 +26,25 @@ export interface LogStore {
   tail(): LogEnd;
   /** By `watchedName`; undefined without an entry. */
   standing(name: string): Standing | undefined;
+  /** By `watchedName`: the beginning, RFC 3339, of an outage that has no end in the log; undefined without one. */
+  openOutage(name: string): string | undefined;
   /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
   append(line: LogLine): Promise<void>;
   /** The oldest refusal that is not marked as delivered, or null. */
   nextRefusal(): Promise<LogLine<FindingEntry> | null>;
   /** Marks the refusals up to and including entry `n` as delivered. */
   markHandedOn(n: number): Promise<void>;
+  /** The oldest entry of an outage that is not marked as delivered, or null. */
+  nextOutage(): Promise<LogLine<OutageEntry> | null>;
+  /** Marks the entries of outages up to and including entry `n` as delivered. */
+  markOutageHandedOn(n: number): Promise<void>;
 }
 
 export class LogState {
   entries = 0;
   head = NO_LINE;
   readonly #standings = new Map<string, Standing>();
+  readonly #openOutages = new Map<string, string>();
 
   tail(): LogEnd {
     return { entries: this.entries, head: this.head };
@@ -35,16 +54,28 @@ export class LogState {
     return this.#standings.get(name);
   }
 
+  openOutage(name: string): string | undefined {
+    return this.#openOutages.get(name);
+  }
+
   add(line: LogLine): void {
     const { entry, hash } = line;
     this.entries = entry.n;
     this.head = hash;
+    if (isOutageLine(line)) this.#addOutage(line.entry);
     if (!isFinding(entry)) return;
     this.#standings.set(watchedName(entry), {
       verdict: entry.verdict,
       isRefused: isRefusal(line),
       key: standingOf(entry),
     });
+  }
+
+  #addOutage({ event, watched, since }: OutageEntry): void {
+    for (const name of watched.map(watchedName)) {
+      if (event === "outage-began") this.#openOutages.set(name, since);
+      else this.#openOutages.delete(name);
+    }
   }
 }
 
@@ -53,25 +84,40 @@ export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
   return isFinding(entry) && (entry.verdict === "rejected" || entry.refusedFor !== undefined);
 }
 
-/** Undelivered refusals; the oldest are dropped. */
+export function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
+  const { entry } = line;
+  return !isFinding(entry) && (entry.event === "outage-began" || entry.event === "outage-ended");
+}
+
+/** Undelivered lines of each kind; the oldest are dropped. */
 const MOST_WAITING = 100;
 
 /** Without a file. Keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
-  const waiting: LogLine<FindingEntry>[] = [];
+  const refusals: LogLine<FindingEntry>[] = [];
+  const outages: LogLine<OutageEntry>[] = [];
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
+    openOutage: (name) => state.openOutage(name),
     append: async (line) => {
       state.add(line);
-      if (!isRefusal(line)) return;
-      waiting.push(line);
-      if (waiting.length > MOST_WAITING) waiting.shift();
+      if (isRefusal(line)) keep(refusals, line);
+      if (isOutageLine(line)) keep(outages, line);
     },
-    nextRefusal: async () => waiting[0] ?? null,
-    markHandedOn: async (n) => {
-      while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
-    },
+    nextRefusal: async () => refusals[0] ?? null,
+    markHandedOn: async (n) => dropUpTo(refusals, n),
+    nextOutage: async () => outages[0] ?? null,
+    markOutageHandedOn: async (n) => dropUpTo(outages, n),
   };
+}
+
+function keep<L extends LogLine>(waiting: L[], line: L): void {
+  waiting.push(line);
+  if (waiting.length > MOST_WAITING) waiting.shift();
+}
+
+function dropUpTo(waiting: LogLine[], n: number): void {
+  while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
 }

@@ -444,7 +444,7 @@ describe("an event", () => {
     ["another kind", EVENTS[0]!, '"unreachable"', '"toString"'],
     ["nothing watched", EVENTS[0]!, '[{"app":"signer"},{"ephemeralKey":"04ab"}]', "[]"],
     ["both names", EVENTS[0]!, '{"app":"signer"}', '{"app":"signer","ephemeralKey":"04"}'],
-    ["no failed poll", EVENTS[1]!, '"failedPolls":3', '"failedPolls":0'],
+    ["no number of polls", EVENTS[1]!, '"failedPolls":3', '"failedPolls":-1'],
     ["no digest", EVENTS[2]!, '"before":null', '"before":"ab"'],
     ["a time of another spelling", EVENTS[1]!, ".000Z", "Z"],
     [
