@@ -367,6 +367,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",
   "src/client/stamp.ts derSignature": "a unit with many cases",
+  "src/disk/lock.ts thisProcess": "tests write locks of other processes",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
   "src/lab/ethereum.ts encodeRlp": "transactions are damaged by members",
   "src/lab/ethereum.ts decodeRlp": "transactions are damaged by members",
@@ -601,12 +602,14 @@ describe("packages", () => {
     expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
     expect(importersOf(QUEUE).filter((file) => !file.startsWith("src/audit/node-"))).toEqual([]);
     expect(Object.keys(manifest.peerDependencies)).toEqual([
+      "@sigstore/verify",
       "@turnkey/core",
       "@turnkey/http",
       "@turnkey/sdk-server",
       "bullmq",
       "classic-level",
       "ioredis",
+      "prom-client",
     ]);
   });
 });

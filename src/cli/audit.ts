@@ -12,7 +12,7 @@ import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { atOf, nowOf, workersOf } from "./option-values.js";
@@ -61,7 +61,8 @@ Examples:
     $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
 Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
-file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached.`;
+file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached, or
+another process has taken the lock of the state or the results.`;
 
 export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -297,6 +298,8 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (name === "MalformedError") return new UsageError([message]);
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
   const file = nameOf((error as Error & { readonly file: string }).file);
+  const { hasLostLock = false } = error as Error & { readonly hasLostLock?: boolean };
+  if (hasLostLock) return new UnreachableError([{ message, file }]);
   const goesOn = state !== undefined && /no space|disk/.test(message);
   return new UsageError([
     { message, file, ...(goesOn && { advice: "Fix that, and run the same command again to resume." }) },

@@ -60,7 +60,7 @@ ${CONNECTION_HELP}
 
 Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of one is rejected; 2 wrong usage, or a log
 that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
---max-silence, or the credentials were refused at the first poll.`;
+--max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
 
 export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -263,7 +263,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
 }
 
 async function watching(options: WatchOptions, { log, connection }: WatchRequest, io: Io): Promise<WatchSummary> {
-  const [{ FetchError, watch }, { LogError }] = await Promise.all([
+  const [{ FetchError, watch }, { LogError, LogInUseError }] = await Promise.all([
     import("../watch/index.js"),
     import("../watch/node.js"),
   ]);
@@ -273,6 +273,8 @@ async function watching(options: WatchOptions, { log, connection }: WatchRequest
   } catch (error) {
     if (error instanceof FetchError)
       throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
+    if (error instanceof LogInUseError && log !== undefined)
+      throw new UnreachableError([{ message: `the watch ended: ${error.message}`, file: log }]);
     if (error instanceof LogError && log !== undefined)
       throw logProblem(log, `the watch ended, since its log cannot be written: ${error.message}`);
     throw error;

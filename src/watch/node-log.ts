@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { ownOptions } from "../decode/input.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
-import { InUseError, type Lock, takeLock } from "../disk/lock.js";
+import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
@@ -25,13 +25,13 @@ export class LogError extends Error {
   }
 }
 
-/** Another process uses the log, or may use it. */
+/** Another process uses the log, may use it, or has taken its lock from this one. */
 export class LogInUseError extends Error {
   override readonly name = "LogInUseError";
 }
 
 export interface OpenLogOptions {
-  /** Called if an unfinished line was removed. */
+  /** Called if an unfinished line was removed, and before a wait for the lock of a process that cannot be checked. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -59,7 +59,7 @@ interface Place {
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
   const { onNote = () => {} } = ownOptions("options", options, { onNote: true });
   const file = linked(path);
-  const lock = await asLogError(takeLock(`${file}.lock`, "log"));
+  const lock = await asLogError(takeLock(`${file}.lock`, "log", { onWait: onNote }));
   let handle: FileHandle | null = null;
   try {
     handle = await asLogError(openFile(file));
@@ -213,6 +213,7 @@ class FileLog implements OpenedLog {
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
+    await this.#lock.requireHeld();
     const { size } = await this.#handle.stat();
     if (size !== this.#size) throw new LogError("somebody else has written to it, or cut it off: nothing is added");
     if (!(await isInPlace(this.#handle, this.#path)))
@@ -262,6 +263,7 @@ class FileLog implements OpenedLog {
     const last = handed.at(-1);
     if (last === undefined) return;
     const path = `${this.#path}${MARKS[what]}`;
+    await asLogError(this.#lock.requireHeld());
     await writeMark(path, last).catch((error: unknown) => {
       const reason = diskReason(error);
       throw reason === null ? error : new LogError(`${path}: ${reason}`);
@@ -301,7 +303,7 @@ function writeMark(path: string, { n, hash }: Mark): Promise<void> {
 }
 
 function logError(error: unknown): unknown {
-  if (error instanceof InUseError) return new LogInUseError(error.message);
+  if (error instanceof InUseError || error instanceof LostLockError) return new LogInUseError(error.message);
   const reason = diskReason(error);
   return reason === null ? error : new LogError(reason);
 }

@@ -86,6 +86,8 @@ export interface WatchOptions {
    * `policyChanges` returns is called at the end of the watch.
    */
   readonly policyChanges?: (change: (policy: Policy | PlainPolicy) => boolean) => () => void;
+  /** Called after each poll, once its entries are in the log. */
+  readonly onPoll?: (poll: WatchPoll) => void;
   /** Outages and failed deliveries, for an operator. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
@@ -95,6 +97,27 @@ export interface WatchOptions {
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly cache?: SignatureCache;
+}
+
+/** What one poll saw, and what this watch recorded so far. */
+export interface WatchPoll {
+  /** The end of the poll. */
+  readonly at: Date;
+  readonly polls: number;
+  /** Entries that this watch recorded. */
+  readonly recorded: number;
+  /** Applications, then keys, in the order of the options. */
+  readonly watched: readonly {
+    readonly watched: Watched;
+    /** Why it could not be fetched or read; null after a good poll. */
+    readonly failure: Failure | null;
+    /** Whether its newest verdict is a refusal, also from before this watch. */
+    readonly isRefused: boolean;
+    /** Refusals that this watch recorded. */
+    readonly refusals: number;
+    /** The time in its newest verified attestation document; null before this watch verified one. */
+    readonly evidenceAt: Date | null;
+  }[];
 }
 
 export interface WatchSummary {
@@ -164,6 +187,7 @@ const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
   outageRepeatMs: count,
   maxSilenceMs: count,
   policyChanges: callable,
+  onPoll: callable,
   onMessage: callable,
   signal: anyObject,
   now: callable,
@@ -228,6 +252,8 @@ class Watch {
   #nextPolicy: Policy | null = null;
   #wake = (): void => {};
   #appending: Promise<unknown> = Promise.resolve();
+  readonly #evidenceAt = new Map<string, Date>();
+  readonly #refused = new Map<string, number>();
   #polls = 0;
   #recorded = 0;
 
@@ -298,10 +324,7 @@ class Watch {
   }
 
   async #summary(): Promise<WatchSummary> {
-    const standings = this.#watched.map((watched) => ({ watched, now: this.#log.standing(watchedName(watched)) }));
-    const refused = standings
-      .filter(({ now }) => now?.isRefused ?? now?.verdict === "rejected")
-      .map(({ watched }) => watched);
+    const refused = this.#watched.filter((watched) => this.#isRefused(watched));
     const { onRefusal, onOutage } = this.#options;
     return {
       recorded: this.#recorded,
@@ -389,7 +412,26 @@ class Watch {
       await this.#appendEvent(event);
       this.#outageEntries.wake();
     }
+    this.#options.onPoll?.(this.#pollOf(states));
     return failures;
+  }
+
+  #pollOf(states: readonly { readonly watched: Watched; readonly failure: Failure | null }[]): WatchPoll {
+    const watched = states.map((state) => {
+      const name = watchedName(state.watched);
+      return {
+        ...state,
+        isRefused: this.#isRefused(state.watched),
+        refusals: this.#refused.get(name) ?? 0,
+        evidenceAt: this.#evidenceAt.get(name) ?? null,
+      };
+    });
+    return { at: this.#options.now(), polls: this.#polls, recorded: this.#recorded, watched };
+  }
+
+  #isRefused(watched: Watched): boolean {
+    const standing = this.#log.standing(watchedName(watched));
+    return standing?.isRefused ?? standing?.verdict === "rejected";
   }
 
   async #pollOne(watched: Watched): Promise<Failure | null> {
@@ -431,6 +473,8 @@ class Watch {
       ...(allowDebug !== undefined && { allowDebug }),
       ...(acceptance !== undefined && { acceptance }),
     });
+    const attestedAt = report.claims?.bootProofs[0]?.hardware.documentTime;
+    if (attestedAt !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(attestedAt));
     const finding = await findingOf(watched, bootProof, report).catch(asFailure);
     if ("kind" in finding) return finding;
     this.#seen.set(watchedName(watched), now());
@@ -440,7 +484,9 @@ class Watch {
     await this.#log.append(line);
     this.#recorded++;
     onEntry?.(line);
-    if (isRefusal(line)) this.#refusals.wake();
+    if (!isRefusal(line)) return null;
+    this.#refused.set(watchedName(watched), (this.#refused.get(watchedName(watched)) ?? 0) + 1);
+    this.#refusals.wake();
     return null;
   }
 }
