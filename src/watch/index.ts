@@ -5,6 +5,8 @@ export { FetchError, askService } from "./outages.js";
 export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
 export type { LogFault, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
+export { CheckpointError, readCheckpoint, signCheckpoint } from "./checkpoint.js";
+export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { memoryStore } from "./store.js";
 export type { LogStore, OutageEntry, Standing } from "./store.js";
 export { postTo } from "./post.js";
