@@ -406,6 +406,10 @@ describe("the limit of silence", () => {
       });
     };
 
+    get waiting(): number {
+      return this.#limits.length;
+    }
+
     pass(milliseconds: number): void {
       const next = Math.min(this.elapsedMs + milliseconds, ...this.#limits.map(({ at }) => at));
       this.elapsedMs = next;
@@ -453,6 +457,12 @@ describe("the limit of silence", () => {
     const first = new Timers();
     const never = await limited(() => (first.pass(DAY), new Promise(() => {})), { once: true }, first);
     expect(never).toMatchObject({ silent: [{ message: null }], unseen: [{ app }], polls: 0, elapsedMs: HOUR });
+  });
+
+  it("leaves no timer behind, which would keep a process", async () => {
+    const timers = new Timers();
+    await limited(() => bootProof, { once: true }, timers);
+    expect(timers.waiting).toBe(0);
   });
 
   it("is that of each name", async () => {
