@@ -48,7 +48,11 @@ export async function signCheckpoint(checkpoint: Checkpoint, privateKey: string)
   if (typeof origin !== "string" || !isOrigin(origin)) throw new TypeError(`checkpoint.origin: ${ORIGIN_WORDS}`);
   if (!Number.isSafeInteger(entries) || entries < 0) throw new TypeError("checkpoint.entries: a whole number wanted");
   if (hash?.length !== HASH_LENGTH) throw new TypeError("checkpoint.head: 64 hex digits wanted");
-  return signNote(`${origin}\n${entries}\n${toBase64(hash)}\n`, origin, await noteSigner(privateKey));
+  return signCheckpointBy({ origin, entries, head }, await noteSigner(privateKey));
+}
+
+export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: NoteSigner): Promise<string> {
+  return signNote(`${origin}\n${entries}\n${toBase64(fromHex(head)!)}\n`, origin, signer);
 }
 
 /**
@@ -64,8 +68,14 @@ export async function readCheckpoint(
   options: ReadCheckpointOptions = {},
 ): Promise<SignedCheckpoint> {
   const { key, origin } = ownOptions("options", options, { key: true, origin: true });
-  const publicKey = key === undefined ? null : publicKeyOf(key);
-  const opened = openNote(note);
+  return readSigned(openNote(note), key === undefined ? null : publicKeyOf(key), origin);
+}
+
+export async function readSigned(
+  opened: OpenedNote,
+  publicKey: Uint8Array | null,
+  origin?: string,
+): Promise<SignedCheckpoint> {
   const checkpoint = checkpointOf(opened.text);
   if (origin !== undefined && checkpoint.origin !== origin)
     throw new CheckpointError(`the checkpoint is of another log: its origin is ${checkpoint.origin}`);

@@ -149,6 +149,11 @@ export interface LogEnd {
   readonly head: string;
 }
 
+/** The successor that an entry names; null for any other entry. */
+export function continuedIn(entry: LogEntry): string | null {
+  return !isFinding(entry) && entry.event === "continued" ? entry.file : null;
+}
+
 /** `bytes`: the line without its line feed; `hash`: its SHA-256 in hex. */
 export interface LogLine<E extends LogEntry = LogEntry> {
   readonly entry: E;
@@ -257,7 +262,7 @@ function textOf(entry: LogEntry): string {
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }
 
-const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
+export const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
 
 const keyHex = matching(/^(?:[0-9a-f]{2})+$/, "hex");
 
@@ -309,6 +314,8 @@ function isFileName(name: string): boolean {
   return bytes > 0 && bytes <= MAX_NAME_BYTES && !/[/\\:\p{Cc}]/u.test(name) && name !== "." && name !== "..";
 }
 
+export const fileName = matching(isFileName, "the name of a file, without a folder,");
+
 type EventShapes = { readonly [E in EventEntry as E["event"]]: ObjectShape<E> };
 
 const EVENTS: EventShapes = {
@@ -337,7 +344,7 @@ const EVENTS: EventShapes = {
   continued: objectOf<Placed & Continued>({
     ...PLACED,
     event: oneOf("continued"),
-    file: matching(isFileName, "the name of a file, without a folder,"),
+    file: fileName,
   }),
 };
 

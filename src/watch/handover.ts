@@ -5,13 +5,17 @@ import { untilAborted } from "../client/transport.js";
 import type { LogLine } from "./entry.js";
 import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
 
+type Deliver<L> = (line: L, signal: Signal) => Promise<void>;
+
 interface HandoverOptions<L extends LogLine> {
   readonly what: Delivered;
   /** The oldest line that is not marked, or null. */
   readonly next: () => Promise<L | null>;
   readonly mark: (n: number) => Promise<void>;
-  /** Undefined: each counts as delivered at once. */
-  readonly deliver: ((line: L, signal: Signal) => Promise<void>) | undefined;
+  /** Undefined: each counts as delivered. */
+  readonly deliver: Deliver<L> | undefined;
+  /** Called instead of all others where nothing delivers. */
+  readonly ignore: () => Promise<void>;
   readonly once?: boolean;
   readonly now: () => Date;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -24,6 +28,7 @@ const NAMES: Readonly<Record<keyof HandoverOptions<LogLine>, true>> = {
   next: true,
   mark: true,
   deliver: true,
+  ignore: true,
   once: true,
   now: true,
   sleep: true,
@@ -54,6 +59,9 @@ export class Handover<L extends LogLine> {
 
   /** Runs until closed or aborted. Rejects if the log cannot be read or marked. */
   async run(signal: Signal): Promise<void> {
+    const { deliver, ignore } = this.#options;
+    // Without a mark for each line, which would cost a sync of the disk.
+    if (deliver === undefined) return ignore();
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
       // Created before the log is read, so that a line that arrives meanwhile is not missed.
@@ -61,19 +69,18 @@ export class Handover<L extends LogLine> {
       const isLast = this.#isClosed;
       const line = await this.#options.next();
       if (line !== null) {
-        if (!(await this.#handOn(line, signal))) return;
+        if (!(await this.#handOn(line, deliver, signal))) return;
       } else if (isLast) return;
       else await woken;
     }
   }
 
   /** False if it gave up. */
-  async #handOn(line: L, signal: Signal): Promise<boolean> {
-    const { what, mark, deliver, now, once = false, random, sleep, tell } = this.#options;
+  async #handOn(line: L, deliver: Deliver<L>, signal: Signal): Promise<boolean> {
+    const { what, mark, now, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
     for (let attempts = 1; ; attempts++) {
-      const failure =
-        deliver === undefined ? null : await failureOfCall(() => untilAborted(deliver(line, signal), signal));
+      const failure = await failureOfCall(() => untilAborted(deliver(line, signal), signal));
       if (failure === null) {
         await mark(n);
         if (attempts > 1) tell({ event: "handed-on", what, at: now(), n, attempts });

@@ -7,7 +7,7 @@ import {
   type LogLine,
   MAX_LINE_BYTES,
   NO_LINE,
-  isFinding,
+  continuedIn,
   lineAt,
   readLine,
 } from "./entry.js";
@@ -373,8 +373,7 @@ class Chain {
 
   /** The successor that the last line names. */
   #continuedIn(): string | null {
-    const entry = this.#last;
-    return entry !== null && !isFinding(entry) && entry.event === "continued" ? entry.file : null;
+    return this.#last === null ? null : continuedIn(this.#last);
   }
 
   /** What of the log is in files that were not passed. */

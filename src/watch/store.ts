@@ -4,11 +4,14 @@ import {
   type LogEnd,
   type LogLine,
   NO_LINE,
+  hash,
   isFinding,
   standingOf,
   watchedName,
 } from "./entry.js";
+import { type MembersOf, count, flag, instant, keyOf, objectOf, optional, record, text } from "../decode/shapes.js";
 import type { Verdict } from "../report/report.js";
+import type { Delivered } from "./outages.js";
 
 /** An outage began or ended. */
 export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" | "outage-ended" }>;
@@ -38,13 +41,53 @@ export interface LogStore {
   nextOutage(): Promise<LogLine<OutageEntry> | null>;
   /** Marks the entries of outages up to and including entry `n` as delivered. */
   markOutageHandedOn(n: number): Promise<void>;
+  /**
+   * Nothing delivers these until the log is opened again: all in the log, and all that are appended, count as
+   * delivered. Called before the first `append`.
+   */
+  countAsDelivered(what: Delivered): Promise<void>;
 }
+
+/** A {@link LogState} as JSON. */
+export interface PlainLogState extends LogEnd {
+  /** RFC 3339: of the last line. */
+  readonly lastAt: string;
+  readonly standings: Readonly<Record<string, Standing>>;
+  readonly openOutages: Readonly<Record<string, string>>;
+}
+
+const STANDING = objectOf<Standing>({
+  verdict: keyOf<Verdict>({ verified: true, authentic: true, rejected: true }),
+  isRefused: optional(flag),
+  key: text,
+});
+
+export const PLAIN_LOG_STATE = {
+  entries: count,
+  head: hash,
+  lastAt: instant,
+  standings: record(STANDING),
+  openOutages: record(instant),
+} satisfies MembersOf<PlainLogState>;
 
 export class LogState {
   entries = 0;
   head = NO_LINE;
-  readonly #standings = new Map<string, Standing>();
-  readonly #openOutages = new Map<string, string>();
+  lastAt = "";
+  readonly #standings: Map<string, Standing>;
+  readonly #openOutages: Map<string, string>;
+
+  constructor(plain: PlainLogState | null = null) {
+    this.#standings = new Map(Object.entries(plain?.standings ?? {}));
+    this.#openOutages = new Map(Object.entries(plain?.openOutages ?? {}));
+    if (plain !== null) [this.entries, this.head, this.lastAt] = [plain.entries, plain.head, plain.lastAt];
+  }
+
+  plain(): PlainLogState {
+    const { entries, head, lastAt } = this;
+    const [standings, openOutages] = [Object.fromEntries(this.#standings), Object.fromEntries(this.#openOutages)];
+    return { entries, head, lastAt, standings, openOutages };
+  }
 
   tail(): LogEnd {
     return { entries: this.entries, head: this.head };
@@ -59,9 +102,10 @@ export class LogState {
   }
 
   add(line: LogLine): void {
-    const { entry, hash } = line;
+    const { entry } = line;
     this.entries = entry.n;
-    this.head = hash;
+    this.head = line.hash;
+    this.lastAt = entry.at;
     if (isOutageLine(line)) this.#addOutage(line.entry);
     if (!isFinding(entry)) return;
     this.#standings.set(watchedName(entry), {
@@ -97,19 +141,24 @@ export function memoryStore(): LogStore {
   const state = new LogState();
   const refusals: LogLine<FindingEntry>[] = [];
   const outages: LogLine<OutageEntry>[] = [];
+  const ignored = new Set<Delivered>();
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
     openOutage: (name) => state.openOutage(name),
     append: async (line) => {
       state.add(line);
-      if (isRefusal(line)) keep(refusals, line);
-      if (isOutageLine(line)) keep(outages, line);
+      if (isRefusal(line) && !ignored.has("refusal")) keep(refusals, line);
+      if (isOutageLine(line) && !ignored.has("outage")) keep(outages, line);
     },
     nextRefusal: async () => refusals[0] ?? null,
     markHandedOn: async (n) => dropUpTo(refusals, n),
     nextOutage: async () => outages[0] ?? null,
     markOutageHandedOn: async (n) => dropUpTo(outages, n),
+    countAsDelivered: async (what) => {
+      ignored.add(what);
+      (what === "refusal" ? refusals : outages).splice(0);
+    },
   };
 }
 

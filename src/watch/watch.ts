@@ -277,12 +277,20 @@ class Watch {
     const log = this.#log;
     this.#refusals = new Handover({
       ...{ ...options, tell, what: "refusal", deliver: onRefusal },
-      ...{ next: () => log.nextRefusal(), mark: (n) => log.markHandedOn(n) },
+      ...{
+        next: () => log.nextRefusal(),
+        mark: (n) => log.markHandedOn(n),
+        ignore: () => log.countAsDelivered("refusal"),
+      },
     });
     // Apart from refusals, so that an alert that cannot be delivered does not hold up the other.
     this.#outageEntries = new Handover({
       ...{ ...options, tell, what: "outage", deliver: onOutage },
-      ...{ next: () => log.nextOutage(), mark: (n) => log.markOutageHandedOn(n) },
+      ...{
+        next: () => log.nextOutage(),
+        mark: (n) => log.markOutageHandedOn(n),
+        ignore: () => log.countAsDelivered("outage"),
+      },
     });
     this.#silence = maxSilenceMs === undefined ? null : new Silence(maxSilenceMs, sleep, (one) => this.#endSilent(one));
   }
