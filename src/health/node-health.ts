@@ -60,11 +60,12 @@ export interface Health {
  * ```
  */
 export async function startHealth(given: HealthOptions): Promise<Health> {
-  const { subject, file, metrics, now, onNote = () => {} } = ownOptions("options", given, OPTIONS);
+  const { subject, file, metrics: address, now, onNote = () => {} } = ownOptions("options", given, OPTIONS);
+  const metrics = address && { ...address };
   const record = new HealthRecord(copied(subject), now);
   const served = { state: () => record.state(), now };
   if (file !== undefined) await requireWritable(file);
-  const server = metrics === undefined ? null : await serveHealth({ ...metrics }, served);
+  const server = metrics === undefined ? null : await serveHealth(metrics, served);
   return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
 }
 
