@@ -271,7 +271,7 @@ export const COMMAND_OPTIONS = {
     ],
     [
       "on-outage",
-      "where the beginning and the end of outages are reported: a shell command, which gets the entry on stdin, or an " +
+      "where outages are reported when they begin and end: a shell command, which gets the entry on stdin, or an " +
         "http(s):// URL, to which it is posted",
     ],
     [

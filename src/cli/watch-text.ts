@@ -131,10 +131,12 @@ export function waitingText(what: string, log: string | undefined): string {
 }
 
 /** What came of a SIGHUP; or why the policy could not be read. */
-export function policyText(at: Date, path: string, outcome: "changed" | "same" | readonly string[]): string {
+export type Reread = "changed" | "same" | readonly string[];
+
+export function rereadLines(at: Date, path: string, outcome: Reread): string[] {
   const [time, name] = [at.toISOString(), printable(nameOfFile(path))];
-  if (outcome === "changed") return `note: ${time} ${name} was read again: the next poll verifies by it\n`;
-  if (outcome === "same") return `note: ${time} ${name} was read again: it has not changed\n`;
+  if (outcome === "changed") return [`note: ${time} ${name} was read again: the next poll verifies by it\n`];
+  if (outcome === "same") return [`note: ${time} ${name} was read again: it has not changed\n`];
   const faults = outcome.map((fault) => `warning: ${time} ${printable(fault)}\n`);
-  return `${faults.join("")}warning: ${time} ${name} was refused: the policy that was read before stays\n`;
+  return [...faults, `warning: ${time} ${name} was refused: the policy that was read before stays\n`];
 }

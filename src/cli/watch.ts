@@ -19,7 +19,16 @@ import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
-import { entryJson, entryText, messageText, policyText, silentText, unseenText, waitingText } from "./watch-text.js";
+import {
+  type Reread,
+  entryJson,
+  entryText,
+  messageText,
+  rereadLines,
+  silentText,
+  unseenText,
+  waitingText,
+} from "./watch-text.js";
 
 interface WatchRequest {
   readonly apps: readonly string[];
@@ -202,7 +211,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
       request,
       io,
     );
-    for (const text of textsOf(summary, request, io)) io.stderr.write(text);
+    reportEnd(summary, request, io);
     return exitCodeOf(summary);
   } finally {
     await health?.close();
@@ -228,9 +237,11 @@ async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
 
 /** After a SIGHUP. Never rejects: a policy that cannot be read must not end the watch. */
 async function readAgain(path: string, change: (policy: PlainPolicy) => boolean, io: Io): Promise<void> {
-  const say = (outcome: Parameters<typeof policyText>[2]): unknown =>
-    io.stderr.write(policyText(io.now(), path, outcome));
-  if (path === STDIN) return void say(["it came from stdin, which cannot be read again"]);
+  const say = (outcome: Reread): void => {
+    const fields = { outcome: typeof outcome === "string" ? outcome : "refused" };
+    for (const text of rereadLines(io.now(), path, outcome)) io.report(text, { event: "policy", fields });
+  };
+  if (path === STDIN) return say(["it came from stdin, which cannot be read again"]);
   try {
     say(change(await readPolicy(path, io)) ? "changed" : "same");
   } catch (error) {
@@ -307,14 +318,12 @@ function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): numbe
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 
-function textsOf(summary: WatchSummary, { log, once }: WatchRequest, io: Io): string[] {
+function reportEnd(summary: WatchSummary, { log, once }: WatchRequest, io: Io): void {
   const { silent, unseen, polls, waiting, outagesWaiting } = summary;
+  for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
   // A watch of one poll has reported its failures.
   const isTold = silent.length > 0 || unseen.length === 0 || (once && polls > 0);
-  return [
-    ...silent.map((one) => silentText(one, io.now())),
-    ...(isTold ? [] : [unseenText(unseen, io.now())]),
-    ...(waiting ? [waitingText("a refusal", log)] : []),
-    ...(outagesWaiting ? [waitingText("an outage", log)] : []),
-  ];
+  if (!isTold) io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
+  if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });
+  if (outagesWaiting) io.report(waitingText("an outage", log), { event: "undelivered", fields: { what: "outage" } });
 }

@@ -25,7 +25,6 @@ import {
 } from "../decode/shapes.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import type { Report, Verdict } from "../report/report.js";
-import type { FailureKind } from "./outages.js";
 import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/1";
@@ -43,6 +42,13 @@ export type Watched = { readonly app: string } | { readonly ephemeralKey: string
 export function isApp(watched: Watched): watched is { readonly app: string } {
   return Object.hasOwn(watched, "app");
 }
+
+/**
+ * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
+ * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
+ * or the request is refused: waiting alone does not help.
+ */
+export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
 export interface FailedCheck {
   readonly id: CheckId;

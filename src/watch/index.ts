@@ -2,9 +2,11 @@
 export { watch } from "./watch.js";
 export type { Silent, WatchOptions, WatchPoll, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";
-export type { Delivered, Failure, FailureKind, WatchMessage } from "./outages.js";
+export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
 export type { LogFault, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
+export { CheckpointError, readCheckpoint, signCheckpoint } from "./checkpoint.js";
+export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { memoryStore } from "./store.js";
 export type { LogStore, OutageEntry, Standing } from "./store.js";
 export { postTo } from "./post.js";
@@ -14,6 +16,7 @@ export type {
   Continued,
   EventEntry,
   FailedCheck,
+  FailureKind,
   Finding,
   FindingEntry,
   LogEnd,

@@ -12,7 +12,7 @@ import { attempt } from "../errors.js";
 import { type FindingEntry, type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
 import type { Delivered } from "./outages.js";
-import { LogState, type LogStore, type OutageEntry, isOutage, isRefusal } from "./store.js";
+import { LogState, type LogStore, type OutageEntry, isOutageLine, isRefusal } from "./store.js";
 
 export class LogError extends Error {
   override readonly name = "LogError";
@@ -126,7 +126,7 @@ const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outa
 const DELIVERED = Object.keys(MARKS) as readonly Delivered[];
 
 function deliveredAs(line: LogLine): Delivered[] {
-  return [...(isRefusal(line) ? (["refusal"] as const) : []), ...(isOutage(line) ? (["outage"] as const) : [])];
+  return [...(isRefusal(line) ? (["refusal"] as const) : []), ...(isOutageLine(line) ? (["outage"] as const) : [])];
 }
 
 class FileLog implements OpenedLog {
@@ -234,7 +234,7 @@ class FileLog implements OpenedLog {
   }
 
   nextOutage(): Promise<LogLine<OutageEntry> | null> {
-    return this.#next("outage", isOutage);
+    return this.#next("outage", isOutageLine);
   }
 
   async #next<L extends LogLine>(what: Delivered, isOne: (line: LogLine) => line is L): Promise<L | null> {

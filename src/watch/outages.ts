@@ -5,14 +5,7 @@ import { ClientError, type ClientErrorCode, ServiceError } from "../client/error
 import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
 import type { JsonValue } from "../decode/json.js";
-import { type OutageBegan, type OutageEnded, type Watched, isApp, watchedName } from "./entry.js";
-
-/**
- * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
- * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
- * or the request is refused: waiting alone does not help.
- */
-export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
+import { type FailureKind, type OutageBegan, type OutageEnded, type Watched, isApp, watchedName } from "./entry.js";
 
 export interface Failure {
   readonly kind: FailureKind;

@@ -62,7 +62,7 @@ export class LogState {
     const { entry, hash } = line;
     this.entries = entry.n;
     this.head = hash;
-    if (isOutage(line)) this.#addOutage(line.entry);
+    if (isOutageLine(line)) this.#addOutage(line.entry);
     if (!isFinding(entry)) return;
     this.#standings.set(watchedName(entry), {
       verdict: entry.verdict,
@@ -84,7 +84,7 @@ export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
   return isFinding(entry) && (entry.verdict === "rejected" || entry.refusedFor !== undefined);
 }
 
-export function isOutage(line: LogLine): line is LogLine<OutageEntry> {
+export function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
   const { entry } = line;
   return !isFinding(entry) && (entry.event === "outage-began" || entry.event === "outage-ended");
 }
@@ -104,7 +104,7 @@ export function memoryStore(): LogStore {
     append: async (line) => {
       state.add(line);
       if (isRefusal(line)) keep(refusals, line);
-      if (isOutage(line)) keep(outages, line);
+      if (isOutageLine(line)) keep(outages, line);
     },
     nextRefusal: async () => refusals[0] ?? null,
     markHandedOn: async (n) => dropUpTo(refusals, n),

@@ -26,6 +26,34 @@ describe("watch", () => {
       ["--app", "a", "--policy", "p", "--on-refusal", "https://u:p@a"],
       /without user and/,
     ],
+    ["a name for outages", ["--app", "a", "--policy", "p", "--on-outage", "https://u:p@a"], /--on-outage: an address/],
+    [
+      "no number",
+      ["--app", "a", "--policy", "p", "--outage-after", "5m"],
+      /--outage-after 5m: a number from 0 to 1000000/,
+    ],
+    [
+      "too many",
+      ["--app", "a", "--policy", "p", "--outage-after", "1000001"],
+      /--outage-after 1000001: a number from 0/,
+    ],
+    ["an empty number", ["--app", "a", "--policy", "p", "--outage-after", ""], /--outage-after/],
+    [
+      "reminders by the second",
+      ["--app", "a", "--policy", "p", "--outage-repeat", "30s"],
+      /--outage-repeat 30s: a minute/,
+    ],
+    [
+      "no duration",
+      ["--app", "a", "--policy", "p", "--outage-repeat", "8d"],
+      /--outage-repeat 8d: a duration .*up to 7d/,
+    ],
+    ["no silence", ["--app", "a", "--policy", "p", "--max-silence", "1"], /--max-silence 1: a duration such as 1h/],
+    [
+      "a short silence",
+      ["--app", "a", "--policy", "p", "--max-silence", "60s"],
+      /--max-silence 60s: longer than --interval/,
+    ],
     ["another format", ["--app", "a", "--policy", "p", "--format", "html"], /--format html: one of text, json/],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["watch", ...args, ...CONNECTION]);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
 import {
   type LogEvent,
+  type LogLine,
   MAX_LINE_BYTES,
   NO_LINE,
   eventLineAfter,
@@ -11,14 +12,20 @@ import {
   lineAfter,
   readLine,
 } from "../../src/watch/entry.js";
-import { verifyLog } from "../../src/watch/log.js";
+import { type LogFault, verifyLog } from "../../src/watch/log.js";
 import { LogState, isRefusal } from "../../src/watch/store.js";
-import { EVENTS, START, finding, inPieces, linesOf, textOf, verified } from "./support.js";
+import { EVENTS, START, finding, inPieces, linesOf, rotatedLog, textOf, verified } from "./support.js";
 
 const lines = await linesOf(9);
 const whole = textOf(lines);
 const texts = whole.trimEnd().split("\n");
-const faultOf = async (changed: readonly string[]) => (await verified(textOf(changed))).fault;
+const faultOf = async (changed: readonly string[]): Promise<Omit<LogFault, "file"> | null> => {
+  const { fault } = await verified(textOf(changed));
+  if (fault === null) return null;
+  const { file, ...rest } = fault;
+  expect(file).toBe(null);
+  return rest;
+};
 
 describe("an intact log", () => {
   it("is accepted in pieces of any size", async () => {
@@ -323,6 +330,77 @@ describe("a line", () => {
     const text = texts[0]!.replace(from, to);
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
+  });
+});
+
+const { all: rotated, files: parts } = await rotatedLog();
+
+describe("a log in files", () => {
+  const inFiles = (names: string[], more: object = {}, changes: Record<string, (LogLine | string)[]> = {}) =>
+    verifyLog(
+      names.map((name) => ({ name, stream: inPieces(textOf(changes[name] ?? parts[name as "b"])) })),
+      more,
+    );
+  const head = rotated.at(-1)!.hash;
+
+  it("is whole in their order, and as one", async () => {
+    const open = [expect.stringMatching(/^lines cut off/), expect.stringMatching(/^that each/)];
+    const whole = { intact: true, entries: 10, firstEntry: 1, head, fault: null, open };
+    expect(await inFiles(["b", "b.2", "b.3"])).toMatchObject(whole);
+    expect(await verified(textOf(rotated))).toMatchObject(whole);
+    expect(await inFiles(["b", "b.2", "b.3"], { head })).toMatchObject({ intact: true, open: open.slice(1) });
+    // A file that was just begun.
+    expect((await inFiles(["b", "b.2", "b.3"], {}, { "b.3": [] })).intact).toBe(true);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["missing", ["b", "b.3"], /^a file is missing: b continues in b\.2: b\.3 begins with entry 9, and b, .* entry 4$/],
+    ["repeated", ["b", "b.2", "b.2", "b.3"], /^it has the same first line as b\.2: a file is repeated: /],
+    ["swapped", ["b", "b.3", "b.2"], /^the files are not in their order: b\.2 follows b: b\.3 begins/],
+    ["first, and is not", ["b.2", "b"], /^it is in another place, or a file of another log: b begins with entry 1/],
+    ["first, with a third", ["b.2", "b", "b.3"], /^the files are not in their order: b\.3 follows b\.2: b begins/],
+  ])("has one that is %s", async (_, names, message) => {
+    const { intact, fault, entries } = await inFiles(names, { after: "any" });
+    expect([intact, fault?.kind, entries]).toEqual([false, "file", fault?.file === "b.2" ? 8 : 4]);
+    expect(fault!.message).toMatch(message);
+  });
+
+  it("has one whose end was cut off", async () => {
+    const { fault } = await inFiles(["b", "b.2", "b.3"], {}, { "b.2": parts["b.2"].slice(0, 2) });
+    expect(fault).toMatchObject({ line: 7, kind: "file", file: "b.3" });
+    expect(fault!.message).toMatch(/^the end of b\.2 was cut off, or files between them are missing: b\.3 begins/);
+  });
+
+  it("has one in which a line was edited", async () => {
+    const texts = textOf(parts["b.2"]).trimEnd().split("\n");
+    for (const [at, place] of [
+      [1, 2],
+      [3, 4],
+    ] as const) {
+      const changed = texts.with(at, texts[at]!.replace("2026-03-04", "2026-03-05"));
+      const { fault, entries } = await inFiles(["b", "b.2", "b.3"], {}, { "b.2": changed });
+      expect([fault?.line, fault?.kind, fault?.file, entries]).toEqual([4 + place, "edited", "b.2", 3 + place]);
+      expect(fault!.message).toMatch(new RegExp(`^line ${4 + place} was edited .* \\(line ${place} of b\\.2\\)$`));
+    }
+  });
+
+  it("may lack its first files only where the caller says so", async () => {
+    const { intact, entries, firstEntry, open } = await inFiles(["b.2"], { after: "any" });
+    expect([intact, entries, firstEntry, open.length]).toEqual([true, 4, 5, 4]);
+    expect(open[0]).toBe(
+      `entries 1 to 4, which are in files before b.2, which were not passed: the last has the hash ${rotated[3]!.hash}`,
+    );
+    expect(open[1]).toBe("what follows: the log continues in b.3, which was not passed");
+    expect((await inFiles(["b.2"])).fault).toMatchObject({ line: 1, kind: "removed" });
+    const after = { entries: 4, head: rotated[3]!.hash };
+    expect(await inFiles(["b.2", "b.3"], { after })).toMatchObject({ intact: true, entries: 6, firstEntry: 5 });
+    const wrong = { entries: 4, head: "ab".repeat(32) };
+    expect((await inFiles(["b.2"], { after: wrong })).intact).toBe(false);
+    // From its beginning on, nothing may be missing.
+    const cut = await inFiles(["b.2"], { after: "any" }, { "b.2": parts["b.2"].toSpliced(1, 1) });
+    expect(cut.fault).toMatchObject({ line: 6, kind: "removed", file: "b.2" });
+    const first = lines[0]!;
+    expect((await inFiles(["b"], { after: "any" }, { b: [first, first] })).fault?.kind).toBe("copied");
   });
 });
 
