@@ -55,7 +55,8 @@ export interface Health {
  * ```ts
  * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
  * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
- * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll: (poll) => health.poll(poll), ...SYSTEM });
+ * const onPoll = (poll: WatchPoll): void => health.poll(poll);
+ * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll, ...SYSTEM });
  * await health.close();
  * ```
  */
