@@ -18,6 +18,7 @@ import * as client from "../src/client/index.js";
 import * as keyFile from "../src/client/key-file.js";
 import { type JsonObject, type JsonValue } from "../src/decode/json.js";
 import * as formats from "../src/formats/index.js";
+import * as healthNode from "../src/health/node.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
@@ -623,6 +624,11 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       return "ran";
     }),
   ],
+  startHealth: [
+    door([{ subject: { command: "watch", watched: [{ app: "a" }], inputs: ["b"] }, now: () => NOW }], async (given) =>
+      (await healthNode.startHealth(given as healthNode.HealthOptions)).state(),
+    ),
+  ],
   openLog: [
     door([{ onNote: () => {} }], async (given) => {
       const path = join(folder, `${logs++}.log`);
@@ -787,6 +793,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "FetchError",
   "LogError",
   "LogInUseError",
+  "MetricsMissingError",
   "readLog",
   "renderGithub",
   "renderJunit",
@@ -873,6 +880,7 @@ function everything(): string[] {
     watching,
     watchNode,
     formats,
+    healthNode,
     image,
     lab,
   ];

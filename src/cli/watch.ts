@@ -196,8 +196,9 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const policy = await readPolicy(request.policy, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
-    if (request.log !== undefined) log = await opened(request.log, io);
+    // Before the log, whose lock may be observed for 15 seconds: a probe would end the process.
     health = await startedHealth(request.health, subjectOf(request), io);
+    if (request.log !== undefined) log = await opened(request.log, io);
     const summary = await watching(
       {
         ...(await optionsOf(request, io)),

@@ -55,16 +55,18 @@ export interface Health {
  * ```ts
  * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
  * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
- * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll: (poll) => health.poll(poll), ...SYSTEM });
+ * const onPoll = (poll: WatchPoll): void => health.poll(poll);
+ * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll, ...SYSTEM });
  * await health.close();
  * ```
  */
 export async function startHealth(given: HealthOptions): Promise<Health> {
-  const { subject, file, metrics, now, onNote = () => {} } = ownOptions("options", given, OPTIONS);
+  const { subject, file, metrics: address, now, onNote = () => {} } = ownOptions("options", given, OPTIONS);
+  const metrics = address && { ...address };
   const record = new HealthRecord(copied(subject), now);
   const served = { state: () => record.state(), now };
   if (file !== undefined) await requireWritable(file);
-  const server = metrics === undefined ? null : await serveHealth({ ...metrics }, served);
+  const server = metrics === undefined ? null : await serveHealth(metrics, served);
   return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
 }
 
