@@ -239,9 +239,10 @@ async function watching(
   {
     until,
     deliveries = 0,
+    isDone = () => true,
     clock = new SimulatedClock(),
     ...more
-  }: Partial<WatchOptions> & { until: number; deliveries?: number; clock?: SimulatedClock },
+  }: Partial<WatchOptions> & { until: number; deliveries?: number; isDone?: () => boolean; clock?: SimulatedClock },
 ): Promise<Outcome> {
   const [entries, messages, delivered]: [LogEntry[], WatchMessage[], OutageEntry[]] = [[], [], []];
   const stop = new AbortController();
@@ -260,7 +261,7 @@ async function watching(
     ...more,
   }).finally(() => (ended = true));
   work.catch(() => {});
-  await clock.runUntil(() => ended || (clock.elapsedMs >= until && delivered.length >= deliveries));
+  await clock.runUntil(() => ended || (clock.elapsedMs >= until && delivered.length >= deliveries && isDone()));
   stop.abort();
   return { entries, messages, delivered, summary: await work };
 }
@@ -329,8 +330,9 @@ describe("an outage that is delivered", () => {
       throw new Error("HTTP 500");
     };
     const first = await openLog(path);
-    const service = down(MINUTE, 30 * MINUTE);
-    const before = await watching(service, { until: 20 * MINUTE, clock, log: first, onOutage: refuses });
+    const service = down(MINUTE, DAY);
+    const isDone = (): boolean => attempts.length > 2;
+    const before = await watching(service, { until: 20 * MINUTE, isDone, clock, log: first, onOutage: refuses });
     await first.close();
     expect([new Set(attempts), attempts.length > 2]).toEqual([new Set([2]), true]);
     expect(before.summary).toMatchObject({ outagesWaiting: true, waiting: false });
@@ -338,7 +340,7 @@ describe("an outage that is delivered", () => {
     expect(failed).toMatchObject({ what: "outage", n: 2, message: "HTTP 500", tries: true });
     // It is killed while it delivers, so the beginning is delivered again with the end.
     const second = await openLog(path);
-    const after = await watching(service, { until: 40 * MINUTE, deliveries: 2, clock, log: second });
+    const after = await watching(service, { until: DAY + HOUR, deliveries: 2, clock, log: second });
     await second.close();
     expect(after.delivered.map(({ event, n }) => [event, n])).toEqual([
       ["outage-began", 2],
@@ -346,7 +348,7 @@ describe("an outage that is delivered", () => {
     ]);
     expect(after.summary.outagesWaiting).toBe(false);
     const third = await openLog(path);
-    expect((await watching(service, { until: 45 * MINUTE, clock, log: third })).delivered).toEqual([]);
+    expect((await watching(service, { until: DAY + 2 * HOUR, clock, log: third })).delivered).toEqual([]);
     await third.close();
   });
 
