@@ -29,7 +29,7 @@ const shared = {
 /** Modules that are loaded when needed: those of large rooms, and those that need a package of their own. */
 const LOADED_LATER = new RegExp(
   [
-    String.raw`^\.\.\/(?:audit|client|lab|page|proxy|watch)\/`,
+    String.raw`^\.\.\/(?:audit|client|health|lab|page|proxy|watch)\/`,
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
     String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521|signatures)\.js$`,

@@ -88,6 +88,7 @@ export function listed(texts: readonly string[], separator: string, total = text
 }
 
 export type MalformedCode =
+  | "checkpoint"
   | "json"
   | "cbor"
   | "cose-sign1"

@@ -18,6 +18,7 @@ import * as client from "../src/client/index.js";
 import * as keyFile from "../src/client/key-file.js";
 import { type JsonObject, type JsonValue } from "../src/decode/json.js";
 import * as formats from "../src/formats/index.js";
+import * as healthNode from "../src/health/node.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
@@ -179,6 +180,9 @@ const watchOptions: watching.WatchOptions = {
   sleep: async () => {},
   random: () => 0.5,
   onRefusal: async () => {},
+  onOutage: async () => {},
+  outageAfter: 5,
+  policyChanges: () => () => {},
 };
 
 const theLab = await lab.startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
@@ -594,6 +598,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     door([{ head: lines.at(-1)!.hash }], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
     door([{}], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
   ],
+  isFinding: [door([lines[0]!.entry], (entry) => watching.isFinding(entry))],
   postTo: [
     door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
       const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
@@ -618,6 +623,11 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       await run(lines[0]!, new AbortController().signal);
       return "ran";
     }),
+  ],
+  startHealth: [
+    door([{ subject: { command: "watch", watched: [{ app: "a" }], inputs: ["b"] }, now: () => NOW }], async (given) =>
+      (await healthNode.startHealth(given as healthNode.HealthOptions)).state(),
+    ),
   ],
   openLog: [
     door([{ onNote: () => {} }], async (given) => {
@@ -783,6 +793,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "FetchError",
   "LogError",
   "LogInUseError",
+  "MetricsMissingError",
   "readLog",
   "renderGithub",
   "renderJunit",
@@ -822,6 +833,9 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "memoryStore().standing",
   "memoryStore().nextRefusal",
   "memoryStore().markHandedOn",
+  "memoryStore().openOutage",
+  "memoryStore().nextOutage",
+  "memoryStore().markOutageHandedOn",
   "SYSTEM.now",
   "SYSTEM.sleep",
   "SYSTEM.random",
@@ -866,6 +880,7 @@ function everything(): string[] {
     watching,
     watchNode,
     formats,
+    healthNode,
     image,
     lab,
   ];
@@ -996,8 +1011,16 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   once: true,
   onEntry: never,
   onRefusal: never,
+  onOutage: never,
+  outageAfter: 0,
+  outageRepeatMs: 1,
+  maxSilenceMs: 1,
+  policyChanges: never,
   onMessage: never,
   head: "00",
+  checkpoint: "polluted",
+  after: "any",
+  origin: "polluted",
   onLine: never,
   latestOf: "polluted",
   appProofTypes: ["polluted"],
@@ -1094,7 +1117,8 @@ describe("a debug enclave while Object.prototype allows it", () => {
       "watch",
       async () => {
         let verdict: unknown;
-        const onEntry = ({ entry }: watching.LogLine): void => void (verdict = entry.verdict);
+        const onEntry = ({ entry }: watching.LogLine): void =>
+          void (verdict = watching.isFinding(entry) && entry.verdict);
         await watching.watch({ ...watchOptions, onEntry });
         return verdict;
       },

@@ -165,6 +165,7 @@ const ENTRIES = [
   "src/client/index.ts",
   "src/client/key-file.ts",
   "src/formats/index.ts",
+  "src/health/node.ts",
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
@@ -219,10 +220,24 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
+  health: [...DECODE, "version", "disk"],
   proxy: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
   lab: [...FACADE, "client", "disk"],
-  cli: [...FACADE, "release", "review", "formats", "page", "client", "disk", "watch", "proxy", "audit", "lab"],
+  cli: [
+    ...FACADE,
+    "release",
+    "review",
+    "formats",
+    "page",
+    "client",
+    "disk",
+    "health",
+    "watch",
+    "proxy",
+    "audit",
+    "lab",
+  ],
   bin: [...FACADE, "release", "review", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 
@@ -367,6 +382,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",
   "src/client/stamp.ts derSignature": "a unit with many cases",
+  "src/disk/lock.ts thisProcess": "tests write locks of other processes",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
   "src/lab/ethereum.ts encodeRlp": "transactions are damaged by members",
   "src/lab/ethereum.ts decodeRlp": "transactions are damaged by members",
@@ -537,12 +553,13 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of four rooms", () => {
+  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of five rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
-          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|proxy|release)\/node[\w-]*\.ts$/.test(file) &&
-          file !== "src/client/key-file.ts",
+          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|health|proxy|release)\/node[\w-]*\.ts$/.test(
+            file,
+          ) && file !== "src/client/key-file.ts",
       ),
     ).toEqual([]);
   });
@@ -601,12 +618,14 @@ describe("packages", () => {
     expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
     expect(importersOf(QUEUE).filter((file) => !file.startsWith("src/audit/node-"))).toEqual([]);
     expect(Object.keys(manifest.peerDependencies)).toEqual([
+      "@sigstore/verify",
       "@turnkey/core",
       "@turnkey/http",
       "@turnkey/sdk-server",
       "bullmq",
       "classic-level",
       "ioredis",
+      "prom-client",
     ]);
   });
 });

@@ -27,9 +27,8 @@ const failed = refined(list(oneOf(...CHECK_IDS)), (ids, place) => {
   return isInOrder ? ids : place.fault<typeof ids>("not in the order of the checks");
 });
 
-/** Only the producer knows the others. */
-const members = objectOf<Omit<AuditResult, "file" | "expected">>({
-  n: count,
+/** Without its number, which is its place. Only the producer knows the others. */
+const members = objectOf<Form>({
   verdict,
   failed,
   stale: optional(oneOf(true)),
@@ -40,18 +39,48 @@ const members = objectOf<Omit<AuditResult, "file" | "expected">>({
   documentTimes: optional(list(instant, 2, 2) as Shape<unknown> as Shape<readonly [string, string]>),
 });
 
-const result = refined(members, (read, place) =>
+type Form = Omit<AuditResult, "n" | "file" | "expected">;
+
+const form = refined(members, (read, place) =>
   isConsistent(read) ? read : place.fault<typeof read>("members that contradict each other"),
 );
 
-function isConsistent(read: AuditResult): boolean {
+function isConsistent(read: Form): boolean {
   if (isGoodVerdict(read.verdict)) return read.failed.length === 0 && read.stale === undefined;
   if (read.refusedFor !== undefined) return false;
   return read.verdict !== "malformed" || (read.failed.length === 0 && read.reason !== undefined);
 }
 
+/** Most results of a batch differ in their number alone: each form is written, and validated, once. */
+interface WrittenResults {
+  readonly first: number;
+  readonly forms: readonly Form[];
+  /** For each entry, the index of its form. */
+  readonly order: readonly number[];
+}
+
+/** Of consecutive entries. */
+export function writeResults(results: readonly AuditResult[]): WrittenResults {
+  const indexes = new Map<string, number>();
+  const forms: Form[] = [];
+  const order = results.map(({ n: _, ...own }) => {
+    const text = JSON.stringify(own);
+    const known = indexes.get(text);
+    if (known !== undefined) return known;
+    indexes.set(text, forms.length);
+    return forms.push(own) - 1;
+  });
+  return { first: results[0]?.n ?? 0, forms, order };
+}
+
 /** The results of `entries` entries from the number `first` on; null for anything else. */
 export function readResults(value: unknown, first: number, entries: number): readonly AuditResult[] | null {
-  const results = readShape(list(result, entries, entries), value).value;
-  return results?.every(({ n }, index) => n === first + index) ? results : null;
+  const written = objectOf<WrittenResults>({
+    first: count,
+    forms: list(form, 0, entries),
+    order: list(count, entries, entries),
+  });
+  const { forms, order, first: from } = readShape(written, value).value ?? { forms: [], order: [] };
+  if (from !== first || !order.every((index) => index < forms.length)) return null;
+  return order.map((index, at) => ({ n: first + at, ...forms[index]! }));
 }

@@ -1,17 +1,52 @@
 /** What producer and worker share: joining the queue, and reporting each note once. */
 import { TOOL } from "../version.js";
-import { type Peer, Seal, newRunId, queueName } from "./node-queue-wire.js";
-import { type RedisConnection, connectRedis } from "./node-redis.js";
+import { type Peer, type Place, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
+import { type QueueTls, type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
+
+/** The connection to a queue's server, as it is now. */
+export interface QueueContact {
+  /** The server's address without credentials. */
+  readonly server: string;
+  readonly isConnected: boolean;
+  /** Jobs of this policy that no worker has taken, as last counted; null before the first count. */
+  readonly waiting: number | null;
+}
+
+/** Reports the contact of a member. */
+export class ContactReport {
+  readonly #connection: RedisConnection;
+  readonly #onQueue: ((contact: QueueContact) => void) | undefined;
+  #waiting: number | null = null;
+
+  constructor(connection: RedisConnection, onQueue: ((contact: QueueContact) => void) | undefined) {
+    this.#connection = connection;
+    this.#onQueue = onQueue;
+  }
+
+  /** Also while a command waits for a server that is away. */
+  tell(): void {
+    const { shown, isAway } = this.#connection;
+    this.#onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
+  }
+
+  /** `list`: the key of BullMQ's list of waiting jobs. */
+  async count(list: string): Promise<void> {
+    if (this.#onQueue !== undefined) this.#waiting = await this.#connection.client.llen(list);
+  }
+}
 
 export interface Member {
   readonly connection: RedisConnection;
+  readonly place: Place;
   readonly seal: Seal;
   readonly peer: Peer;
   readonly notes: Notes;
 }
 
 interface MemberOptions {
+  readonly prefix?: string;
+  readonly tls?: QueueTls;
   readonly secret?: string;
   readonly onNote?: (text: string) => void;
 }
@@ -23,16 +58,32 @@ const TRUSTED =
 export async function joinQueue(
   url: string,
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
-  { secret, onNote = () => {} }: MemberOptions,
+  { prefix: name, tls, secret, onNote = () => {} }: MemberOptions,
   most: number,
 ): Promise<Member> {
   const policy = await policyDigest(held);
   const seal = new Seal(secret);
-  const connection = await connectRedis(url, onNote);
+  const prefix = prefixOf(name);
+  const connection = await connectRedis(url, onNote, tls && { tls });
+  const place = { client: connection.client, prefix };
+  await connection.first(tryRights(place));
   const notes = new Notes(connection.shown, onNote, most);
   if (!seal.isThere) notes.tell(TRUSTED);
+  await connection.first(warnOfEviction(connection, notes));
   const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
-  return { connection, seal, peer, notes };
+  return { connection, place, seal, peer, notes };
+}
+
+async function warnOfEviction({ client }: RedisConnection, notes: Notes): Promise<void> {
+  for (const master of mastersOf(client)) {
+    const info = await master.info("memory");
+    const [, policy = "noeviction"] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
+    if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
+    notes.once(
+      `this server drops data when its memory is full (maxmemory-policy ${policy}): what it drops is verified again, ` +
+        `which costs time; set noeviction`,
+    );
+  }
 }
 
 class Notes {

@@ -1,28 +1,56 @@
 /** The data of a queue. Anyone with access to the server may have written it, so its form and its seal are checked. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Redis } from "ioredis";
-import { fromBase64, fromUtf8, toBase64, toUtf8 } from "../bytes.js";
+import type { ChainableCommander, Redis } from "ioredis";
 import { isJsonObject } from "../decode/json.js";
 import { TOOL } from "../version.js";
+import { QueueError } from "./queue-error.js";
 import type { Part } from "./queue-parts.js";
 
 /** Increment it if the same entry may yield another line, or jobs or answers are written in another form. */
-const FORMAT = 2;
-export const PREFIX = "bootproof";
+const FORMAT = 3;
+/** Of every queue's name, and the default prefix of all keys. */
+const NAME = "bootproof";
 
 /** A peer that was silent for longer is gone. */
 const ALIVE_SECONDS = 10;
-/** Lifetime of settings and answers. A producer that was away for longer enqueues its jobs again. */
+/** Lifetime of settings, batches and answers. A producer that was away for longer enqueues its jobs again. */
 const KEPT_SECONDS = 600;
+/** Lifetime of all other keys. The producer renews it. */
+export const DAY_SECONDS = 86_400;
 const MAX_PEERS = 1000;
 const RUN = /^[0-9a-f]{32}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
+/** A server, and what the keys there begin with. */
+export interface Place {
+  readonly client: Redis;
+  readonly prefix: string;
+}
+
+/** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
+export function prefixOf(name: string = NAME): string {
+  if (!/^[\w.-]{1,100}$/.test(name))
+    throw new QueueError("prefix", "a name of at most 100 letters, digits, _, . and - wanted");
+  return `{${name}}`;
+}
+
 export const keys = {
-  setting: (run: string): string => `${PREFIX}:setting:${run}`,
-  answers: (run: string): string => `${PREFIX}:answers:${run}`,
-  deadLetters: `${PREFIX}:dead-letters`,
+  setting: ({ prefix }: Place, run: string): string => `${prefix}:setting:${run}`,
+  batch: ({ prefix }: Place, job: string): string => `${prefix}:batch:${job}`,
+  answers: ({ prefix }: Place, run: string): string => `${prefix}:answers:${run}`,
+  deadLetters: ({ prefix }: Place): string => `${prefix}:dead-letters`,
 };
+
+/** Runs a transaction. Throws the first error of its commands. */
+export async function runAll(transaction: ChainableCommander): Promise<unknown[]> {
+  const replies = await transaction.exec().catch((error: Error & { readonly previousErrors?: readonly Error[] }) => {
+    throw error.previousErrors?.[0] ?? error;
+  });
+  return (replies ?? []).map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+}
 
 export function newRunId(): string {
   return randomBytes(16).toString("hex");
@@ -56,7 +84,7 @@ export class Seal {
 /** One queue for each policy, package version and secret, so that a worker fetches only jobs that it can judge. */
 export function queueName(policy: string, seal: Seal): string {
   const secret = seal.of("queue", policy).slice(0, 16);
-  return [PREFIX, policy.slice(0, 32), TOOL.version, FORMAT, ...(secret === "" ? [] : [secret])].join("-");
+  return [NAME, policy.slice(0, 32), TOOL.version, FORMAT, ...(secret === "" ? [] : [secret])].join("-");
 }
 
 export interface Job {
@@ -69,34 +97,34 @@ export interface Job {
   readonly expected?: readonly (string | null)[];
 }
 
-export function jobDigest(setting: string, { first, entries, expected }: Part): string {
-  const hash = createHash("sha256").update(`${setting}\n${first}\n`);
-  for (const entry of entries) hash.update(`${entry.length}\n`).update(entry);
-  // JSON separates them, and null from any text.
-  if (expected !== undefined) hash.update(`expected\n${JSON.stringify(expected)}`);
-  return hash.digest("hex");
+/** The entries of a job as one value: the bytes after a line of JSON that says where each ends. */
+export function writeBatch({ first, entries, expected }: Part): Buffer {
+  let length = 0;
+  const ends = entries.map((entry) => (length += entry.length));
+  const head = Buffer.from(`${JSON.stringify({ first, ends, ...(expected && { expected }) })}\n`);
+  return Buffer.concat([head, ...entries], head.length + length);
 }
 
-const sealedJob = (id: string, { run, setting, digest }: Job): string => [run, id, setting, digest].join("\n");
-
-export function writeJob(id: string, job: Job, seal: Seal): unknown {
-  const entries = job.entries.map((bytes) => fromUtf8(bytes) ?? { base64: toBase64(bytes) });
-  const { run, setting, first, expected } = job;
-  return { run, setting, first, entries, ...(expected && { expected }), seal: seal.of("job", sealedJob(id, job)) };
+/** Null if malformed. The entries are views of `batch`. */
+export function readBatch(batch: Buffer): Part | null {
+  const headEnd = batch.indexOf(LINE_FEED);
+  const head = headEnd < 0 ? null : jsonOf(batch.toString("utf8", 0, headEnd));
+  if (!isJsonObject(head)) return null;
+  const { first, ends, expected } = head;
+  const bytes = batch.subarray(headEnd + 1);
+  if (!isNumber(first) || !areEnds(ends, bytes.length)) return null;
+  if (expected !== undefined && !isExpected(expected, ends.length)) return null;
+  const entries = ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+  return { first, entries, ...(expected && { expected }) };
 }
 
-/** Null for a malformed job, or one with a wrong seal. */
-export function readJob(id: string, data: unknown, seal: Seal): Job | null {
-  if (!isJsonObject(data)) return null;
-  const { run, setting, first, entries: written, expected, seal: sealed } = data;
-  const isWhole = isMatch(run, RUN) && isMatch(setting, DIGEST) && isNumber(first) && typeof sealed === "string";
-  if (!isWhole || !Array.isArray(written)) return null;
-  const entries = written.map(entryOf);
-  if (!entries.every((entry) => entry !== null)) return null;
-  if (expected !== undefined && !isExpected(expected, entries.length)) return null;
-  const part = { first, entries, ...(expected && { expected }) };
-  const job = { run, setting, ...part, digest: jobDigest(setting, part) };
-  return seal.holds("job", sealedJob(id, job), sealed) ? job : null;
+const LINE_FEED = 10;
+
+function areEnds(value: unknown, length: number): value is readonly number[] {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  const ends = value as readonly unknown[];
+  const isRising = ends.every((end, index) => isNumber(end) && end >= ((ends[index - 1] as number | undefined) ?? 0));
+  return isRising && ends.at(-1) === length;
 }
 
 function isExpected(value: unknown, entries: number): value is readonly (string | null)[] {
@@ -104,9 +132,32 @@ function isExpected(value: unknown, entries: number): value is readonly (string 
   return value.every((each) => each === null || typeof each === "string");
 }
 
-function entryOf(written: unknown): Uint8Array | null {
-  if (typeof written === "string") return toUtf8(written);
-  return isJsonObject(written) && typeof written["base64"] === "string" ? fromBase64(written["base64"]) : null;
+/** Of the setting, and of everything in the batch: entries, numbers and expectations. */
+export function jobDigest(setting: string, batch: Uint8Array): string {
+  return createHash("sha256").update(`${setting}\n`).update(batch).digest("hex");
+}
+
+const sealedJob = (id: string, { run, setting, digest }: Pick<Job, "run" | "setting" | "digest">): string =>
+  [run, id, setting, digest].join("\n");
+
+export function writeJob(id: string, job: Pick<Job, "run" | "setting" | "digest">, seal: Seal): unknown {
+  const { run, setting } = job;
+  return { run, setting, seal: seal.of("job", sealedJob(id, job)) };
+}
+
+/** Null for a malformed job. */
+export function runOfJob(data: unknown): string | null {
+  return isJsonObject(data) && isMatch(data["run"], RUN) ? data["run"] : null;
+}
+
+/** Null for a malformed job, or one with a wrong seal. */
+export function readJob(id: string, data: unknown, batch: Buffer, seal: Seal): Job | null {
+  if (!isJsonObject(data)) return null;
+  const { run, setting, seal: sealed } = data;
+  if (!isMatch(run, RUN) || !isMatch(setting, DIGEST) || typeof sealed !== "string") return null;
+  const job = { run, setting, digest: jobDigest(setting, batch) };
+  const part = seal.holds("job", sealedJob(id, job), sealed) ? readBatch(batch) : null;
+  return part && { ...job, ...part };
 }
 
 export interface Answer {
@@ -150,11 +201,15 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Adds an answer to the stream of its run, which expires. */
-export async function putAnswer(client: Redis, answer: Answer, seal: Seal): Promise<void> {
+/** Adds an answer to the stream of its run, which expires, and frees the memory of its batch. */
+export async function putAnswer(place: Place, answer: Answer, seal: Seal): Promise<void> {
+  const { client } = place;
   const text = JSON.stringify(answer);
-  await client.xadd(keys.answers(answer.run), "*", "answer", text, "seal", seal.of("answer", text));
-  await client.expire(keys.answers(answer.run), KEPT_SECONDS);
+  const stream = keys.answers(place, answer.run);
+  // Before, and not in the transaction, which a full server refuses.
+  const freed = client.unlink(keys.batch(place, answer.job));
+  const put = client.multi().xadd(stream, "*", "answer", text, "seal", seal.of("answer", text));
+  await Promise.all([freed, runAll(put.expire(stream, KEPT_SECONDS))]);
 }
 
 export interface Peer {
@@ -166,30 +221,43 @@ export interface Peer {
 
 type PeerKind = "producers" | "workers";
 
-const peerKey = (kind: PeerKind, id: string): string => `${PREFIX}:${kind}:${id}`;
+const peerKey = ({ prefix }: Place, kind: PeerKind, id: string): string => `${prefix}:${kind}:${id}`;
+const peersKey = ({ prefix }: Place, kind: PeerKind): string => `${prefix}:${kind}`;
 
 /** Must be repeated within {@link ALIVE_SECONDS}. */
-export async function announce(client: Redis, kind: PeerKind, peer: Peer): Promise<void> {
-  await client.set(peerKey(kind, peer.id), JSON.stringify(peer), "EX", ALIVE_SECONDS);
-  await client.sadd(`${PREFIX}:${kind}`, peer.id);
+export async function announce(place: Place, kind: PeerKind, peer: Peer): Promise<void> {
+  await runAll(
+    place.client
+      .multi()
+      .set(peerKey(place, kind, peer.id), JSON.stringify(peer), "EX", ALIVE_SECONDS)
+      .sadd(peersKey(place, kind), peer.id)
+      .expire(peersKey(place, kind), DAY_SECONDS),
+  );
 }
 
-export async function withdraw(client: Redis, kind: PeerKind, id: string): Promise<void> {
-  await client.del(peerKey(kind, id));
-  await client.srem(`${PREFIX}:${kind}`, id);
+export async function withdraw(place: Place, kind: PeerKind, id: string): Promise<void> {
+  await place.client.del(peerKey(place, kind, id));
+  await place.client.srem(peersKey(place, kind), id);
 }
 
-export async function peersOf(client: Redis, kind: PeerKind): Promise<Peer[]> {
-  const ids = (await client.smembers(`${PREFIX}:${kind}`)).filter((id) => RUN.test(id)).slice(0, MAX_PEERS);
+export async function peersOf(place: Place, kind: PeerKind): Promise<Peer[]> {
+  const { client } = place;
+  const ids = (await client.smembers(peersKey(place, kind))).filter((id) => RUN.test(id)).slice(0, MAX_PEERS);
   if (ids.length === 0) return [];
-  const texts = await client.mget(ids.map((id) => peerKey(kind, id)));
+  const texts = await client.mget(ids.map((id) => peerKey(place, kind, id)));
   const gone = ids.filter((_, index) => texts[index] === null);
-  if (gone.length > 0) await client.srem(`${PREFIX}:${kind}`, ...gone);
+  if (gone.length > 0) await client.srem(peersKey(place, kind), ...gone);
   return texts.flatMap((text) => peerOf(text) ?? []);
 }
 
-export async function isProducerAlive(client: Redis, run: string): Promise<boolean> {
-  return (await client.exists(peerKey("producers", run))) === 1;
+/** The batch of a job; null if it is lost, or its producer is gone. */
+export async function batchOf(place: Place, run: string, job: string): Promise<Buffer | null> {
+  const both = place.client
+    .pipeline()
+    .exists(peerKey(place, "producers", run))
+    .getBuffer(keys.batch(place, job));
+  const [isAlive, batch] = await runAll(both);
+  return isAlive === 1 ? (batch as Buffer | null) : null;
 }
 
 function peerOf(text: string | null): Peer | null {
@@ -209,10 +277,22 @@ export function difference(own: Peer, other: Peer): string | null {
   return "has another secret, or only one of them has one (BOOTPROOF_QUEUE_SECRET)";
 }
 
+/** Sent before the job that needs it, over the same connection. */
+export async function keepBatch(place: Place, job: string, batch: Buffer): Promise<void> {
+  await place.client.set(keys.batch(place, job), batch, "EX", KEPT_SECONDS);
+}
+
+/** Whether both are still there. Renews their lifetimes. */
+export async function renewJob(place: Place, job: string, jobKey: string): Promise<boolean> {
+  const both = place.client.pipeline().expire(jobKey, DAY_SECONDS).expire(keys.batch(place, job), KEPT_SECONDS);
+  return (await runAll(both)).every((isThere) => isThere === 1);
+}
+
 /** Stores the setting. It expires unless this is called again. */
-export async function keepSetting(client: Redis, run: string, text: string): Promise<void> {
-  const isThere = (await client.expire(keys.setting(run), KEPT_SECONDS)) === 1;
-  if (!isThere) await client.set(keys.setting(run), text, "EX", KEPT_SECONDS);
+export async function keepSetting(place: Place, run: string, text: string): Promise<void> {
+  const key = keys.setting(place, run);
+  const isThere = (await place.client.expire(key, KEPT_SECONDS)) === 1;
+  if (!isThere) await place.client.set(key, text, "EX", KEPT_SECONDS);
 }
 
 export interface DeadLetter {
@@ -223,12 +303,61 @@ export interface DeadLetter {
 }
 
 const MAX_DEAD_LETTERS = 1000;
-const DEAD_LETTER_SECONDS = 30 * 86_400;
 
-export async function addDeadLetter(client: Redis, letter: DeadLetter): Promise<void> {
-  await client.lpush(keys.deadLetters, JSON.stringify(letter));
-  await client.ltrim(keys.deadLetters, 0, MAX_DEAD_LETTERS - 1);
-  await client.expire(keys.deadLetters, DEAD_LETTER_SECONDS);
+export async function addDeadLetter(place: Place, letter: DeadLetter): Promise<void> {
+  const list = keys.deadLetters(place);
+  const added = place.client.multi().lpush(list, JSON.stringify(letter));
+  await runAll(added.ltrim(list, 0, MAX_DEAD_LETTERS - 1).expire(list, DAY_SECONDS));
+}
+
+/** What BullMQ keeps of a queue. */
+const QUEUE_KEYS = ["id", "meta", "events", "wait", "active", "failed", "completed", "stalled", "marker"];
+
+/** Renews the lifetime of the queue's keys, and keeps BullMQ's stream of events short: answers are in another. */
+export async function keepQueue(client: Redis, toKey: (name: string) => string): Promise<void> {
+  const kept = client.multi().hset(toKey("meta"), "opts.maxLenEvents", KEPT_EVENTS);
+  for (const name of QUEUE_KEYS) kept.expire(toKey(name), DAY_SECONDS);
+  await runAll(kept);
+}
+
+const KEPT_EVENTS = 100;
+
+/**
+ * A script of BullMQ that gives a lifetime to each key without one: those that it was called with, and the jobs that
+ * it returns.
+ */
+export function withLifetime(lua: string): string {
+  return `local function work()
+${lua}
+end
+local result, queue = work(), nil
+local function limit(key)
+  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, ${DAY_SECONDS}) end
+end
+for _, key in ipairs(KEYS) do
+  limit(key)
+  queue = queue or string.match(key, '^(.*:)wait$')
+end
+for _, id in ipairs(type(result) == 'table' and result or { result }) do
+  if queue and type(id) == 'string' then limit(queue .. id) end
+end
+return result`;
+}
+
+/** Throws the server's error if the user may not run what a queue needs. */
+export async function tryRights({ client, prefix }: Place): Promise<void> {
+  const key = `${prefix}:rights:${newRunId()}`;
+  const commands = [
+    "'HSET', KEYS[1], 'a', '1'",
+    "'LPUSH', KEYS[1], '1'",
+    "'ZADD', KEYS[1], '1', '1'",
+    "'SADD', KEYS[1], '1'",
+    "'XADD', KEYS[1], '*', 'a', '1'",
+    "'SET', KEYS[1], '1'",
+  ];
+  const lines = commands.map((command) => `redis.call(${command}) redis.call('DEL', KEYS[1])`);
+  await client.info("memory");
+  await client.eval(lines.join("\n"), 1, key);
 }
 
 export function sha256Hex(bytes: Uint8Array): string {

@@ -5,34 +5,48 @@ import { readResults } from "./answered.js";
 import { ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { type Member, joinQueue } from "./node-queue-member.js";
-import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
+import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
+import { type QueueTls, type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type DeadLetter,
-  PREFIX,
   addDeadLetter,
   announce,
   difference,
   jobDigest,
+  keepBatch,
+  keepQueue,
   keepSetting,
   keys,
   peersOf,
   readAnswer,
+  renewJob,
   sha256Hex,
   withdraw,
+  writeBatch,
   writeJob,
 } from "./node-queue-wire.js";
 import { threadJudge } from "./node-threads.js";
 import { type Part, partsOf, splitPart } from "./queue-parts.js";
+import { QueueRoom } from "./queue-room.js";
 import type { AuditResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
-export interface QueueJudgeOptions {
+/** For both sides, which need the same prefix. */
+export interface QueuePlaceOptions {
+  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
+  readonly prefix?: string;
+  /** For `rediss://` URLs. Default: the certificate authorities of Node, and no certificate of this client. */
+  readonly tls?: QueueTls;
+}
+
+export interface QueueJudgeOptions extends QueuePlaceOptions {
   /** Shared with the workers; seals jobs and answers. */
   readonly secret?: string;
   /** Messages for the operator: outages, missing workers, refused answers. */
   readonly onNote?: (text: string) => void;
+  /** Called every second. */
+  readonly onQueue?: (contact: QueueContact) => void;
   /** Batches in flight; as many wait. Default: 16. */
   readonly concurrency?: number;
   /** Judges here the entries whose jobs failed three times. Default: threads. */
@@ -40,8 +54,11 @@ export interface QueueJudgeOptions {
 }
 
 const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
+  prefix: true,
+  tls: true,
   secret: true,
   onNote: true,
+  onQueue: true,
   concurrency: true,
   judgeOf: true,
 };
@@ -56,7 +73,8 @@ const PATIENCE = 5;
 const PARTS = 16;
 const TRIES = 3;
 const CLEANUP_MS = 2000;
-const KEPT_EVENTS = 100;
+/** Times that a server may lose the job of a part. */
+const LOSSES = 5;
 
 /**
  * A judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the server
@@ -68,12 +86,14 @@ export async function queueJudge(url: string, given: AuditSetting, options: Queu
   const digest = await settingDigest(setting);
   const member = await joinQueue(url, setting, own, MAX_SAID);
   const { onNote = () => {}, concurrency = CONCURRENCY, judgeOf = threadJudge } = own;
-  const judge = new QueueJudge({ ...member, setting, digest, onNote, judgeOf }, concurrency);
+  const contact = new ContactReport(member.connection, own.onQueue);
+  const judge = new QueueJudge({ ...member, contact, setting, digest, onNote, judgeOf }, concurrency);
   await judge.start();
   return judge;
 }
 
 interface Run extends Member {
+  readonly contact: ContactReport;
   readonly setting: AuditSetting;
   readonly digest: string;
   readonly onNote: (text: string) => void;
@@ -83,11 +103,14 @@ interface Run extends Member {
 interface Task extends Part {
   /** Of its newest job. An answer to an earlier one counts, too. */
   id: string;
-  readonly digest: string;
+  digest: string;
   readonly settle: (judged: JudgedPart | null) => void;
   /** Not acknowledged by the server yet. */
   isOnItsWay: boolean;
+  isStored: boolean;
+  hasRoom: boolean;
   missing: number;
+  losses: number;
 }
 
 type JudgedPart = Omit<JudgedBatch, "index">;
@@ -99,6 +122,7 @@ class QueueJudge implements Judge {
   readonly #queue: Queue;
   readonly #reader: Redis;
   readonly #tasks = new Map<string, Task>();
+  readonly #room: QueueRoom;
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> | null = null;
   #lonelyTicks = 0;
@@ -110,12 +134,14 @@ class QueueJudge implements Judge {
     this.concurrency = concurrency;
     this.#connection = connection;
     this.#run = run;
+    this.#room = new QueueRoom(2 * concurrency);
     this.#reader = connection.open();
     this.#queue = new connection.bullmq.Queue(run.peer.queue, {
       connection: connection.client,
-      prefix: PREFIX,
+      prefix: run.place.prefix,
       skipVersionCheck: true,
-      streams: { events: { maxLen: KEPT_EVENTS } },
+      // `keepQueue` does that, with a lifetime.
+      skipMetasUpdate: true,
     });
     this.#queue.on("error", (error) => this.#sayError(error));
   }
@@ -145,12 +171,13 @@ class QueueJudge implements Judge {
   /** A pending tick would announce this producer again. */
   async #leave(): Promise<void> {
     await this.#ticking;
-    const { client } = this.#connection;
-    const { id } = this.#run.peer;
+    const { peer, place } = this.#run;
+    const jobs = [...this.#tasks.keys()];
+    const own = [keys.setting(place, peer.id), keys.answers(place, peer.id)];
     await Promise.allSettled([
-      withdraw(client, "producers", id),
-      client.del(keys.setting(id), keys.answers(id)),
-      ...[...this.#tasks.keys()].map((task) => this.#queue.remove(task)),
+      withdraw(place, "producers", peer.id),
+      place.client.unlink(...own, ...jobs.map((job) => keys.batch(place, job))),
+      ...jobs.map((job) => this.#queue.remove(job)),
     ]);
   }
 
@@ -166,8 +193,8 @@ class QueueJudge implements Judge {
   /** In a thread, so that an entry cannot end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#run.notes.once(
-      `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, or another ` +
-        `program writes to the server`,
+      `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, the server ` +
+        `loses its jobs, or another program writes to the server`,
     );
     this.#own ??= Promise.resolve(this.#run.judgeOf(this.#run.setting));
     const judge = await this.#own;
@@ -179,21 +206,27 @@ class QueueJudge implements Judge {
 
   /** The list is for people. Its loss changes no result. */
   async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
-    const { peer, onNote } = this.#run;
+    const { peer, place, onNote } = this.#run;
     const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entry), reason: UNJUDGED_REASON };
-    onNote(`entry ${n} (SHA-256 ${letter.sha256}): ${UNJUDGED_REASON}; it is in the list ${keys.deadLetters}`);
-    await addDeadLetter(this.#connection.client, letter).catch((error: unknown) => this.#sayError(error));
+    onNote(`entry ${n} (SHA-256 ${letter.sha256}): ${UNJUDGED_REASON}; it is in the list ${keys.deadLetters(place)}`);
+    await addDeadLetter(place, letter).catch((error: unknown) => this.#sayError(error));
   }
 
-  /** Null if the job failed, according to the server or a sealed answer. */
+  /** Null if the job failed, according to the server or a sealed answer, or was lost again and again. */
   async #ask(part: Part): Promise<JudgedPart | null> {
-    const digest = jobDigest(this.#run.digest, part);
+    await this.#room.enter();
     return new Promise((resolve, reject) => {
       const settle = (judged: JudgedPart | null): void => {
         for (const [id, each] of this.#tasks) if (each === task) this.#tasks.delete(id);
+        if (task.hasRoom) this.#room.leave();
+        task.hasRoom = false;
         resolve(judged);
       };
-      const task: Task = { ...part, id: "", digest, settle, isOnItsWay: false, missing: 0 };
+      const task: Task = {
+        ...part,
+        ...{ id: "", digest: "", settle, missing: 0, losses: 0 },
+        ...{ hasRoom: true, isOnItsWay: false, isStored: false },
+      };
       // If it was not stored, `#lookFor` finds it missing.
       this.#enqueue(task).catch((error: unknown) => {
         if (!this.#connection.isClosed && isPassing(error)) this.#sayError(error);
@@ -204,18 +237,22 @@ class QueueJudge implements Judge {
 
   /** Each time under a new id: BullMQ drops an id while a trace of its job is left. */
   async #enqueue(task: Task): Promise<void> {
-    const { peer, digest: setting, seal } = this.#run;
+    const { peer, place, digest: setting, seal } = this.#run;
+    const batch = writeBatch(task);
+    task.digest ||= jobDigest(setting, batch);
     task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
     this.#tasks.set(task.id, task);
-    const job = { ...task, run: peer.id, setting };
-    task.isOnItsWay = true;
+    Object.assign(task, { isOnItsWay: true, isStored: false });
     try {
-      await this.#queue.add("batch", writeJob(task.id, job, seal), {
-        jobId: task.id,
-        removeOnComplete: true,
-        removeOnFail: { age: 3600, count: 1000 },
-      });
-      task.missing = 0;
+      await Promise.all([
+        keepBatch(place, task.id, batch),
+        this.#queue.add("batch", writeJob(task.id, { run: peer.id, setting, digest: task.digest }, seal), {
+          jobId: task.id,
+          removeOnComplete: true,
+          removeOnFail: { age: 3600, count: 1000 },
+        }),
+      ]);
+      Object.assign(task, { isStored: true, missing: 0 });
     } finally {
       task.isOnItsWay = false;
     }
@@ -223,7 +260,7 @@ class QueueJudge implements Judge {
 
   /** Removes answers before it reads on, so that it skips none. */
   async #read(): Promise<void> {
-    const stream = keys.answers(this.#run.peer.id);
+    const stream = keys.answers(this.#run.place, this.#run.peer.id);
     while (!this.#connection.isClosed) {
       try {
         const found = await this.#reader.xread("COUNT", 100, "BLOCK", TICK_MS, "STREAMS", stream, "0");
@@ -254,6 +291,7 @@ class QueueJudge implements Judge {
     const results = readResults(written, task.first, task.entries.length);
     if (results === null) return this.#refuse(FORM);
     this.#lonelyTicks = 0;
+    this.#room.grow();
     // The worker's threads ended. This process must find out whether the entry is the cause.
     if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle(null);
     task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
@@ -265,6 +303,7 @@ class QueueJudge implements Judge {
 
   /** Announces this producer, and looks for missing jobs. One at a time. */
   async #tick(): Promise<void> {
+    this.#run.contact.tell();
     if (this.#ticking !== null) return;
     this.#ticking = this.#look();
     await this.#ticking;
@@ -274,6 +313,7 @@ class QueueJudge implements Judge {
   async #look(): Promise<void> {
     try {
       await this.#announce();
+      await this.#run.contact.count(this.#queue.toKey("wait"));
       for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
       if (this.#tasks.size > 0) await this.#lookForWorkers();
     } catch (error) {
@@ -282,36 +322,61 @@ class QueueJudge implements Judge {
   }
 
   async #announce(): Promise<void> {
-    const { peer, setting } = this.#run;
+    const { peer, place, setting } = this.#run;
     const { now, at, allowDebug, acceptance, bootProofs } = setting;
     const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs });
     // Workers have their own policy and anchors, with the same digest.
-    await keepSetting(this.#connection.client, peer.id, told);
-    await announce(this.#connection.client, "producers", peer);
+    await keepSetting(place, peer.id, told);
+    await keepQueue(place.client, (name) => this.#queue.toKey(name));
+    await announce(place, "producers", peer);
   }
 
   async #lookFor(task: Task): Promise<void> {
     if (task.isOnItsWay) return;
     // A job whose data the server lost, as one that evicts does, stays in the list of what is in progress.
-    const isThere = await this.#connection.client.exists(this.#queue.toKey(task.id));
-    const state = isThere === 1 ? await this.#queue.getJobState(task.id) : "unknown";
+    const isThere = await renewJob(this.#run.place, task.id, this.#queue.toKey(task.id));
+    const state = isThere ? await this.#queue.getJobState(task.id) : "unknown";
     if (!this.#tasks.has(task.id)) return;
     if (state === "failed") {
       await this.#queue.remove(task.id);
       task.settle(null);
     } else if (state === "unknown" || state === "completed") {
-      if (++task.missing >= MISSING) await this.#enqueue(task);
+      if (++task.missing >= MISSING) await this.#putAgain(task);
     } else task.missing = 0;
   }
 
+  async #putAgain(task: Task): Promise<void> {
+    if (task.isStored) this.#noteLoss(task);
+    else await this.#enqueue(task);
+  }
+
+  /** A server that loses jobs gets fewer at once, since some lose one for each that they get. */
+  #noteLoss(task: Task): void {
+    this.#run.notes.once("the server lost jobs: they are put there again");
+    this.#room.shrink();
+    if (++task.losses === LOSSES) return task.settle(null);
+    task.isOnItsWay = true;
+    task.hasRoom = false;
+    this.#room.leave();
+    // Others are looked for meanwhile.
+    void this.#room.enter().then(() => this.#putBack(task));
+  }
+
+  async #putBack(task: Task): Promise<void> {
+    // A late answer has settled it.
+    if (!this.#tasks.has(task.id)) return this.#room.leave();
+    task.hasRoom = true;
+    await this.#enqueue(task).catch((error: unknown) => this.#sayError(error));
+  }
+
   async #lookForWorkers(): Promise<void> {
-    const { peer } = this.#run;
-    const workers = await peersOf(this.#connection.client, "workers");
+    const { peer, place } = this.#run;
+    const workers = await peersOf(this.#run.place, "workers");
     if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; a running worker ${why}`).join("");
-      this.#run.notes.tell(`waiting for a worker: none accepts these jobs${found}`);
+      this.#run.notes.tell(`waiting for a worker: none accepts these jobs under the prefix ${place.prefix}${found}`);
     }
   }
 

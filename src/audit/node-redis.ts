@@ -1,83 +1,82 @@
 /** The connection to Redis or Valkey. Its packages are loaded on demand. */
+import { createSecureContext } from "node:tls";
 import type * as BullMq from "bullmq";
-import type { Redis, RedisOptions } from "ioredis";
+import type { Cluster, Redis, RedisOptions } from "ioredis";
+import { ownOptions } from "../decode/input.js";
+import { type QueueAddress, parseQueueUrl } from "./node-queue-url.js";
 import { QueueError } from "./queue-error.js";
+import { withLifetime } from "./node-queue-wire.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
-interface Address {
-  /** Without user and password, for messages. */
-  readonly shown: string;
-  readonly options: ClientOptions;
+/** PEM texts for `rediss://` URLs. */
+export interface QueueTls {
+  /** The certificate authorities that the server's certificate must be from. Default: those of Node. */
+  readonly ca?: string;
+  /** This client's certificate, for servers that demand one. */
+  readonly cert?: string;
+  /** The private key of `cert`. */
+  readonly key?: string;
 }
+
+const TLS_OPTIONS: Readonly<Record<keyof QueueTls, true>> = { ca: true, cert: true, key: true };
 
 /** A server without AUTH quotes the command with its arguments, possibly cut off. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
+/** A shorter password may be a part of any word. */
+const LONG = 6;
 
-function messageOf(error: unknown, { password }: ClientOptions): string {
-  const { message, code, name } = error as NodeJS.ErrnoException;
-  const text = (message || code || name || String(error)).replace(QUOTED_ARGUMENTS, "");
-  return password ? text.replaceAll(password, "[password]") : text;
+function messageOf(error: unknown, { password }: QueueAddress): string {
+  // An error of a cluster has that of a node.
+  const { lastNodeError = error } = error as { readonly lastNodeError?: unknown };
+  const { message, code, name } = lastNodeError as NodeJS.ErrnoException;
+  const text = (message || code || name || String(lastNodeError)).replace(QUOTED_ARGUMENTS, "");
+  const shown = password === undefined ? text : withoutPassword(text, password);
+  const advice = ADVICE.find(([pattern]) => pattern.test(`${code ?? ""} ${text}`))?.[1];
+  return advice === undefined ? shown : `${shown} (${advice})`;
 }
 
-/** Throws QueueError, which must not quote the URL: it may have a password. */
-function parseQueueUrl(text: string): Address {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const database = /^\/?(\d{0,5})$/.exec(url?.pathname ?? "-")?.[1];
-  if (url === null || database === undefined || !isQueue(url)) throw noUrl();
-  const { protocol, hostname } = url;
-  const port = Number(url.port || DEFAULT_PORT);
-  const db = Number(database);
-  return {
-    shown: `${protocol}//${hostname}:${port}${db === 0 ? "" : `/${db}`}`,
-    options: {
-      host: hostname.replace(/^\[|\]$/g, ""),
-      port,
-      db,
-      ...credentialsOf(url),
-      ...(protocol === "rediss:" && { tls: {} }),
-    },
-  };
+/** Only a hostile server repeats it. */
+function withoutPassword(text: string, password: string): string {
+  if (password.length >= LONG) return text.replaceAll(password, "[password]");
+  const words = text.split(/([\s'"`]+)/);
+  return words.map((word) => (word === password ? "[password]" : word)).join("");
 }
 
-function credentialsOf({ username, password }: URL): ClientOptions {
-  return {
-    ...(username !== "" && { username: decoded(username) }),
-    ...(password !== "" && { password: decoded(password) }),
-  };
-}
+const CERTIFICATE =
+  /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|alert number (?:4[0-9]|116)\b|alert (?:certificate|unknown ca)/;
 
-function isQueue({ protocol, hostname, search, hash }: URL): boolean {
-  return /^rediss?:$/.test(protocol) && hostname !== "" && search + hash === "";
-}
-
-const DEFAULT_PORT = 6379;
-
-function noUrl(): QueueError {
-  return new QueueError(
-    "url",
-    "a URL such as redis://127.0.0.1:6379 wanted: redis:// or rediss://, host, port, /database",
-  );
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw noUrl();
-  }
-}
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/NOAUTH/, "it demands a password: write USER:PASSWORD@ before the host, in the URL in BOOTPROOF_QUEUE_URL"],
+  [/WRONGPASS|invalid password/i, "it refuses this user or this password: correct those in the URL of the queue"],
+  [
+    /NOPERM|user executing the script/,
+    "this user lacks rights: it needs the keys of the prefix, as ~{bootproof}:*, and +@read +@write +@transaction " +
+      "+@scripting +@connection +info",
+  ],
+  [/cluster support disabled/i, "it is no cluster: use redis://"],
+  [/^ MOVED/, "it is a node of a cluster: use redis+cluster://"],
+  [
+    /alert number|alert (?:certificate|unknown ca)/,
+    "it refuses the certificate of this client: check --queue-cert and --queue-key",
+  ],
+  [CERTIFICATE, "its certificate is not accepted: the authority that it is from belongs into --queue-ca"],
+];
 
 const START_MS = 10_000;
 const RETRY_MS = 2000;
 /** A server silent for longer counts as gone. No command here blocks for as long. */
 const SILENCE_MS = 15_000;
 
+function retryAfter(attempt: number): number {
+  return Math.min(100 * attempt, RETRY_MS);
+}
+
 const PATIENT: ClientOptions = {
   lazyConnect: true,
   // Commands wait while the server is away.
   maxRetriesPerRequest: null,
-  retryStrategy: (attempt) => Math.min(100 * attempt, RETRY_MS),
+  retryStrategy: retryAfter,
   // The server became a replica: reconnect to the present primary.
   reconnectOnError: ({ message }) => (/^(?:READONLY|UNBLOCKED)/.test(message) ? 2 : false),
   connectTimeout: 5000,
@@ -89,20 +88,23 @@ export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
   readonly bullmq: typeof BullMq;
-  readonly #options: ClientOptions;
+  readonly #address: QueueAddress;
   readonly #others: Redis[] = [];
   #isClosed = false;
   #isAway = false;
 
-  constructor({ shown, options }: Address, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
+  constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
+    const { shown } = address;
     this.shown = shown;
-    this.#options = options;
+    this.#address = address;
     this.client = client;
     this.bullmq = bullmq;
+    expireKeys(client);
     // BullMQ duplicates clients, and does not always close them.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
       const other = duplicate(...args);
+      expireKeys(other);
       this.#others.push(other);
       return other;
     };
@@ -126,7 +128,7 @@ export class RedisConnection {
   }
 
   messageOf(error: unknown): string {
-    return messageOf(error, this.#options);
+    return messageOf(error, this.#address);
   }
 
   /** Runs the first command. If it fails, closes and throws QueueError. */
@@ -152,11 +154,12 @@ export class RedisConnection {
   }
 }
 
+const OUTAGE =
+  /Connection is closed|connection close|Socket timeout|Socket closed|Stream isn't|LOADING|Failed to refresh slots/;
+
 export function isOutage(error: unknown): boolean {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return (
-    /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message)
-  );
+  return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
 /** An outage, or a server that refuses writes for a while. */
@@ -166,15 +169,27 @@ export function isPassing(error: unknown): boolean {
   return isOutage(error) || refuses.test(message);
 }
 
+/** BullMQ gives its keys no lifetime: each of its scripts gives one to the keys that it was called with. */
+function expireKeys(client: Redis): void {
+  const define = client.defineCommand.bind(client);
+  client.defineCommand = (name, definition) => define(name, { ...definition, lua: withLifetime(definition.lua) });
+}
+
+interface ConnectOptions {
+  readonly tls?: QueueTls;
+  readonly startMs?: number;
+}
+
 /** Throws QueueError if the packages are missing, or no server was reached within ten seconds. */
 export async function connectRedis(
   url: string,
   note: (text: string) => void,
-  startMs: number = START_MS,
+  { tls, startMs = START_MS }: ConnectOptions = {},
 ): Promise<RedisConnection> {
   const address = parseQueueUrl(url);
-  const { bullmq, Client } = await loadPackages();
-  const client = new Client({ ...PATIENT, ...address.options });
+  const secure = tlsOptions(address, tls);
+  const { bullmq, ioredis } = await loadPackages();
+  const client = clientOf(ioredis, address, secure);
   try {
     await firstReady(client, address, startMs);
   } catch (error) {
@@ -184,11 +199,75 @@ export async function connectRedis(
   return new RedisConnection(address, client, bullmq, note);
 }
 
-/** Users without a queue need not install the packages. */
-async function loadPackages(): Promise<{ bullmq: typeof BullMq; Client: typeof Redis }> {
+function tlsOptions({ isTls, shown }: QueueAddress, given: QueueTls | undefined): QueueTls | undefined {
+  const tls = ownOptions("tls", given ?? {}, TLS_OPTIONS);
+  const members = Object.keys(tls) as (keyof QueueTls)[];
+  if (!isTls) {
+    if (members.length === 0) return undefined;
+    throw new QueueError("url", `certificates and keys are for rediss:// URLs, and this one is ${shown}`);
+  }
+  for (const [one, other] of [["cert", "key"] as const, ["key", "cert"] as const])
+    if (tls[one] !== undefined && tls[other] === undefined)
+      throw new QueueError("tls", `${one}: without its ${other}, it cannot be used`);
+  for (const member of members) requirePem(member, tls);
+  return tls;
+}
+
+function requirePem(member: keyof QueueTls, tls: QueueTls): void {
+  const text = tls[member]!;
+  const wanted = member === "key" ? "private key" : "certificate";
+  const isPem = new RegExp(`-----BEGIN [A-Z ]*${wanted.toUpperCase()}-----`).test(text);
   try {
-    const [bullmq, { Redis: Client }] = await Promise.all([import("bullmq"), import("ioredis")]);
-    return { bullmq, Client };
+    if (!isPem) throw new Error("no such block");
+    // A key is checked against its certificate.
+    createSecureContext(member === "key" ? { key: tls.key, cert: tls.cert } : { [member]: text });
+  } catch (error) {
+    const reason = isPem ? ` (${(error as Error).message})` : "";
+    throw new QueueError("tls", `${member}: a ${wanted} in PEM wanted${reason}`, { cause: error });
+  }
+}
+
+type Ioredis = Pick<typeof import("ioredis"), "Redis" | "Cluster">;
+
+function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddress, tls: QueueTls | undefined): Redis {
+  const { kind, hosts, name, db, username, password } = address;
+  const options: ClientOptions = {
+    ...PATIENT,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls }),
+  };
+  if (kind === "cluster") return clusterOf(Nodes, hosts, options);
+  if (kind === "socket") return new Client({ ...options, path: name });
+  if (kind === "server") return new Client({ ...options, ...hosts[0]!, db });
+  const secure = tls && { enableTLSForSentinelMode: true, sentinelTLS: tls };
+  return new Client({ ...options, sentinels: [...hosts], name, db, sentinelRetryStrategy: retryAfter, ...secure });
+}
+
+/** Has the commands of a client. Only `duplicate` and `nodes` differ. */
+function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options: ClientOptions): Redis {
+  const { retryStrategy: _, lazyConnect, ...redisOptions } = options;
+  const cluster = new Nodes([...hosts], {
+    ...(lazyConnect && { lazyConnect }),
+    clusterRetryStrategy: retryAfter,
+    // Certificates have names, which a look-up here would lose.
+    dnsLookup: (host, done) => done(null, host),
+    redisOptions,
+  });
+  return cluster as unknown as Redis;
+}
+
+/** The servers that have data: one, or the masters of a cluster. */
+export function mastersOf(client: Redis): readonly Redis[] {
+  const { isCluster = false } = client as { readonly isCluster?: boolean };
+  return isCluster ? (client as unknown as Cluster).nodes("master") : [client];
+}
+
+/** Users without a queue need not install the packages. */
+async function loadPackages(): Promise<{ bullmq: typeof BullMq; ioredis: Ioredis }> {
+  try {
+    const [bullmq, ioredis] = await Promise.all([import("bullmq"), import("ioredis")]);
+    return { bullmq, ioredis };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "are not both installed" : `cannot be loaded (${message})`;
@@ -200,15 +279,18 @@ async function loadPackages(): Promise<{ bullmq: typeof BullMq; Client: typeof R
   }
 }
 
-function firstReady(client: Redis, { shown, options }: Address, startMs: number): Promise<void> {
+/** Waiting does not correct these. */
+const LASTING = /NOAUTH|WRONGPASS|NOPERM|invalid password|DB index|cluster support disabled/i;
+
+function firstReady(client: Redis, address: QueueAddress, startMs: number): Promise<void> {
+  const { shown } = address;
   return new Promise((resolve, reject) => {
     let last = "no answer";
     const fail = (): void => reject(new QueueError("unreachable", `${shown}: the queue cannot be reached: ${last}`));
     const timer = setTimeout(fail, startMs);
-    client.on("error", (error) => {
-      last = messageOf(error, options);
-      // Waiting does not correct a wrong password.
-      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password|DB index/i.test(last)) return;
+    client.on("error", (error: NodeJS.ErrnoException) => {
+      last = messageOf(error, address);
+      if (!LASTING.test(last) && !CERTIFICATE.test(`${error.code ?? ""} ${last}`)) return;
       clearTimeout(timer);
       fail();
     });

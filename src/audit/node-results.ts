@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { InUseError, type Lock, takeLock } from "../disk/lock.js";
+import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
 
@@ -10,10 +10,13 @@ import { isInPlace, syncFolder } from "../disk/whole.js";
 export class AuditFileError extends Error {
   override readonly name = "AuditFileError";
   readonly file: string;
+  /** Whether another process has taken the lock of the file during the run. */
+  readonly hasLostLock: boolean;
 
-  constructor(file: string, message: string) {
+  constructor(file: string, message: string, { hasLostLock = false }: { readonly hasLostLock?: boolean } = {}) {
     super(message);
     this.file = file;
+    this.hasLostLock = hasLostLock;
   }
 }
 
@@ -99,6 +102,7 @@ export class ResultsFile {
 
   /** Rejects with {@link AuditFileError} if the file was changed, moved or replaced: other programs ignore the lock. */
   async requireOwn(): Promise<void> {
+    if (this.#lock !== null) await requireLock(this.path, this.#lock);
     const { size } = await inWords(this.path, this.#handle.stat());
     if (size !== this.#length) throw new AuditFileError(this.path, "somebody else has written to it, or cut it off");
     if (await isInPlace(this.#handle, this.path)) return;
@@ -157,6 +161,15 @@ async function lockOf(path: string): Promise<Lock | null> {
     if (error instanceof InUseError) throw new AuditFileError(path, error.message);
     if (["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
     return inWords(path, Promise.reject(error as Error));
+  }
+}
+
+/** Before each write. Rejects with {@link AuditFileError}. */
+export async function requireLock(path: string, lock: Lock): Promise<void> {
+  try {
+    await inWords(path, lock.requireHeld());
+  } catch (error) {
+    throw error instanceof LostLockError ? new AuditFileError(path, error.message, { hasLostLock: true }) : error;
   }
 }
 

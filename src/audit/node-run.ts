@@ -35,7 +35,7 @@ export interface AuditFilesOptions {
   readonly state?: string;
   /** With `state`: {@link setting} must have its `now`. Otherwise that of the state is used. */
   readonly isNowGiven?: boolean;
-  /** Makes the judge, which is closed at the end. Default: threads, one for each core. */
+  /** Makes the judge, which is closed at the end. Default: threads (`threadJudge`). */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
   /** See `inputBatches`. */
   readonly batchEntries?: number;

@@ -20,7 +20,7 @@ import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
 import { TOOL } from "../version.js";
-import { AuditFileError, type ResultsMark, inWords } from "./node-results.js";
+import { AuditFileError, type ResultsMark, inWords, requireLock } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
 import type { AuditSetting } from "./setting.js";
@@ -84,7 +84,10 @@ export async function openState(path: string, question: AuditQuestion): Promise<
     return {
       now,
       before,
-      save: (progress) => inWords(path, writeSynced(path, stateText({ ...progress, now, asked }))),
+      save: async (progress) => {
+        await requireLock(path, lock);
+        await inWords(path, writeSynced(path, stateText({ ...progress, now, asked })));
+      },
       close: () => lock.release(),
     };
   } catch (error) {

@@ -1,16 +1,16 @@
 /** A judge with threads. It isolates an entry that kills a thread, and goes on. */
 import { createRequire } from "node:module";
-import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
 import { type Batch, type Judge, type JudgedBatch, ownBatch, partOf } from "./batch.js";
 import { joined, unjudgedResult } from "./judge.js";
+import { defaultThreads } from "./node-cores.js";
 import type { PackedBatch } from "./node-thread.js";
 import { ownOptions } from "../decode/input.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
-  /** Default: the cores available to this process. */
+  /** Default: the cores that this process and its container may use, at most 16. */
   readonly threads?: number;
   /** The URL of another module for the threads. */
   readonly module?: string;
@@ -42,7 +42,7 @@ class ThreadJudge implements Judge {
   #running = 0;
   #isClosed = false;
 
-  constructor(setting: AuditSetting, { threads = availableParallelism(), module, maxHeapMiB }: ThreadOptions) {
+  constructor(setting: AuditSetting, { threads = defaultThreads(), module, maxHeapMiB }: ThreadOptions) {
     this.concurrency = threads;
     this.#pool = new Tinypool({
       filename: module ?? shippedThread(),

@@ -1,41 +1,48 @@
 /** The worker's side of a queue: judges batches that match its own policy. */
-import { availableParallelism } from "node:os";
 import type { Job as QueuedJob, Worker } from "bullmq";
 import { ownOptions } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { printable } from "../report/printable.js";
+import { writeResults } from "./answered.js";
 import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
-import { type Member, joinQueue } from "./node-queue-member.js";
+import type { QueuePlaceOptions } from "./node-queue.js";
+import { defaultThreads } from "./node-cores.js";
+import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
 import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type Job,
   type Peer,
-  PREFIX,
   announce,
+  batchOf,
   difference,
-  isProducerAlive,
   jsonOf,
   keys,
   peersOf,
   putAnswer,
   readJob,
+  runOfJob,
   withdraw,
 } from "./node-queue-wire.js";
 import { QueueError } from "./queue-error.js";
 import type { AuditSignal } from "./run.js";
+import { type AuditResult, isAccepted } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
-export interface RunWorkerOptions {
-  /** Threads. Default: one for each core of this process. */
+export interface RunWorkerOptions extends QueuePlaceOptions {
+  /** Threads. Default: one for each core that this process and its container may use, at most 16. */
   readonly workers?: number;
   /** Shared with the producers (`QueueJudgeOptions`). */
   readonly secret?: string;
   /** Messages for the operator: accepted and ignored runs, outages, refused jobs. */
   readonly onNote?: (text: string) => void;
+  /** Called every two seconds. */
+  readonly onQueue?: (contact: QueueContact) => void;
+  /** Called after each batch that was judged here. */
+  readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
   /** Milliseconds of silence after which other workers get its batches. Default: 5,000. */
@@ -44,15 +51,27 @@ export interface RunWorkerOptions {
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
+/** Counts of this worker so far. */
+export interface WorkerProgress extends WorkerSummary {
+  /** Entries that were not accepted. */
+  readonly refused: number;
+  /** RFC 3339: the newest time in a verified document; null without one. */
+  readonly newest: string | null;
+}
+
 export interface WorkerSummary {
   readonly batches: number;
   readonly entries: number;
 }
 
 const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
+  prefix: true,
+  tls: true,
   workers: true,
   secret: true,
   onNote: true,
+  onQueue: true,
+  onProgress: true,
   signal: true,
   lockMs: true,
   judgeOf: true,
@@ -105,33 +124,38 @@ class QueueWorker {
   readonly #lockMs: number;
   readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly #seats = new Map<string, Seat>();
+  readonly #contact: ContactReport;
+  readonly #onProgress: (progress: WorkerProgress) => void;
   #isTicking = false;
   #active = 0;
   #batches = 0;
   #entries = 0;
+  #refused = 0;
+  #newest: string | null = null;
   #end: (error?: unknown) => void = () => {};
 
   constructor(standing: Standing, options: RunWorkerOptions) {
     this.#connection = standing.connection;
     this.#standing = standing;
-    this.#threads = options.workers ?? availableParallelism();
+    this.#threads = options.workers ?? defaultThreads();
     this.#lockMs = options.lockMs ?? LOCK_MS;
+    this.#contact = new ContactReport(standing.connection, options.onQueue);
+    this.#onProgress = options.onProgress ?? ((): void => {});
     this.#judgeOf = options.judgeOf ?? ((setting) => threadJudge(setting, { threads: this.#threads }));
   }
 
   async run(signal: AuditSignal | undefined): Promise<WorkerSummary> {
-    const { client } = this.#connection;
-    const { peer, notes } = this.#standing;
+    const { peer, place, notes } = this.#standing;
     const ended = new Promise<unknown>((resolve) => {
       this.#end = resolve;
       if (signal?.aborted) resolve(undefined);
       signal?.addEventListener("abort", () => resolve(undefined));
     });
-    await this.#connection.first(announce(client, "workers", peer));
+    await this.#connection.first(announce(place, "workers", peer));
     const worker = this.#worker();
-    const timer = setInterval(() => void this.#tick(), TICK_MS);
+    const timer = setInterval(() => void this.#tick(worker), TICK_MS);
     notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}…`);
-    void this.#tick();
+    void this.#tick(worker);
     const error = await ended;
     clearInterval(timer);
     if (error === undefined) notes.tell(`ending after its current batches`);
@@ -149,7 +173,7 @@ class QueueWorker {
       },
       {
         connection: this.#connection.client,
-        prefix: PREFIX,
+        prefix: this.#standing.place.prefix,
         skipVersionCheck: true,
         // The next job arrives while one is judged.
         concurrency: 2 * this.#threads,
@@ -165,7 +189,7 @@ class QueueWorker {
 
   /** Unfinished batches go to others. BullMQ's own closing would wait forever without a connection. */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
-    const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
+    const leaving = [worker.pause(true), withdraw(this.#standing.place, "workers", this.#standing.peer.id)];
     void Promise.allSettled(leaving);
     await this.#idle(milliseconds);
     const closed = worker.close(true).catch(() => {});
@@ -185,11 +209,15 @@ class QueueWorker {
 
   /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
-    const { seal } = this.#standing;
-    const job = readJob(queued.id!, queued.data, seal);
-    if (job === null)
-      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
-    if (!(await isProducerAlive(this.#connection.client, job.run))) return;
+    const { place, seal, notes } = this.#standing;
+    const refuse = (): void =>
+      notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
+    const run = runOfJob(queued.data);
+    if (run === null) return refuse();
+    const batch = await batchOf(place, run, queued.id!);
+    if (batch === null) return;
+    const job = readJob(queued.id!, queued.data, batch, seal);
+    if (job === null) return refuse();
     const seat = await this.#seatFor(job);
     if (seat === null) return;
     try {
@@ -211,8 +239,8 @@ class QueueWorker {
         entries,
         ...(expected && { expected }),
       });
-      this.#entries += entries.length;
-      await this.#answer({ ...answer, results, slowest });
+      this.#count(results);
+      await this.#answer({ ...answer, results: writeResults(results), slowest });
     } catch (error) {
       if (this.#connection.isClosed) return;
       await this.#answer(answer);
@@ -220,9 +248,25 @@ class QueueWorker {
     }
   }
 
+  #count(results: readonly AuditResult[]): void {
+    this.#entries += results.length;
+    for (const result of results) {
+      if (!isAccepted(result)) this.#refused++;
+      const [, newest = null] = result.documentTimes ?? [];
+      // RFC 3339 in UTC sorts as text.
+      if (newest !== null && newest > (this.#newest ?? "")) this.#newest = newest;
+    }
+    this.#onProgress({
+      batches: this.#batches,
+      entries: this.#entries,
+      refused: this.#refused,
+      newest: this.#newest,
+    });
+  }
+
   async #answer(answer: Answer): Promise<void> {
     try {
-      await putAnswer(this.#connection.client, answer, this.#standing.seal);
+      await putAnswer(this.#standing.place, answer, this.#standing.seal);
     } catch (error) {
       if (this.#connection.isClosed || !isPassing(error)) throw error;
       this.#sayError(error);
@@ -253,7 +297,7 @@ class QueueWorker {
 
   /** The producer's setting with this worker's policy must match the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
-    const told = readTold(await this.#connection.client.get(keys.setting(run)));
+    const told = readTold(await this.#connection.client.get(keys.setting(this.#standing.place, run)));
     if (told === null) return null;
     const setting: AuditSetting = { ...told, ...this.#standing.held };
     try {
@@ -268,13 +312,15 @@ class QueueWorker {
     }
   }
 
-  async #tick(): Promise<void> {
+  async #tick(worker: Worker): Promise<void> {
+    this.#contact.tell();
     if (this.#isTicking) return;
     this.#isTicking = true;
     try {
-      const { client } = this.#connection;
-      await announce(client, "workers", this.#standing.peer);
-      for (const producer of await peersOf(client, "producers")) this.#lookAt(producer);
+      const { place, peer } = this.#standing;
+      await announce(place, "workers", peer);
+      await this.#contact.count(worker.toKey("wait"));
+      for (const producer of await peersOf(place, "producers")) this.#lookAt(producer);
       await this.#letGo();
     } catch (error) {
       this.#sayError(error);

@@ -3,4 +3,5 @@ export { queueJudge } from "./node-queue.js";
 export type { QueueJudgeOptions } from "./node-queue.js";
 export { QueueError } from "./queue-error.js";
 export { runWorker } from "./node-worker.js";
-export type { RunWorkerOptions, WorkerSummary } from "./node-worker.js";
+export type { QueueContact } from "./node-queue-member.js";
+export type { RunWorkerOptions, WorkerProgress, WorkerSummary } from "./node-worker.js";

@@ -34,7 +34,8 @@ export class AuditProgressLine {
     this.#io.progress(text);
     if (this.#io.stderr.isTTY === true || now - this.#loggedAt < LOG_EVERY_MS) return;
     this.#loggedAt = now;
-    this.#io.stderr.write(`note: ${text}\n`);
+    const { entries, accepted } = at.summary;
+    this.#io.report(`note: ${text}\n`, { event: "progress", fields: { entries, accepted, bytes: at.bytes } });
   }
 
   end(): void {

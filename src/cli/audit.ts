@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { createReadStream } from "node:fs";
 import type { AuditFilesEnd, ExpectedEntries } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
+import type { Health, HealthSubject } from "../health/node.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
@@ -12,8 +13,10 @@ import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
-import { type Io, UsageError } from "./io.js";
+import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./health.js";
+import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
+import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { atOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
@@ -37,6 +40,7 @@ interface AuditRequest {
   readonly failFast: boolean;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
   readonly isNowGiven: boolean;
+  readonly health: HealthRequest;
 }
 
 const EXAMPLES = `
@@ -61,7 +65,8 @@ Examples:
     $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
 Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
-file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached.`;
+file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached, or
+another process has taken the lock of the state or the results.`;
 
 export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -90,6 +95,8 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
   const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
   const options = optionsOf(args, flags, io);
+  const health = healthOf(args, flags);
+  requireLogFormat(args, flags.logFormat);
   args.throwFaults();
   return {
     inputs,
@@ -105,6 +112,7 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     failFast: flags.failFast === true,
     options,
     isNowGiven: flags.now !== undefined,
+    health,
   };
 }
 
@@ -157,10 +165,12 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
   // Before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
+  let health: Health | null = null;
   try {
     const setting = await settingOf(request, io);
     const { auditFiles, inputBytes } = await import("../audit/node.js");
     const expected = await expectedOf(request, io);
+    health = await startedHealth(request.health, subjectOf(request), io);
     progress.start(await inputBytes(request.inputs));
     const output = new ResultLines(io);
     const end = await auditFiles({
@@ -173,18 +183,27 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
       ...(request.inputs.includes(STDIN) && { stdin: io.stdin }),
       ...(request.state !== undefined && { state: request.state }),
       out: request.out ?? ((lines) => output.write(lines)),
-      judge: (of) => judgeOf(request, of, io),
+      judge: (of) => judgeOf(request, of, { io, health }),
       signal: AbortSignal.any([interruption.signal, output.signal]),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
-      onProgress: (at) => progress.tell(at),
+      onProgress: (at) => {
+        progress.tell(at);
+        const { entries, accepted, newest } = at.summary;
+        health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
+      },
     });
     return ended(end, request, { io, isReadNoMore: output.signal.aborted });
   } catch (error) {
     throw problemOf(error, request);
   } finally {
     progress.end();
+    await health?.close();
     interruption.forget();
   }
+}
+
+function subjectOf({ inputs, queue }: AuditRequest): HealthSubject {
+  return { command: "audit", inputs, hasQueue: queue !== undefined };
 }
 
 async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
@@ -221,13 +240,17 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
   return files.textOf(path, bytes);
 }
 
-async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, io: Io): Promise<Judge> {
+async function judgeOf(
+  { workers, queue }: AuditRequest,
+  setting: AuditSetting,
+  { io, health }: { readonly io: Io; readonly health: Health | null },
+): Promise<Judge> {
   if (queue === undefined) {
     const { threadJudge } = await import("../audit/node.js");
     return threadJudge(setting, workers === undefined ? {} : { threads: workers });
   }
   const { queueJudge } = await import("../audit/queue.js");
-  return queueJudge(queue, setting, queueOptions(io));
+  return queueJudge(queue, setting, { ...queueOptions(io), onQueue: (contact) => health?.queue(contact) });
 }
 
 function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
@@ -276,9 +299,10 @@ function ended(
   if (end.end === "aborted") {
     // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
-    if (!isReadNoMore) io.stderr.write(interruptedText(summary.entries, request.state !== undefined));
+    if (!isReadNoMore)
+      io.report(interruptedText(summary.entries, request.state !== undefined), { event: "interrupted" });
   } else if (summary.entries === 0) throw emptyInput(request);
-  if (!isReadNoMore) io.stderr.write(summaryText(end));
+  if (!isReadNoMore) io.report(summaryText(end), { event: "summary", fields: { end: end.end, ...summary } });
   if (end.end === "aborted" && !isBad) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
 }
@@ -297,6 +321,8 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (name === "MalformedError") return new UsageError([message]);
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
   const file = nameOf((error as Error & { readonly file: string }).file);
+  const { hasLostLock = false } = error as Error & { readonly hasLostLock?: boolean };
+  if (hasLostLock) return new UnreachableError([{ message, file }]);
   const goesOn = state !== undefined && /no space|disk/.test(message);
   return new UsageError([
     { message, file, ...(goesOn && { advice: "Fix that, and run the same command again to resume." }) },

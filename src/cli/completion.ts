@@ -94,6 +94,7 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   // Only the user knows the value.
   hex: () => [],
   id: () => [],
+  listen: () => [],
   name: () => [],
   type: () => [],
   url: () => [],

@@ -43,7 +43,7 @@ export async function tellFailure(error: unknown, io: Io, { format, shown }: Fai
   const problems = own.map((problem) => shownProblem(problem, shown));
   const advice = adviceOf(problems, see);
   const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
-  io.stderr.write(`${[...told, ...advice].join("\n")}\n`);
+  io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
   const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
   if (format !== null) writeIfPossible(io, await DOCUMENTS[format](failure));
   return exitCode;

@@ -1,4 +1,4 @@
-/** Ctrl-C and SIGTERM. */
+/** Ctrl-C and SIGTERM; and SIGHUP, which does not end a watch. */
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -36,5 +36,41 @@ export class Interruption {
 
   #ignore(): void {
     for (const signal of SIGNALS) process.off(signal, this.#listener);
+  }
+}
+
+/** SIGHUP, which ends a process without a listener. */
+export class Hangup {
+  #isDue = false;
+  #isRunning = false;
+  #act: (() => Promise<void>) | null = null;
+  readonly #listener = (): void => {
+    this.#isDue = true;
+    void this.#run();
+  };
+
+  constructor() {
+    process.on("SIGHUP", this.#listener);
+  }
+
+  /** For each signal, also one that came before, one at a time: `act` never rejects. Returns what ends it. */
+  each(act: () => Promise<void>): () => void {
+    this.#act = act;
+    void this.#run();
+    return () => (this.#act = null);
+  }
+
+  forget(): void {
+    process.off("SIGHUP", this.#listener);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (this.#isDue && this.#act !== null) {
+      this.#isDue = false;
+      await this.#act();
+    }
+    this.#isRunning = false;
   }
 }

@@ -23,9 +23,18 @@ export interface Io {
   readonly now: () => Date;
   /** Shows the current work at a terminal. */
   readonly progress: (what: string) => void;
+  /** Writes a message to stderr: the text, or with `--log-format json` the event. */
+  readonly report: (text: string, event: ReportedEvent) => void;
 }
 
-export type ProcessIo = Omit<Io, "progress">;
+/** A message for programs. The fields are plain data and dates. */
+export interface ReportedEvent {
+  /** In words with hyphens: `outage`. */
+  readonly event: string;
+  readonly fields?: object;
+}
+
+export type ProcessIo = Omit<Io, "progress" | "report">;
 
 /**
  * NO_COLOR (no-color.org) forbids colour in every case; FORCE_COLOR (force-color.org) forces it, or forbids it with

@@ -124,10 +124,20 @@ export async function jsonOfKind(
 async function jsonFault(file: Uint8Array | JsonValue | undefined, place: FilePlace): Promise<string | null> {
   const json = file instanceof Uint8Array ? attempt(() => parseJson(file)).value : file;
   if (!isJsonObject(json) && !Array.isArray(json)) return null;
+  const event = eventOfLog(json);
+  if (event !== null)
+    return `this is an entry of a log (${event}), which has no evidence: it says what happened to the watch`;
   const [, members]: Taken = TAKES[place.option];
   if (isServiceError(json) || (isJsonObject(json) && members.some((name) => isServiceError(json[name]))))
     return `this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`;
   return moreThanTaken(json, place);
+}
+
+/** Entries of `bootproof watch` that are no findings. */
+function eventOfLog(json: JsonObject | JsonValue[]): string | null {
+  if (!isJsonObject(json) || !String(json["log"]).startsWith("bootproof-log/")) return null;
+  const event = json["event"];
+  return typeof event === "string" && /^[a-z-]{1,40}$/.test(event) ? event : null;
 }
 
 /** Other evidence in the same file, which would not be verified. */

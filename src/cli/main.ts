@@ -7,6 +7,7 @@ import { EXIT } from "./exit-codes.js";
 import { type FailureFormat, isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
+import type * as MessageLines from "./message-lines.js";
 import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
@@ -16,7 +17,7 @@ import { refuseStrayWords } from "./words.js";
 export async function run(argv: readonly string[], given: ProcessIo, commands: readonly CommandRow[]): Promise<number> {
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
-  const io = ioOf(given, progress, shown);
+  const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
   let code: number = EXIT.good;
   const program = programOf(commands, argv[0], io, (answer) => (code = answer));
   try {
@@ -34,13 +35,32 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: r
 
 /** Only for a terminal that can erase a line, and without `--quiet`. */
 async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
-  if (stderr.isTTY !== true || env["TERM"] === "dumb" || argv.includes("--quiet")) return null;
+  const isQuiet = argv.includes("--quiet") || namesLogFormat(argv);
+  if (stderr.isTTY !== true || env["TERM"] === "dumb" || isQuiet) return null;
   const { Progress } = await import("./progress.js");
   return new Progress(stderr);
 }
 
+/** Null: messages are text. */
+async function jsonLinesFor(argv: readonly string[]): Promise<Shown["lines"]> {
+  if (!namesLogFormat(argv)) return null;
+  const lines = await import("./message-lines.js");
+  return lines.wantsJsonLines(argv) ? lines : null;
+}
+
+function namesLogFormat(argv: readonly string[]): boolean {
+  return argv.some((word) => word.startsWith("--log-format"));
+}
+
+interface Shown {
+  readonly progress: Progress | null;
+  readonly shown: (text: string) => string;
+  /** Null: messages are text. */
+  readonly lines: Pick<typeof MessageLines, "eventLine" | "messageLines"> | null;
+}
+
 /** Output erases the progress line first, and stdout ends it. Messages never show a key. */
-function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string) => string): Io {
+function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
   const { isTTY, columns, rows } = given.stdout;
   const stdout: Io["stdout"] = {
     isTTY,
@@ -60,14 +80,20 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
     columns: given.stderr.columns,
     write: (text) => {
       progress?.clear();
-      return given.stderr.write(fittedMessage(shown(text), given));
+      const message = lines === null ? fittedMessage(shown(text), given) : lines.messageLines(shown(text), given.now());
+      return given.stderr.write(message);
     },
+  };
+  const report: Io["report"] = (text, event) => {
+    if (lines === null) stderr.write(text);
+    else given.stderr.write(shown(lines.eventLine(text, event, given.now())));
   };
   // A prototype, not a copy: reading the property `stdin` would open it.
   return Object.create(given, {
     stdout: { value: stdout },
     stderr: { value: stderr },
     progress: { value: (what: string) => progress?.say(shown(what)) },
+    report: { value: report },
   }) as Io;
 }
 

@@ -17,6 +17,7 @@ export type ValueWord =
   | "hex"
   | "id"
   | "kind"
+  | "listen"
   | "member"
   | "name"
   | "number"
@@ -75,19 +76,25 @@ export const OPTIONS = {
   interval: ["duration", "neither"],
   "list-faults": [null, "neither"],
   log: ["file", "neither"],
+  "log-format": ["format", "neither"],
   "manifest-set": ["file", "demands"],
   "manifest-version": ["version", "neither"],
+  metrics: ["listen", "neither"],
+  "max-silence": ["duration", "neither"],
   name: ["name", "neither"],
   namespace: ["name", "demands"],
   "no-manifest-set": [null, "loosens"],
   "no-policy": [null, "loosens"],
   nonce: ["hex", "demands"],
   now: ["time", "loosens"],
+  "on-outage": ["command", "neither"],
   "on-refusal": ["command", "neither"],
   once: [null, "neither"],
   "only-failures": [null, "neither"],
   "organization-id": ["id", "demands"],
   out: ["file", "neither"],
+  "outage-after": ["number", "neither"],
+  "outage-repeat": ["duration", "neither"],
   payload: ["payload...", "demands"],
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
@@ -135,6 +142,13 @@ const CONNECTION = [
 ] as const satisfies readonly Row[];
 
 const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const satisfies Row;
+/** Of the commands that run for long. */
+const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
+const HEALTH = [
+  ["health-file", "rewrite this file after each success: its time is that of the last one"],
+  ["metrics", "serve /metrics, /healthz and /readyz at HOST:PORT; without a host on this machine only"],
+  LOG_FORMAT,
+] as const satisfies readonly Row[];
 const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const satisfies Row;
 const NO_POLICY = [
   "no-policy",
@@ -188,7 +202,7 @@ export const COMMAND_OPTIONS = {
     ["expected", "what each entry must be an answer to: a line for each, by the SHA-256 of the entry's line"],
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
-    ["workers", "threads that verify (default: one for each core)"],
+    ["workers", "threads that verify (default: one for each core, at most 16)"],
     ["queue", "have bootproof worker verify, on other machines: redis://HOST:PORT"],
     ["only-failures", "write only the lines of entries that are not accepted"],
     ["fail-fast", "stop at the first entry that is not accepted"],
@@ -197,13 +211,15 @@ export const COMMAND_OPTIONS = {
     ALLOW_DEBUG,
     ["fail-on-warning", "accept no entry whose report has a BUT: something that weakens the verdict"],
     ["trust-anchor", "with --no-policy: a PEM certificate that replaces the AWS Nitro root"],
+    ...HEALTH,
   ],
   worker: [
     ["queue", "the queue: redis://HOST:PORT, or rediss:// for TLS, with USER:PASSWORD@ and /DATABASE"],
     ["policy", "the policy of the audits that it serves"],
     ["no-policy", "serve audits without a policy"],
     ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
-    ["workers", "threads that verify (default: one for each core)"],
+    ["workers", "threads that verify (default: one for each core, at most 16)"],
+    ...HEALTH,
   ],
   fetch: [
     ["ephemeral-key", "the boot proof that attests this key"],
@@ -253,9 +269,21 @@ export const COMMAND_OPTIONS = {
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
         "URL, to which it is posted",
     ],
+    [
+      "on-outage",
+      "where outages are reported when they begin and end: a shell command, which gets the entry on stdin, or an " +
+        "http(s):// URL, to which it is posted",
+    ],
+    [
+      "outage-after",
+      "an outage is recorded, and reported there, when it lasts longer than this many polls (default: 5)",
+    ],
+    ["outage-repeat", "the time between two messages about one outage on stderr: 1m to 7d (default: 1h)"],
+    ["max-silence", "exit with code 3 when one could not be seen for that long, up to 7d (default: no limit)"],
     ["fail-on-warning", "refuse a boot proof whose report has a BUT: something that weakens the verdict"],
     ["once", "poll once, and exit"],
     ["format", "text or json: a line for each entry, in JSON the line of the log (default: text)"],
+    ...HEALTH,
     ...CONNECTION,
   ],
   "log verify": [["head", "the hash of the last line, as it was kept in another place"], TEXT_OR_JSON],
@@ -347,6 +375,7 @@ export const COMMAND_OPTIONS = {
     ["fail-on-warning", "refuse a result whose report has a BUT: something that weakens the verdict"],
     ["health-file", "rewrite this file every 5 seconds while the proxy serves, and remove it at the end"],
     ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
+    LOG_FORMAT,
   ],
   keygen: [["out", `the key file (default: ${DEFAULT_KEY_FILE})`]],
   stamp: [...KEY],

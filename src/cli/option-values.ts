@@ -7,6 +7,7 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { attempt, faultText } from "../errors.js";
 import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
 import { type ExpectedPayload, challengeFault, pointerFault } from "../verify/expected-payload.js";
+import type { OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
 export function formatOf(args: ArgumentReader, text: string | undefined): Format {
@@ -46,6 +47,13 @@ export function workersOf(args: ArgumentReader, text: string): number | undefine
   const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
   if (workers > 0 && workers <= MOST_WORKERS) return workers;
   return args.fault(`--workers ${text}: a number of threads from 1 to ${MOST_WORKERS} expected`);
+}
+
+/** From 0. */
+export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
+  if (args.isEmpty(option)) return undefined;
+  const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
+  return isCount ? Number(text) : args.fault(`--${option} ${text}: a number from 0 to ${most} expected`);
 }
 
 export function portOf(args: ArgumentReader, text: string): number | undefined {

@@ -14,6 +14,7 @@ import { InputFiles, STDIN } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
+import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { portOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
@@ -66,6 +67,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   const upstreamFault = args.isEmpty("upstream") ? null : (fault ?? addressFault("--upstream", upstream!));
   if (upstreamFault !== null) args.fault(upstreamFault);
   if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
+  requireLogFormat(args, flags.logFormat);
   if (healthFile === STDIN) args.fault("--health-file -: a file is required");
   args.refuseTwice("--boot-proof", bootProofs);
   args.refuseRepeatedStdin([policy, ...bootProofs]);

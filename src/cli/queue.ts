@@ -9,7 +9,7 @@ export function queueOptions(io: Io): { readonly secret?: string; readonly onNot
   const secret = io.env[SECRET] ?? "";
   return {
     ...(secret !== "" && { secret }),
-    onNote: (text) => io.stderr.write(`note: ${printable(text)}\n`),
+    onNote: (text) => io.report(`note: ${printable(text)}\n`, { event: "queue" }),
   };
 }
 

@@ -1,7 +1,8 @@
 /** What `watch` writes: a line for each entry on stdout, and messages on stderr. */
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
-import type { LogEntry, LogLine, WatchMessage, Watched } from "../watch/index.js";
+import type { EventEntry, FindingEntry, LogEntry, LogLine, Silent, WatchMessage, Watched } from "../watch/index.js";
+import { nameOf as nameOfFile } from "./files.js";
 
 export function entryJson({ bytes }: LogLine): string {
   return `${fromUtf8(bytes)!}\n`;
@@ -11,6 +12,44 @@ const MAX_DETAIL = 200;
 
 /** Text that evidence chose is made printable. */
 export function entryText(entry: LogEntry): string {
+  return "event" in entry ? eventText(entry) : findingText(entry);
+}
+
+function eventText(entry: EventEntry): string {
+  return `${entry.at} #${entry.n} ${eventWords(entry)}\n`;
+}
+
+function eventWords(entry: EventEntry): string {
+  switch (entry.event) {
+    case "outage-began": {
+      const { watched, kind, since, message } = entry;
+      return `OUTAGE ${namesOf(watched)}: ${LOUD[kind]} since ${since}: ${printable(message.slice(0, MAX_DETAIL))}`;
+    }
+    case "outage-ended": {
+      const { watched, since, failedPolls } = entry;
+      return `OUTAGE ENDED ${namesOf(watched)}: ${pollsText(failedPolls)} since ${since}`;
+    }
+    case "policy-changed": {
+      const { policy, policyDigest, before } = entry;
+      const name = policy === null ? "" : ` ${quoted(policy)}`;
+      return `POLICY CHANGED:${name} ${digestText(policyDigest)}, before ${digestText(before)}`;
+    }
+    case "continued":
+      return `CONTINUED in ${printable(entry.file)}`;
+  }
+}
+
+function digestText(digest: string | null): string {
+  return digest === null ? "without a digest" : `sha256:${digest}`;
+}
+
+/** 0: the process that saw the outage has ended. */
+function pollsText(polls: number): string {
+  if (polls === 0) return "an outage";
+  return `${polls === 1 ? "1 poll" : `${polls} polls`} without a response`;
+}
+
+function findingText(entry: FindingEntry): string {
   const { n, at, verdict, failed, refusedFor, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = entry.stale ? ", for its age alone" : "";
@@ -24,7 +63,7 @@ function deploymentText(deployment: string | null): string {
   return deployment === null ? "" : ` as ${quoted(deployment)}`;
 }
 
-function nameOfEntry({ app, ephemeralKey }: LogEntry): string {
+function nameOfEntry({ app, ephemeralKey }: FindingEntry): string {
   return nameOf(app === null ? { ephemeralKey: ephemeralKey! } : { app });
 }
 
@@ -57,16 +96,47 @@ export function messageText(message: WatchMessage, once: boolean): string {
     }
     case "recovered": {
       const { watched, since, failedPolls } = message;
-      const polls = failedPolls === 1 ? "1 poll" : `${failedPolls} polls`;
+      const polls = pollsText(failedPolls);
       const from = since.toISOString();
-      return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} without a response since ${from}\n`;
+      return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} since ${from}\n`;
     }
     case "not-handed-on": {
-      const { n, attempts, tries } = message;
-      const what = tries ? "will retry" : `given up after ${attempts} attempts`;
-      return `warning: ${at} the refusal of entry ${n} was not delivered: ${printable(message.message)}; ${what}\n`;
+      const { what, n, attempts, tries } = message;
+      const next = tries ? "will retry" : `given up after ${attempts} attempts`;
+      const said = printable(message.message);
+      return `warning: ${at} the ${what} of entry ${n} was not delivered: ${said}; ${next}\n`;
     }
-    case "handed-on":
-      return `note: ${at} the refusal of entry ${message.n} was delivered at attempt ${message.attempts}\n`;
+    case "handed-on": {
+      const { what, n, attempts } = message;
+      return `note: ${at} the ${what} of entry ${n} was delivered at attempt ${attempts}\n`;
+    }
   }
+}
+
+/** Of one that ended the watch. */
+export function silentText({ watched, since, message }: Silent, at: Date): string {
+  const from = `not seen since ${since.toISOString()}, longer than --max-silence`;
+  const said = message === null ? "the service does not respond" : printable(message).replace(/\.$/, "");
+  return `warning: ${at.toISOString()} ${nameOf(watched)}: NOT WATCHED: ${from}: ${said}. The watch ends\n`;
+}
+
+export function unseenText(unseen: readonly Watched[], at: Date): string {
+  const why = "the watch ended before it had a boot proof to verify";
+  return `warning: ${at.toISOString()} ${namesOf(unseen)}: NOT WATCHED: ${why}\n`;
+}
+
+export function waitingText(what: string, log: string | undefined): string {
+  const after = log === undefined ? "and without --log it is lost" : "and will be when the watch resumes with this log";
+  return `warning: ${what} was not delivered, ${after}\n`;
+}
+
+/** What came of a SIGHUP; or why the policy could not be read. */
+export type Reread = "changed" | "same" | readonly string[];
+
+export function rereadLines(at: Date, path: string, outcome: Reread): string[] {
+  const [time, name] = [at.toISOString(), printable(nameOfFile(path))];
+  if (outcome === "changed") return [`note: ${time} ${name} was read again: the next poll verifies by it\n`];
+  if (outcome === "same") return [`note: ${time} ${name} was read again: it has not changed\n`];
+  const faults = outcome.map((fault) => `warning: ${time} ${printable(fault)}\n`);
+  return [...faults, `warning: ${time} ${name} was refused: the policy that was read before stays\n`];
 }

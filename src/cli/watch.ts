@@ -1,6 +1,7 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import type { Command } from "commander";
 import type { PlainPolicy } from "../plain-settings.js";
+import type { Health, HealthSubject } from "../health/node.js";
 import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
@@ -9,14 +10,25 @@ import type { WatchOptions, WatchSummary } from "../watch/index.js";
 import type { OpenedLog } from "../watch/node.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
+import { type HealthRequest, healthOf, startedHealth } from "./health.js";
+import { requireLogFormat } from "./message-lines.js";
 import { InputFiles, STDIN } from "./files.js";
-import { Interruption } from "./interruption.js";
-import { type Io, UnreachableError, UsageError } from "./io.js";
+import { Hangup, Interruption } from "./interruption.js";
+import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
-import { ephemeralKeyOf, formatOf } from "./option-values.js";
+import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
-import { entryJson, entryText, messageText } from "./watch-text.js";
+import {
+  type Reread,
+  entryJson,
+  entryText,
+  messageText,
+  rereadLines,
+  silentText,
+  unseenText,
+  waitingText,
+} from "./watch-text.js";
 
 interface WatchRequest {
   readonly apps: readonly string[];
@@ -25,38 +37,53 @@ interface WatchRequest {
   readonly intervalMs: number;
   readonly log: string | undefined;
   readonly onRefusal: string | undefined;
+  readonly outages: OutageRequest;
   readonly failOnWarning: boolean;
   readonly once: boolean;
   readonly format: Format;
+  readonly health: HealthRequest;
   readonly connection: Connection;
 }
 
+type OutageRequest = Pick<WatchOptions, "outageAfter" | "outageRepeatMs" | "maxSilenceMs"> & {
+  readonly onOutage: string | undefined;
+};
+
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
-the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict. The
-start and the end of an outage are reported on stderr; an outage never ends the watch.
+the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict.
 
-With --log, each entry is on the disk, with its evidence, before a refusal is delivered; a refusal that was not
-delivered is delivered after a restart. Ctrl-C ends the watch; --once is for cron.
+An outage is reported on stderr when it starts, each hour, and when it ends. One that lasts longer than --outage-after
+polls is an entry of the log, as is its end, and --on-outage gets both entries. An outage never ends the watch, except
+with --max-silence: use it where a supervisor or a person notices exit code 3.
+
+With --log, each entry is on the disk, with its evidence, before it is delivered; what was not delivered is delivered
+after a restart, and an outage that is open in the log goes on. SIGHUP reads the policy again: a malformed one is
+reported, and the one before stays. Ctrl-C and SIGTERM end the watch; --once is for cron.
 
 Examples:
     $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-refusal "mail -s REJECTED ops"
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-refusal https://alerts.example.com/hook
+    $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-outage https://alerts.example.com/down
+    $ bootproof watch --app signer --policy policy.json --log watch.jsonl --max-silence 1h
     $ bootproof watch --app signer --policy policy.json --once
     $ bootproof log verify watch.jsonl
 ${CONNECTION_HELP}
 
 Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of one is rejected; 2 wrong usage, or a log
-that is broken or cannot be written; 3 one could not be fetched at the last poll, or the credentials were refused
-at the first.`;
+that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
+--max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
 
 export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("watch")
     .summary("watch applications: verify and log every new boot proof")
     .description("Follow the newest boot proofs of applications, or of keys, and compare each with a policy.")
-    .usage("--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [connection]")
+    .usage(
+      "--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [--on-outage COMMAND|URL] " +
+        "[connection]",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "watch"));
   command.action(async (flags: Flags<"watch">) => {
@@ -77,9 +104,12 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     ephemeralKeys.map((key) => key.toLowerCase()),
   );
   if (log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
-  if (flags.onRefusal !== undefined) refuseAddress(args, flags.onRefusal);
-  const intervalMs = intervalOf(args, interval);
+  if (flags.onRefusal !== undefined) refuseAddress(args, "on-refusal", flags.onRefusal);
+  const intervalMs = durationOf(args, "interval", interval, DAY);
+  const outages = outagesOf(args, flags, intervalMs);
   const format = formatOf(args, flags.format);
+  const health = healthOf(args, flags);
+  requireLogFormat(args, flags.logFormat);
   const connection = connectionOf(args, flags, io);
   args.throwFaults();
   return {
@@ -89,22 +119,60 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     intervalMs: intervalMs!,
     log,
     onRefusal: flags.onRefusal,
+    outages,
     failOnWarning: flags.failOnWarning === true,
     once,
     format,
+    health,
     connection: connection!,
   };
 }
 
-const DAY_MS = 86_400_000;
+const DAY = { most: 86_400_000, words: "60s, 5m or 1h expected, up to 1d" };
+const WEEK = { most: 604_800_000, words: "1h, 12h or 1d expected, up to 7d" };
 
 /** The same syntax as durations of a policy. */
-function intervalOf(args: ArgumentReader, text: string): number | undefined {
-  if (args.isEmpty("interval")) return undefined;
+function durationOf(
+  args: ArgumentReader,
+  option: "interval" | "outage-repeat" | "max-silence",
+  text: string,
+  { most, words }: typeof DAY,
+): number | undefined {
+  if (args.isEmpty(option)) return undefined;
   const milliseconds = readShape(duration, text).value;
-  return milliseconds !== undefined && milliseconds <= DAY_MS
+  return milliseconds !== undefined && milliseconds <= most
     ? milliseconds
-    : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h expected, up to 1d`);
+    : args.fault(`--${option} ${text}: a duration such as ${words}`);
+}
+
+const MOST_OUTAGE_AFTER = 1_000_000;
+const LEAST_REPEAT_MS = 60_000;
+
+function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs: number | undefined): OutageRequest {
+  const { onOutage, outageAfter, outageRepeat, maxSilence } = flags;
+  if (onOutage !== undefined) refuseAddress(args, "on-outage", onOutage);
+  const after = outageAfter === undefined ? undefined : countOf(args, "outage-after", outageAfter, MOST_OUTAGE_AFTER);
+  return {
+    onOutage,
+    ...(after !== undefined && { outageAfter: after }),
+    ...(outageRepeat !== undefined && repeatOf(args, outageRepeat)),
+    ...(maxSilence !== undefined && silenceOf(args, maxSilence, intervalMs)),
+  };
+}
+
+function repeatOf(args: ArgumentReader, text: string): Pick<WatchOptions, "outageRepeatMs"> {
+  const repeat = durationOf(args, "outage-repeat", text, WEEK);
+  if (repeat === undefined) return {};
+  if (repeat < LEAST_REPEAT_MS) args.fault(`--outage-repeat ${text}: a minute at least expected`);
+  return { outageRepeatMs: repeat };
+}
+
+function silenceOf(args: ArgumentReader, text: string, intervalMs = 0): Pick<WatchOptions, "maxSilenceMs"> {
+  const silence = durationOf(args, "max-silence", text, WEEK);
+  if (silence === undefined) return {};
+  if (silence <= intervalMs)
+    args.fault(`--max-silence ${text}: longer than --interval expected: a shorter one ends every watch`);
+  return { maxSilenceMs: silence };
 }
 
 /** Otherwise it is a shell command. */
@@ -112,21 +180,24 @@ function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
 
-function refuseAddress(args: ArgumentReader, text: string): void {
+function refuseAddress(args: ArgumentReader, option: string, text: string): void {
   if (!isAddress(text)) return;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username + url.password !== "")
-    args.fault("--on-refusal: an address such as https://alerts.example.com/hook expected, without user and password");
+    args.fault(`--${option}: an address such as https://alerts.example.com/hook expected, without user and password`);
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {
   // Before any work, so that no signal is missed.
-  const interruption = new Interruption();
+  const [interruption, hangup] = [new Interruption(), new Hangup()];
   let log: OpenedLog | undefined;
+  let health: Health | null = null;
   try {
     const policy = await readPolicy(request.policy, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
+    // Before the log, whose lock may be observed for 15 seconds: a probe would end the process.
+    health = await startedHealth(request.health, subjectOf(request), io);
     if (request.log !== undefined) log = await opened(request.log, io);
     const summary = await watching(
       {
@@ -134,17 +205,26 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
         policy,
         newest: askService(client),
         signal: interruption.signal,
+        policyChanges: (change) => hangup.each(() => readAgain(request.policy, change, io)),
         ...(log && { log }),
+        onPoll: (poll) => health?.poll(poll),
       },
       request,
       io,
     );
-    if (summary.waiting) io.stderr.write(waitingText(request));
+    reportEnd(summary, request, io);
     return exitCodeOf(summary);
   } finally {
+    await health?.close();
     await log?.close();
     interruption.forget();
+    hangup.forget();
   }
+}
+
+function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
+  const keys = ephemeralKeys.map((key) => ({ ephemeralKey: key.toLowerCase() }));
+  return { command: "watch", watched: [...apps.map((app) => ({ app })), ...keys] };
 }
 
 /** As plain data: `watch` is another copy of the library. */
@@ -154,6 +234,21 @@ async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
   const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
   files.throwFaults();
   return plainPolicy(read!.policy);
+}
+
+/** After a SIGHUP. Never rejects: a policy that cannot be read must not end the watch. */
+async function readAgain(path: string, change: (policy: PlainPolicy) => boolean, io: Io): Promise<void> {
+  const say = (outcome: Reread): void => {
+    const fields = { outcome: typeof outcome === "string" ? outcome : "refused" };
+    for (const text of rereadLines(io.now(), path, outcome)) io.report(text, { event: "policy", fields });
+  };
+  if (path === STDIN) return say(["it came from stdin, which cannot be read again"]);
+  try {
+    say(change(await readPolicy(path, io)) ? "changed" : "same");
+  } catch (error) {
+    const problems = error instanceof CommandError ? error.problems : [{ message: String(error) }];
+    say(problems.map(({ message, file }) => (file === undefined ? message : `${file}: ${message}`)));
+  }
 }
 
 async function opened(path: string, io: Io): Promise<OpenedLog> {
@@ -174,10 +269,11 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
   const { apps, ephemeralKeys, intervalMs, once, onRefusal, failOnWarning, format } = request;
-  const handOn =
-    onRefusal === undefined || !isAddress(onRefusal)
-      ? onRefusal && runCommand(onRefusal, { env: io.env })
-      : postTo(onRefusal, { fetch: (input, init) => fetch(input, init), sleep: SYSTEM.sleep });
+  const { onOutage, ...outages } = request.outages;
+  const deliveryTo = (target: string): ReturnType<typeof postTo> =>
+    isAddress(target)
+      ? postTo(target, { fetch: (input, init) => fetch(input, init), sleep: SYSTEM.sleep })
+      : runCommand(target, { env: io.env });
   return {
     ...SYSTEM,
     now: io.now,
@@ -187,13 +283,18 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     ...(failOnWarning && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
-    onMessage: (message) => io.stderr.write(messageText(message, once)),
-    ...(handOn && { onRefusal: handOn }),
+    onMessage: (message) => {
+      const { event, ...fields } = message;
+      io.report(messageText(message, once), { event, fields });
+    },
+    ...outages,
+    ...(onRefusal !== undefined && { onRefusal: deliveryTo(onRefusal) }),
+    ...(onOutage !== undefined && { onOutage: deliveryTo(onOutage) }),
   };
 }
 
 async function watching(options: WatchOptions, { log, connection }: WatchRequest, io: Io): Promise<WatchSummary> {
-  const [{ FetchError, watch }, { LogError }] = await Promise.all([
+  const [{ FetchError, watch }, { LogError, LogInUseError }] = await Promise.all([
     import("../watch/index.js"),
     import("../watch/node.js"),
   ]);
@@ -203,18 +304,27 @@ async function watching(options: WatchOptions, { log, connection }: WatchRequest
   } catch (error) {
     if (error instanceof FetchError)
       throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
+    if (error instanceof LogInUseError && log !== undefined)
+      throw new UnreachableError([{ message: `the watch ended: ${error.message}`, file: log }]);
     if (error instanceof LogError && log !== undefined)
       throw logProblem(log, `the watch ended, since its log cannot be written: ${error.message}`);
     throw error;
   }
 }
 
-function exitCodeOf({ refused, unfetched }: WatchSummary): number {
+/** 3 also where the log has a refusal: the watch did not end because of it. */
+function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): number {
+  if (silent.length > 0) return EXIT.unreachable;
   if (refused.length > 0) return EXIT.rejected;
-  return unfetched.length > 0 ? EXIT.unreachable : EXIT.good;
+  return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 
-function waitingText({ log }: WatchRequest): string {
-  const after = log === undefined ? "and without --log it is lost" : "and will be when the watch resumes with this log";
-  return `warning: a refusal was not delivered, ${after}\n`;
+function reportEnd(summary: WatchSummary, { log, once }: WatchRequest, io: Io): void {
+  const { silent, unseen, polls, waiting, outagesWaiting } = summary;
+  for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
+  // A watch of one poll has reported its failures.
+  const isTold = silent.length > 0 || unseen.length === 0 || (once && polls > 0);
+  if (!isTold) io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
+  if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });
+  if (outagesWaiting) io.report(waitingText("an outage", log), { event: "undelivered", fields: { what: "outage" } });
 }

@@ -1,10 +1,13 @@
 /** `bootproof worker`: verifies for the audits of other machines, through a queue. */
 import type { Command } from "commander";
+import type { Health } from "../health/node.js";
 import { auditPolicy } from "./audit-policy.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
+import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
+import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
@@ -17,6 +20,7 @@ interface WorkerRequest {
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly workers: number | undefined;
+  readonly health: HealthRequest;
 }
 
 const EXAMPLES = `
@@ -46,7 +50,8 @@ export function addWorkerCommand(program: Command, io: Io, finish: (code: number
   });
 }
 
-function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }: Flags<"worker">): WorkerRequest {
+function requestOf(args: ArgumentReader, flags: Flags<"worker">): WorkerRequest {
+  const { queue, policy, trustAnchor, workers } = flags;
   args.refuseRepeated();
   if (queue === undefined) args.fault("--queue URL is required, such as redis://127.0.0.1:6379");
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
@@ -54,28 +59,39 @@ function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([policy || undefined, trustAnchor]);
   const threads = workers === undefined ? undefined : workersOf(args, workers);
+  const health = healthOf(args, flags);
+  requireLogFormat(args, flags.logFormat);
   args.throwFaults();
-  return { queue: queue!, policy: policy === false ? null : policy!, trustAnchor, workers: threads };
+  return { queue: queue!, policy: policy === false ? null : policy!, trustAnchor, workers: threads, health };
 }
 
 async function run(request: WorkerRequest, io: Io): Promise<number> {
   // Before any work, so that no signal is missed.
   const interruption = new Interruption();
+  let health: Health | null = null;
   try {
     const files = new InputFiles(io);
     const held = await auditPolicy(files, request, "worker");
     files.throwFaults();
+    health = await startedHealth(request.health, { command: "worker" }, io);
     const { runWorker } = await import("../audit/queue.js");
     const { batches, entries } = await runWorker(request.queue, held, {
       ...queueOptions(io),
       ...(request.workers !== undefined && { workers: request.workers }),
       signal: interruption.signal,
+      onQueue: (contact) => health?.queue(contact),
+      onProgress: ({ entries, refused, newest }) =>
+        health?.work({ entries, refused, evidenceAt: evidenceTime(newest) }),
     });
-    io.stderr.write(`note: ended; ${entries} entries were verified here, in ${batches} batches\n`);
+    io.report(`note: ended; ${entries} entries were verified here, in ${batches} batches\n`, {
+      event: "ended",
+      fields: { entries, batches },
+    });
     return EXIT.good;
   } catch (error) {
     throw queueProblem(error) ?? error;
   } finally {
+    await health?.close();
     interruption.forget();
   }
 }

@@ -1,66 +1,209 @@
-/** One process per file: a lock file beside it names the holder. */
+/** One process per file: a lock file beside it names the holder, which renews it (disk/README.md, "Locks"). */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { readFile, unlink } from "node:fs/promises";
+import { readFileSync, readlinkSync } from "node:fs";
+import { open, readFile, stat, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { createWhole, replaceWhole } from "./whole.js";
 
+/** Another process has the lock. */
 export class InUseError extends Error {
   override readonly name = "InUseError";
 }
 
-/** Systems reuse process ids. */
-interface Holder {
+/** The lock was taken from this process, or removed. */
+export class LostLockError extends Error {
+  override readonly name = "LostLockError";
+}
+
+/** How a lock names its process. */
+interface Place {
   readonly pid: number;
-  /** Null if the system does not provide it. */
+  /** Boot id and ticks since boot: systems reuse process ids. Null if the system does not provide it. */
   readonly started: string | null;
   readonly host: string;
+  /** The namespace of process ids: each container has its own. Null if the system does not provide it. */
+  readonly space: string | null;
+}
+
+interface Holder extends Place {
   /** Unique to this lock. */
   readonly id: string;
 }
 
 export interface Lock {
+  /** Before each write. Rejects with {@link LostLockError}, or with the error of a disk that cannot be read. */
+  requireHeld(): Promise<void>;
   release(): Promise<void>;
 }
 
+interface LockOptions {
+  /** Called before a wait for a holder that cannot be checked: a sentence. */
+  readonly onWait?: (text: string) => void;
+  /** What this process knows of itself. Default: as the system has it. */
+  readonly self?: Place;
+  /** Milliseconds between two beats. Default: 5,000. A lock is stale after three times this without a beat. */
+  readonly beatMs?: number;
+}
+
+const BEAT_MS = 5000;
+const STALE_BEATS = 3;
+/** An observer that was paused itself counts its looks, not the time. */
+const LOOKS_PER_BEAT = 10;
+
 /**
- * Creates the lock, or replaces that of an ended process. `what` names the file in messages: "log". Rejects with {@link
- * InUseError}.
+ * Creates the lock, or replaces one that is stale: its process has ended on this system, or it was observed for 15
+ * seconds without a beat. `what` names the file in messages: "log". Rejects with {@link InUseError}.
  */
-export async function takeLock(path: string, what: string): Promise<Lock> {
-  const id = randomUUID();
-  const holder: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname(), id };
-  const own = JSON.stringify(holder);
-  const lock = { release: () => release(path, own) };
+export async function takeLock(path: string, what: string, options: LockOptions = {}): Promise<Lock> {
+  const { self = thisProcess(), beatMs = BEAT_MS } = options;
+  const lock = new HeldLock(path, { ...self, id: randomUUID() }, beatMs);
+  const taking = { self, beatMs, what, own: lock.text, onWait: options.onWait ?? ((): void => {}) };
   for (let attempts = 0; attempts < 5; attempts++) {
-    if (await created(path, own)) return lock;
-    const found = await readFile(path, "utf8").catch(() => null);
+    if (await created(path, lock.text)) return lock.begin();
+    const found = await textAt(path).catch(() => "");
     // Null if the holder has released it since.
-    if (found !== null && (await replacedEnded(path, { found, own, what }))) return lock;
+    if (found !== null && (await replacedStale(path, found, taking))) return lock.begin();
   }
-  throw new InUseError(inUse(path, what, null));
+  throw new InUseError(inUse(path, taking, null));
+}
+
+interface Taking {
+  readonly self: Place;
+  readonly beatMs: number;
+  readonly what: string;
+  /** The text of the new lock. */
+  readonly own: string;
+  readonly onWait: (text: string) => void;
 }
 
 /**
  * A second lock, on this lock, admits one process at a time: otherwise one could replace the lock that another has just
  * created.
  */
-async function replacedEnded(
-  path: string,
-  { found, own, what }: { readonly found: string; readonly own: string; readonly what: string },
-): Promise<boolean> {
+async function replacedStale(path: string, found: string, taking: Taking): Promise<boolean> {
   const holder = holderOf(found);
-  if (holder === null || isThere(holder)) throw new InUseError(inUse(path, what, holder));
-  const turn = await takeLock(`${path}.${holder.id}`, what);
+  if (holder === null) throw new InUseError(inUse(path, taking, null));
+  if (!(await isStale(path, found, { ...taking, holder }))) return false;
+  const turn = await takeLock(`${path}.${holder.id}`, taking.what, taking);
   try {
-    if ((await readFile(path, "utf8").catch(() => null)) !== found) return false;
-    await replaceWhole(path, own, { mode: 0o600 });
+    if ((await textAt(path).catch(() => null)) !== found) return false;
+    await replaceWhole(path, taking.own, { mode: 0o600 });
     return true;
   } finally {
     await turn.release();
   }
+}
+
+/** False if the lock changed hands meanwhile. Rejects with {@link InUseError} if it is renewed. */
+async function isStale(path: string, found: string, taking: Taking & { readonly holder: Holder }): Promise<boolean> {
+  const { self, beatMs, holder } = taking;
+  const state = processState(holder, self);
+  if (state === "ended") return true;
+  const staleMs = STALE_BEATS * beatMs;
+  if (state === "running" && (await isYoung(path, staleMs))) throw new InUseError(inUse(path, taking, holder));
+  taking.onWait(`its lock is that of ${nameOf(holder, self)}: observed for up to ${staleMs / 1000} s`);
+  for (let look = 0; look < STALE_BEATS * LOOKS_PER_BEAT; look++) {
+    await new Promise((resolve) => setTimeout(resolve, beatMs / LOOKS_PER_BEAT));
+    // A disk that cannot be read shows no beat, and no silence.
+    const now = await textAt(path);
+    if (now === null || holderOf(now)?.id !== holder.id) return false;
+    if (now !== found) throw new InUseError(inUse(path, taking, holder));
+  }
+  return true;
+}
+
+/** Only ever a reason to refuse: a clock that was set cannot make a live lock stale. */
+async function isYoung(path: string, milliseconds: number): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  const age = found === null ? -1 : Date.now() - found.mtimeMs;
+  return age >= 0 && age < milliseconds;
+}
+
+const COUNT_DIGITS = 12;
+
+class HeldLock implements Lock {
+  /** With the first count of beats. */
+  readonly text: string;
+  readonly #path: string;
+  /** The text before the count. It has the id. */
+  readonly #start: string;
+  readonly #beatMs: number;
+  #beats = 0;
+  #beatAt = 0;
+  #beating: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(path: string, holder: Holder, beatMs: number) {
+    this.#path = path;
+    this.#start = `${JSON.stringify(holder).slice(0, -1)},"beats":"`;
+    this.text = `${this.#start}${this.#count()}"}`;
+    this.#beatMs = beatMs;
+  }
+
+  begin(): this {
+    this.#beatAt = performance.now();
+    this.#timer = setInterval(() => void this.#beat(), this.#beatMs);
+    this.#timer.unref();
+    return this;
+  }
+
+  async requireHeld(): Promise<void> {
+    // After a pause another process may be observing this lock: show it a beat before the write.
+    if (performance.now() - this.#beatAt > 2 * this.#beatMs) await this.#beat();
+    const found = await textAt(this.#path);
+    if (found?.startsWith(this.#start)) return;
+    clearInterval(this.#timer);
+    throw new LostLockError(lost(this.#path, found === null ? null : holderOf(found), STALE_BEATS * this.#beatMs));
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating;
+    const found = await textAt(this.#path).catch(() => null);
+    if (found?.startsWith(this.#start)) await unlink(this.#path).catch(() => {});
+  }
+
+  /** A beat that fails is no reason to end: the next write reads the lock. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#write()
+      .catch(() => {})
+      .finally(() => (this.#beating = null));
+    return this.#beating;
+  }
+
+  /**
+   * Overwrites the count through the file that was just found to have the own id. A rename would put this lock in the
+   * place of another's if the process were paused before it.
+   */
+  async #write(): Promise<void> {
+    const file = await open(this.#path, "r+");
+    try {
+      const start = Buffer.from(this.#start);
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(start.length), 0, start.length, 0);
+      if (bytesRead < start.length || !buffer.equals(start)) return;
+      this.#beats++;
+      await file.write(this.#count(), start.length);
+      // Other machines of a shared volume see it then.
+      await file.datasync();
+      this.#beatAt = performance.now();
+    } finally {
+      await file.close();
+    }
+  }
+
+  #count(): string {
+    return String(this.#beats).padStart(COUNT_DIGITS, "0");
+  }
+}
+
+/** Null if there is no file. */
+async function textAt(path: string): Promise<string | null> {
+  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
 }
 
 /** Links a complete file, so that no reader sees a partial lock. False if the name exists. */
@@ -74,31 +217,54 @@ async function created(path: string, text: string): Promise<boolean> {
   }
 }
 
-async function release(path: string, own: string): Promise<void> {
-  const found = await readFile(path, "utf8").catch(() => null);
-  if (found === own) await unlink(path).catch(() => {});
-}
-
 function holderOf(text: string): Holder | null {
   const json = attempt(() => parseJson(text)).value;
   if (!isJsonObject(json)) return null;
-  const { pid, started, host, id } = json;
+  const { pid, started, host, space = null, id } = json;
   if (!Number.isSafeInteger(pid) || (pid as number) <= 0 || typeof host !== "string") return null;
   // The id becomes part of a file name.
   if (typeof id !== "string" || !/^[0-9a-f-]{36}$/.test(id)) return null;
-  return typeof started === "string" || started === null ? { pid: pid as number, started, host, id } : null;
+  if (!isTextOrNull(started) || !isTextOrNull(space)) return null;
+  return { pid: pid as number, started, host, space, id };
 }
 
-/** A process on another machine cannot be checked, so it counts as running. */
-function isThere({ pid, started, host }: Holder): boolean {
-  if (host !== hostname()) return true;
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
+}
+
+/**
+ * A process can be checked only where its id means the same: in the same boot and the same namespace of process ids.
+ * Containers have names, and process 1, in common.
+ */
+function processState(holder: Holder, self: Place): "running" | "ended" | "unknown" {
+  const { pid, started, host, space } = holder;
+  if (started === null || self.started === null || space === null) return "unknown";
+  if (host !== self.host || space !== self.space || bootOf(started) !== bootOf(self.started)) return "unknown";
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return "ended";
   }
   const now = startOf(pid);
-  return now === null || started === null || now === started;
+  if (now === null) return "unknown";
+  return now === started ? "running" : "ended";
+}
+
+/** As the system has it. Members are null where it does not provide them. */
+export function thisProcess(): Place {
+  return { pid: process.pid, started: startOf(process.pid), host: hostname(), space: namespace() };
+}
+
+function namespace(): string | null {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return null;
+  }
+}
+
+function bootOf(started: string): string {
+  return started.split(" ", 1)[0]!;
 }
 
 /** Boot id and ticks since boot, on Linux; null elsewhere. */
@@ -113,10 +279,17 @@ function startOf(pid: number): string | null {
   }
 }
 
-function inUse(path: string, what: string, holder: Holder | null): string {
-  const who =
-    holder === null
-      ? "another process"
-      : `process ${holder.pid}${holder.host === hostname() ? "" : ` of ${holder.host}`}`;
-  return `in use by ${who}: one process a ${what}. If it does not run any more, remove ${path}`;
+/** With the host unless the process id means the same here. */
+function nameOf({ pid, host, space }: Holder, self: Place): string {
+  return host === self.host && space === self.space ? `process ${pid}` : `process ${pid} of ${host}`;
+}
+
+function inUse(path: string, { what, self }: Taking, holder: Holder | null): string {
+  if (holder !== null) return `in use by ${nameOf(holder, self)}: one process a ${what}. It renews its lock, ${path}`;
+  return `in use by another process: one process a ${what}. If it does not run any more, remove ${path}`;
+}
+
+function lost(path: string, holder: Holder | null, staleMs: number): string {
+  const who = holder === null ? "its lock is gone" : `process ${holder.pid} of ${holder.host} has its lock now`;
+  return `${who}, ${path}: this process was paused or could not renew it for ${staleMs / 1000} s, so it writes no more`;
 }

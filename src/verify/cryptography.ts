@@ -43,6 +43,14 @@ export const cryptography = /* @__PURE__ */ once(() =>
 /** Chosen separately: fewer runtimes support it. */
 export const ed25519 = /* @__PURE__ */ once(() => choose(offers(nodeEd25519, webEd25519), ed25519Right, nobleEd25519));
 
+/** For checkpoints of logs, the only thing that is signed here. `seed`: the private key of RFC 8032, 32 bytes. */
+export async function ed25519Signer(
+  seed: Uint8Array,
+): Promise<{ readonly publicKey: Uint8Array; sign(message: Uint8Array): Uint8Array }> {
+  const own = await import("./noble-ed25519.js");
+  return { publicKey: own.ed25519.getPublicKey(seed), sign: (message) => own.ed25519.sign(message, seed) };
+}
+
 export interface Hasher {
   update(bytes: Uint8Array): unknown;
   digest(): Uint8Array;

@@ -4,15 +4,17 @@ import { type CheckSubject, type CheckId, CHECK_IDS } from "../checks.js";
 import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decode/json.js";
 import { ownMembers } from "../decode/input.js";
 import {
-  type MembersOf,
+  type ObjectShape,
   type Shape,
   anything,
+  either,
   flag,
   instant,
   keyOf,
   list,
   matching,
   nullable,
+  object,
   objectOf,
   oneOf,
   optional,
@@ -40,6 +42,13 @@ export type Watched = { readonly app: string } | { readonly ephemeralKey: string
 export function isApp(watched: Watched): watched is { readonly app: string } {
   return Object.hasOwn(watched, "app");
 }
+
+/**
+ * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
+ * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
+ * or the request is refused: waiting alone does not help.
+ */
+export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
 export interface FailedCheck {
   readonly id: CheckId;
@@ -72,12 +81,66 @@ export interface Finding {
   readonly bootProofs: readonly [JsonValue];
 }
 
-export interface LogEntry extends Finding {
+/** The members that place an entry in its chain. */
+interface Placed {
   readonly log: typeof LOG_FORMAT;
-  /** Counts from 1. */
+  /** Counts from 1, over all files of a log. */
   readonly n: number;
   /** SHA-256, in hex, of the previous line without its line feed; zeros in the first line. */
   readonly previous: string;
+}
+
+interface Happened {
+  /** RFC 3339: when the watch noticed it. */
+  readonly at: string;
+}
+
+/** From some poll on, these could not be fetched or read. */
+export interface OutageBegan extends Happened {
+  readonly event: "outage-began";
+  /** That of the newest failed poll: an outage may change its kind. */
+  readonly kind: FailureKind;
+  readonly watched: readonly Watched[];
+  /** RFC 3339: the first failed poll. */
+  readonly since: string;
+  readonly message: string;
+}
+
+export interface OutageEnded extends Happened {
+  readonly event: "outage-ended";
+  readonly watched: readonly Watched[];
+  readonly since: string;
+  /** By the process that saw the end: 0 if another one saw the outage. */
+  readonly failedPolls: number;
+}
+
+/** Findings from here on are by another policy. */
+export interface PolicyChanged extends Happened {
+  readonly event: "policy-changed";
+  readonly policy: string | null;
+  /** SHA-256 of the policy's bytes, in hex, and of the one before; null if it was passed as a value. */
+  readonly policyDigest: string | null;
+  readonly before: string | null;
+}
+
+/** The last entry of a file whose log continues in another file of the same folder. */
+export interface Continued extends Happened {
+  readonly event: "continued";
+  /** The successor's name, without a folder. */
+  readonly file: string;
+}
+
+/** What happened to a watch, beside its findings. */
+export type LogEvent = OutageBegan | OutageEnded | PolicyChanged | Continued;
+
+export type FindingEntry = Placed & Finding;
+export type EventEntry = Placed & LogEvent;
+/** Events have a member `event`, findings have none: see {@link isFinding}. */
+export type LogEntry = FindingEntry | EventEntry;
+
+/** @example `if (isFinding(entry)) console.log(entry.verdict);` */
+export function isFinding(entry: LogEntry): entry is FindingEntry {
+  return !Object.hasOwn(entry, "event");
 }
 
 export interface LogEnd {
@@ -86,9 +149,14 @@ export interface LogEnd {
   readonly head: string;
 }
 
+/** The successor that an entry names; null for any other entry. */
+export function continuedIn(entry: LogEntry): string | null {
+  return !isFinding(entry) && entry.event === "continued" ? entry.file : null;
+}
+
 /** `bytes`: the line without its line feed; `hash`: its SHA-256 in hex. */
-export interface LogLine {
-  readonly entry: LogEntry;
+export interface LogLine<E extends LogEntry = LogEntry> {
+  readonly entry: E;
   readonly bytes: Uint8Array;
   readonly hash: string;
 }
@@ -131,22 +199,29 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
   };
 }
 
-export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Promise<LogLine> {
+export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Promise<LogLine<FindingEntry>> {
   const entry = { log: LOG_FORMAT, n: entries + 1, previous: head, ...finding } as const;
   const line = toUtf8(textOf(entry));
   const [bootProof] = finding.bootProofs;
   // The service controls depth and shape: what `readLine` would refuse is kept as text.
   if (isJsonObject(bootProof) && attempt(() => parsed(line)).value !== undefined) return lineOf(entry, line);
-  const kept: LogEntry = { ...entry, bootProofs: [JSON.stringify(bootProof)] };
+  const kept: FindingEntry = { ...entry, bootProofs: [JSON.stringify(bootProof)] };
   return lineOf(kept, toUtf8(textOf(kept)));
 }
 
-export async function lineAt({ entries, head }: LogEnd, entry: LogEntry): Promise<LogLine> {
+/** Throws {@link MalformedError} for an event that {@link readLine} would refuse. */
+export async function eventLineAfter(end: LogEnd, event: LogEvent): Promise<LogLine<EventEntry>> {
+  const { entries, head } = end;
+  const { bytes } = await lineAt(end, { log: LOG_FORMAT, n: entries + 1, previous: head, ...event });
+  return (await readLine(bytes)) as LogLine<EventEntry>;
+}
+
+export async function lineAt<E extends LogEntry>({ entries, head }: LogEnd, entry: E): Promise<LogLine<E>> {
   const placed = { ...entry, n: entries + 1, previous: head };
   return lineOf(placed, toUtf8(textOf(placed)));
 }
 
-async function lineOf(entry: LogEntry, bytes: Uint8Array): Promise<LogLine> {
+async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<LogLine<E>> {
   return { entry, bytes, hash: toHex(await sha256(bytes)) };
 }
 
@@ -154,14 +229,17 @@ async function lineOf(entry: LogEntry, bytes: Uint8Array): Promise<LogLine> {
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
   const json = parsed(bytes);
-  const { value: entry, faults } = readShape(ENTRY, json);
+  const { value: entry, faults } = readShape<LogEntry>(shapeOf(json), json);
   if (entry === undefined) throw new MalformedError("log", faults);
   if (textOf(entry) !== fromUtf8(bytes)) throw malformed("not as it is written: spacing, order or escapes differ");
-  const [bootProof] = entry.bootProofs;
-  const evidence = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
-  if (toHex(await sha256(toUtf8(evidence))) !== entry.evidenceDigest)
+  if (isFinding(entry) && (await evidenceHash(entry)) !== entry.evidenceDigest)
     throw malformed("evidenceDigest is not the hash of bootProofs[0]");
   return lineOf(entry, bytes);
+}
+
+async function evidenceHash({ bootProofs: [bootProof] }: FindingEntry): Promise<string> {
+  const evidence = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
+  return toHex(await sha256(toUtf8(evidence)));
 }
 
 function malformed(message: string): MalformedError {
@@ -178,21 +256,28 @@ function parsed(bytes: Uint8Array): JsonValue {
 }
 
 function textOf(entry: LogEntry): string {
+  const shape: ObjectShape<LogEntry> = isFinding(entry) ? FINDING : EVENTS[entry.event];
   // JSON.stringify leaves out what is undefined.
-  const members = MEMBER_NAMES.map((name) => [name, entry[name]] as const);
+  const members = Object.keys(shape.members).map((name) => [name, entry[name as keyof LogEntry]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }
 
-const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
+export const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
 
-/** In the order of the line. */
-const MEMBERS: MembersOf<LogEntry> = {
+const keyHex = matching(/^(?:[0-9a-f]{2})+$/, "hex");
+
+const PLACED = {
   log: oneOf(LOG_FORMAT),
   n: wholeNumber(1),
   previous: hash,
   at: instant,
+};
+
+/** In the order of the line. */
+const FINDING = objectOf<FindingEntry>({
+  ...PLACED,
   app: nullable(text),
-  ephemeralKey: nullable(matching(/^(?:[0-9a-f]{2})+$/, "hex")),
+  ephemeralKey: nullable(keyHex),
   verdict: keyOf<Verdict>({ verified: true, authentic: true, rejected: true }),
   stale: flag,
   failed: list(objectOf<FailedCheck>({ id: oneOf(...CHECK_IDS), subject: text as Shape<CheckSubject>, detail: text })),
@@ -203,12 +288,74 @@ const MEMBERS: MembersOf<LogEntry> = {
   tool: objectOf<Finding["tool"]>({ name: text, version: text }),
   evidenceDigest: hash,
   bootProofs: list(anything, 1, 1) as Shape<unknown> as Shape<Finding["bootProofs"]>,
-};
-const MEMBER_NAMES = /* @__PURE__ */ Object.keys(MEMBERS) as readonly (keyof LogEntry)[];
+});
 
 /** Members in the order of the line at every depth, so that `textOf` writes the only valid spelling. */
-const ENTRY = refined(objectOf<LogEntry>(MEMBERS), (entry, place) =>
+const FINDING_ENTRY = refined(FINDING, (entry, place) =>
   (entry.app === null) === (entry.ephemeralKey === null)
-    ? place.fault<LogEntry>("either app or ephemeralKey wanted")
+    ? place.fault<FindingEntry>("either app or ephemeralKey wanted")
     : entry,
 );
+
+const watchedList = list(
+  either(
+    objectOf<{ readonly app: string }>({ app: text }),
+    objectOf<{ readonly ephemeralKey: string }>({ ephemeralKey: keyHex }),
+    '{"app": name} or {"ephemeralKey": hex}',
+  ),
+  1,
+);
+
+const MAX_NAME_BYTES = 255;
+
+/** Whoever wrote a log must not choose a file outside its folder. */
+function isFileName(name: string): boolean {
+  const bytes = toUtf8(name).length;
+  return bytes > 0 && bytes <= MAX_NAME_BYTES && !/[/\\:\p{Cc}]/u.test(name) && name !== "." && name !== "..";
+}
+
+export const fileName = matching(isFileName, "the name of a file, without a folder,");
+
+type EventShapes = { readonly [E in EventEntry as E["event"]]: ObjectShape<E> };
+
+const EVENTS: EventShapes = {
+  "outage-began": objectOf<Placed & OutageBegan>({
+    ...PLACED,
+    event: oneOf("outage-began"),
+    kind: keyOf<FailureKind>({ unreachable: true, answer: true, missing: true, credentials: true }),
+    watched: watchedList,
+    since: instant,
+    message: text,
+  }),
+  "outage-ended": objectOf<Placed & OutageEnded>({
+    ...PLACED,
+    event: oneOf("outage-ended"),
+    watched: watchedList,
+    since: instant,
+    failedPolls: wholeNumber(0),
+  }),
+  "policy-changed": objectOf<Placed & PolicyChanged>({
+    ...PLACED,
+    event: oneOf("policy-changed"),
+    policy: nullable(text),
+    policyDigest: nullable(hash),
+    before: nullable(hash),
+  }),
+  continued: objectOf<Placed & Continued>({
+    ...PLACED,
+    event: oneOf("continued"),
+    file: fileName,
+  }),
+};
+
+const UNKNOWN_EVENT = object({ event: keyOf(EVENTS) }, { unknown: "ignore" }) as Shape<unknown> as Shape<LogEntry>;
+
+function shapeOf(json: JsonValue): Shape<LogEntry> {
+  if (!isJsonObject(json) || !Object.hasOwn(json, "event")) return FINDING_ENTRY;
+  const { event } = json;
+  return isEvent(event) ? EVENTS[event] : UNKNOWN_EVENT;
+}
+
+function isEvent(name: unknown): name is keyof EventShapes {
+  return typeof name === "string" && Object.hasOwn(EVENTS, name);
+}

@@ -1,14 +1,21 @@
-/** Delivers refusals: each at least once, in order, without delaying the polls. */
+/** Delivers refusals, and outages: each at least once, in order, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
 import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
 import type { LogLine } from "./entry.js";
-import { type WatchMessage, backoffMs } from "./outages.js";
-import type { LogStore } from "./store.js";
+import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
 
-interface HandoverOptions {
-  readonly log: LogStore;
-  readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
+type Deliver<L> = (line: L, signal: Signal) => Promise<void>;
+
+interface HandoverOptions<L extends LogLine> {
+  readonly what: Delivered;
+  /** The oldest line that is not marked, or null. */
+  readonly next: () => Promise<L | null>;
+  readonly mark: (n: number) => Promise<void>;
+  /** Undefined: each counts as delivered. */
+  readonly deliver: Deliver<L> | undefined;
+  /** Called instead of all others where nothing delivers. */
+  readonly ignore: () => Promise<void>;
   readonly once?: boolean;
   readonly now: () => Date;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -16,9 +23,12 @@ interface HandoverOptions {
   readonly tell: (message: WatchMessage) => void;
 }
 
-const NAMES: Readonly<Record<keyof HandoverOptions, true>> = {
-  log: true,
-  onRefusal: true,
+const NAMES: Readonly<Record<keyof HandoverOptions<LogLine>, true>> = {
+  what: true,
+  next: true,
+  mark: true,
+  deliver: true,
+  ignore: true,
   once: true,
   now: true,
   sleep: true,
@@ -28,12 +38,12 @@ const NAMES: Readonly<Record<keyof HandoverOptions, true>> = {
 
 const ATTEMPTS_ONCE = 3;
 
-export class Handover {
-  readonly #options: HandoverOptions;
+export class Handover<L extends LogLine> {
+  readonly #options: HandoverOptions<L>;
   #isClosed = false;
   #wake: () => void = () => {};
 
-  constructor(options: HandoverOptions) {
+  constructor(options: HandoverOptions<L>) {
     this.#options = ownMembers(options, NAMES);
   }
 
@@ -41,7 +51,7 @@ export class Handover {
     this.#wake();
   }
 
-  /** Ends the run after the refusals in the log. */
+  /** Ends the run after the lines in the log. */
   close(): void {
     this.#isClosed = true;
     this.#wake();
@@ -49,35 +59,38 @@ export class Handover {
 
   /** Runs until closed or aborted. Rejects if the log cannot be read or marked. */
   async run(signal: Signal): Promise<void> {
+    const { deliver, ignore } = this.#options;
+    // Without a mark for each line, which would cost a sync of the disk.
+    if (deliver === undefined) return ignore();
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
-      // Created before the log is read, so that a refusal that arrives meanwhile is not missed.
+      // Created before the log is read, so that a line that arrives meanwhile is not missed.
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const isLast = this.#isClosed;
-      const line = await this.#options.log.nextRefusal();
+      const line = await this.#options.next();
       if (line !== null) {
-        if (!(await this.#handOn(line, signal))) return;
+        if (!(await this.#handOn(line, deliver, signal))) return;
       } else if (isLast) return;
       else await woken;
     }
   }
 
   /** False if it gave up. */
-  async #handOn(line: LogLine, signal: Signal): Promise<boolean> {
-    const { log, now, onRefusal, once = false, random, sleep, tell } = this.#options;
+  async #handOn(line: L, deliver: Deliver<L>, signal: Signal): Promise<boolean> {
+    const { what, mark, now, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
     for (let attempts = 1; ; attempts++) {
-      const failure =
-        onRefusal === undefined ? null : await failureOfCall(() => untilAborted(onRefusal(line, signal), signal));
+      const failure = await failureOfCall(() => untilAborted(deliver(line, signal), signal));
       if (failure === null) {
-        await log.markHandedOn(n);
-        if (attempts > 1) tell({ event: "handed-on", at: now(), n, attempts });
+        await mark(n);
+        if (attempts > 1) tell({ event: "handed-on", what, at: now(), n, attempts });
         return true;
       }
       if (signal.aborted) return false;
       const tries = !once || attempts < ATTEMPTS_ONCE;
       // Only the first failure and the end are reported: one message per attempt would flood the operator.
-      if (attempts === 1 || !tries) tell({ event: "not-handed-on", at: now(), n, message: failure, attempts, tries });
+      if (attempts === 1 || !tries)
+        tell({ event: "not-handed-on", what, at: now(), n, message: failure, attempts, tries });
       if (!tries) return false;
       await sleep(backoffMs(attempts - 1, random()), signal).catch(() => {});
       if (signal.aborted) return false;

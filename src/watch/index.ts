@@ -1,12 +1,30 @@
 /** Watching for new boots, in every JavaScript runtime. `node.ts` needs Node. */
 export { watch } from "./watch.js";
-export type { WatchOptions, WatchSummary } from "./watch.js";
+export type { Silent, WatchOptions, WatchPoll, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";
-export type { Failure, FailureKind, WatchMessage } from "./outages.js";
+export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
 export type { LogFault, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
+export { CheckpointError, readCheckpoint, signCheckpoint } from "./checkpoint.js";
+export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { memoryStore } from "./store.js";
-export type { LogStore, Standing } from "./store.js";
+export type { LogStore, OutageEntry, Standing } from "./store.js";
 export { postTo } from "./post.js";
 export type { PostOptions } from "./post.js";
-export type { FailedCheck, Finding, LogEnd, LogEntry, LogLine, Watched } from "./entry.js";
+export { isFinding } from "./entry.js";
+export type {
+  Continued,
+  EventEntry,
+  FailedCheck,
+  FailureKind,
+  Finding,
+  FindingEntry,
+  LogEnd,
+  LogEntry,
+  LogEvent,
+  LogLine,
+  OutageBegan,
+  OutageEnded,
+  PolicyChanged,
+  Watched,
+} from "./entry.js";

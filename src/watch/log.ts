@@ -1,23 +1,56 @@
 /** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
 import { concatBytes, toHex } from "../bytes.js";
-import { type LogLine, MAX_LINE_BYTES, NO_LINE, lineAt, readLine } from "./entry.js";
+import { type Checkpoint, type SignedCheckpoint, CheckpointError, readCheckpoint } from "./checkpoint.js";
+import {
+  type LogEnd,
+  type LogEntry,
+  type LogLine,
+  MAX_LINE_BYTES,
+  NO_LINE,
+  continuedIn,
+  lineAt,
+  readLine,
+} from "./entry.js";
 import { ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
 export type LogStream = AsyncIterable<Uint8Array>;
 
+/** A file of a log that was rotated. */
+export interface LogFile {
+  /** For messages. */
+  readonly name: string;
+  readonly stream: LogStream;
+}
+
 /** `message` names every line concerned. */
 export interface LogFault {
-  /** Counts from 1. See `entries` of {@link LogVerification} for the first doubtful line. */
+  /**
+   * Counts from 1, over all files of the log: in an intact log it is the entry's `n`. See `entries` of {@link
+   * LogVerification} for the first doubtful line.
+   */
   readonly line: number;
   /**
    * `unfinished`: the last line has no line feed, as after a kill during a write. `malformed`: not an entry in its only
    * valid spelling, or too long. `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
-   * `head`: the last line's hash differs from the head that was kept elsewhere.
+   * `head`: the last line's hash differs from the head that was kept elsewhere. `file`: a file of the log is missing,
+   * repeated or in another place. `checkpoint`: the log is not the one of the checkpoint, or its signature is wrong.
    */
-  readonly kind: "unfinished" | "malformed" | "edited" | "copied" | "inserted" | "moved" | "removed" | "head";
+  readonly kind:
+    | "unfinished"
+    | "malformed"
+    | "edited"
+    | "copied"
+    | "inserted"
+    | "moved"
+    | "removed"
+    | "head"
+    | "file"
+    | "checkpoint";
   readonly message: string;
+  /** The name of the file with that line; null where files were passed without names. */
+  readonly file: string | null;
 }
 
 export interface LogVerification {
@@ -26,12 +59,16 @@ export interface LogVerification {
   readonly intact: boolean;
   /** Lines before the first that may be edited or inserted. */
   readonly entries: number;
+  /** `n` of the first of these lines: more than 1 if files before it were not passed. Null if there are none. */
+  readonly firstEntry: number | null;
   /** RFC 3339, of the first and last of these lines, or null. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
   /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
   readonly head: string;
   readonly fault: LogFault | null;
+  /** Null without a checkpoint, or if its signature is wrong. */
+  readonly checkpoint: SignedCheckpoint | null;
   /** What was not checked, in sentences. */
   readonly open: readonly string[];
 }
@@ -39,6 +76,17 @@ export interface LogVerification {
 export interface VerifyLogOptions {
   /** The hash of the last line, in hex, as kept elsewhere. */
   readonly head?: string;
+  /** A checkpoint of the log, as a signed note. The log may have grown since. */
+  readonly checkpoint?: string | Uint8Array;
+  /** Ed25519 public key of the checkpoint, as PEM. Without it the signature is not checked: see `open`. */
+  readonly key?: string;
+  /** The origin that the checkpoint must have. Default: any. */
+  readonly origin?: string;
+  /**
+   * The entry before the first line, as verified elsewhere; `any`: the first file may be a later one of a log, whose
+   * first files are elsewhere. Default: the first line is entry 1.
+   */
+  readonly after?: LogEnd | "any";
   /**
    * Called with each line that follows its predecessor, and its offset. Later lines can still show that it was edited:
    * use nothing before the verification has resolved.
@@ -51,37 +99,112 @@ const REMEMBERED = 4096;
 
 const NO_HEAD =
   "lines cut off the end, a changed last line, and a log rewritten as a whole by anyone who can write the file: " +
-  "keep the head in another place, and pass it with --head";
+  "keep the head in another place, and pass it with --head, or a checkpoint (bootproof log checkpoint)";
+const NO_KEY = "who signed the checkpoint: its signature was not checked; pass the public key of the log with --key";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
+const OPTIONS: Readonly<Record<keyof VerifyLogOptions, true>> = {
+  head: true,
+  checkpoint: true,
+  key: true,
+  origin: true,
+  after: true,
+  onLine: true,
+};
+
 /**
- * Verifies a log. Faults are returned, never thrown; rejects only with the stream.
+ * Verifies a log, or the files of one in their order. Faults are returned, never thrown; rejects with the stream, with
+ * `MalformedError` for a note that is no checkpoint, and with TypeError for invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
  * ```
  */
-export async function verifyLog(stream: LogStream, given: VerifyLogOptions = {}): Promise<LogVerification> {
-  const options = ownOptions("options", given, { head: true, onLine: true });
-  const chain = new Chain(options);
-  const lines = linesOf(stream);
-  let found: Found | null = null;
-  for await (const line of lines) {
-    found = await chain.add(line);
-    if (found !== null) break;
+export async function verifyLog(
+  log: LogStream | readonly LogFile[],
+  given: VerifyLogOptions = {},
+): Promise<LogVerification> {
+  const options = ownOptions("options", given, OPTIONS);
+  const files = Array.isArray(log) ? [...(log as readonly LogFile[])] : [{ name: null, stream: log as LogStream }];
+  const { checkpoint, wrong } = await checkpointOf(options);
+  const verification = await verifyFiles(files, { ...options, checkpoint });
+  if (wrong === null || verification.fault !== null) return verification;
+  const line = Math.max(verification.entries, 1);
+  return { ...verification, intact: false, fault: { line, kind: "checkpoint", message: wrong, file: null } };
+}
+
+interface FoundCheckpoint {
+  readonly checkpoint: SignedCheckpoint | null;
+  /** Why it is not one of the key, or of the origin. */
+  readonly wrong: string | null;
+}
+
+async function checkpointOf({ checkpoint: note, key, origin }: VerifyLogOptions): Promise<FoundCheckpoint> {
+  const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
+  if (note === undefined) {
+    if (Object.keys(demands).length === 0) return { checkpoint: null, wrong: null };
+    throw new TypeError("options.key, options.origin: wanted only with options.checkpoint");
   }
-  found ??= (await chain.end()) ?? chain.headFault();
+  try {
+    return { checkpoint: await readCheckpoint(note, demands), wrong: null };
+  } catch (error) {
+    if (error instanceof CheckpointError) return { checkpoint: null, wrong: error.message };
+    throw error;
+  }
+}
+
+/** As {@link LogFile}; null: a log that is one stream. */
+interface NamedStream {
+  readonly name: string | null;
+  readonly stream: LogStream;
+}
+
+export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine"> {
+  readonly checkpoint: SignedCheckpoint | null;
+}
+
+/** {@link verifyLog} of files that are found while they are read. */
+export async function verifyFiles(
+  files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
+  options: VerifyFilesOptions,
+): Promise<LogVerification> {
+  const chain = new Chain(options);
+  const found = (await firstFault(chain, files)) ?? (await chain.end()) ?? chain.headFault() ?? chain.checkpointFault();
   const { n, at, hash } = found?.certain ?? chain.newest;
+  const before = chain.base.n;
   return {
     format: "bootproof-log-verification/1",
     intact: found === null,
-    entries: n,
-    firstAt: n === 0 ? null : chain.firstAt,
+    entries: n - before,
+    firstEntry: n === before ? null : before + 1,
+    firstAt: n === before ? null : chain.firstAt,
     lastAt: at,
     head: hash,
-    fault: found?.fault ?? null,
-    open: options.head === undefined ? [NO_HEAD, WORD] : [WORD],
+    fault: found === null ? null : chain.placed(found.fault),
+    checkpoint: options.checkpoint,
+    open: [...chain.unseen(), ...openAbout(options, chain.newest.n), WORD],
   };
+}
+
+async function firstFault(
+  chain: Chain,
+  files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
+): Promise<Found | null> {
+  for await (const { name, stream } of files) {
+    chain.begin(name);
+    for await (const line of linesOf(stream)) {
+      const found = await chain.add(line);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
+function openAbout({ head, checkpoint }: VerifyFilesOptions, entries: number): string[] {
+  if (checkpoint === null) return head === undefined ? [NO_HEAD] : [];
+  const unchecked = checkpoint.isVerified ? [] : [NO_KEY];
+  if (head !== undefined || checkpoint.entries >= entries) return unchecked;
+  return [...unchecked, `lines behind entry ${checkpoint.entries}, which the checkpoint does not cover: ${NO_HEAD}`];
 }
 
 interface RawLine {
@@ -130,35 +253,89 @@ interface CountedLine {
   readonly hash: string;
 }
 
+/** Of an empty log. */
 const NOTHING: CountedLine = { n: 0, at: null, hash: NO_LINE };
 
+function baseOf(after: LogEnd | "any" | undefined): CountedLine {
+  return after === undefined || after === "any" ? NOTHING : { n: after.entries, at: null, hash: after.head };
+}
+
+interface Opened {
+  readonly name: string | null;
+  /** Of its first line. */
+  line: number;
+  hash: string | null;
+}
+
+/** A file whose first line does not have the number that follows. Later files can show why. */
+interface Misplaced {
+  readonly file: Opened;
+  readonly found: LogLine;
+  /** The file that belongs here. */
+  successor: string | null;
+}
+
 interface Found {
-  readonly fault: LogFault;
+  readonly fault: Omit<LogFault, "file">;
   readonly certain: CountedLine;
 }
 
 class Chain {
-  newest = NOTHING;
+  /** The entry before the first line. */
+  base: CountedLine;
+  newest: CountedLine;
   firstAt: string | null = null;
   readonly #onLine: VerifyLogOptions["onLine"];
   readonly #kept: string | undefined;
+  readonly #checkpoint: Checkpoint | null;
+  readonly #mayBeginLater: boolean;
   #keptLine: CountedLine | null = null;
+  /** The line that the checkpoint is of. */
+  #checkpointLine: CountedLine | null = null;
   readonly #lines = new Map<string, CountedLine>();
+  readonly #files: Opened[] = [];
+  #isAtStart = true;
+  #last: LogEntry | null = null;
   #break: Break | null = null;
-  #read = 0;
+  #misplaced: Misplaced | null = null;
+  #read: number;
 
-  constructor({ onLine, head }: VerifyLogOptions) {
+  constructor({ onLine, head, after, checkpoint }: VerifyFilesOptions) {
     this.#onLine = onLine;
     this.#kept = head?.toLowerCase();
-    if (this.#kept === NO_LINE) this.#keptLine = NOTHING;
+    this.#checkpoint = checkpoint;
+    this.#mayBeginLater = after === "any";
+    this.base = baseOf(after);
+    this.newest = this.base;
+    this.#read = this.base.n;
+    this.#notice(this.base);
+  }
+
+  begin(name: string | null): void {
+    this.#files.push({ name, line: this.#read + 1, hash: null });
+    this.#isAtStart = true;
+  }
+
+  /** Names the file of the line, and its place there if that is another number. */
+  placed(fault: Omit<LogFault, "file">): LogFault {
+    const { line, kind, message } = fault;
+    const { name = null, line: first = 1 } = this.#files.findLast((file) => file.line <= line) ?? this.#files[0] ?? {};
+    const isOfLine = kind !== "file" && kind !== "checkpoint" && kind !== "head";
+    const place = isOfLine && name !== null && first > 1 ? ` (line ${line - first + 1} of ${name})` : "";
+    return { line, kind, message: `${message}${place}`, file: name };
   }
 
   /** Resolves to the fault as soon as it is known. */
-  async add({ bytes, offset, ended }: RawLine): Promise<Found | null> {
+  async add(raw: RawLine): Promise<Found | null> {
+    const isFirst = this.#isAtStart;
+    this.#isAtStart = false;
+    if (this.#misplaced !== null) return isFirst ? this.#findSuccessor(this.#misplaced, raw) : null;
     const line = ++this.#read;
-    if (this.#break === null) return this.#follow({ bytes, offset, ended }, line);
+    return this.#break === null ? this.#follow(raw, line, isFirst) : this.#explain(this.#break, raw, line);
+  }
+
+  async #explain(at: Break, { bytes }: RawLine, line: number): Promise<null> {
     const found = await readLine(bytes).catch(nullWhereMalformed);
-    const at = this.#break;
     if (line === at.line + 1) at.next = found;
     const hash = found?.hash ?? toHex(await sha256(bytes));
     if (hash === at.found.entry.previous) at.predecessor ??= line;
@@ -167,8 +344,73 @@ class Chain {
     return null;
   }
 
+  async #findSuccessor(misplaced: Misplaced, { bytes }: RawLine): Promise<null> {
+    const found = await readLine(bytes).catch(nullWhereMalformed);
+    if (found?.entry.previous === this.newest.hash && found.entry.n === this.newest.n + 1)
+      misplaced.successor ??= this.#files.at(-1)!.name;
+    return null;
+  }
+
   async end(): Promise<Found | null> {
+    if (this.#misplaced !== null) return this.#misplacedFault(this.#misplaced);
     return this.#break === null ? null : this.#told(this.#break);
+  }
+
+  #misplacedFault({ file, found, successor }: Misplaced): Found {
+    const [name, before] = [file.name, this.#files[this.#files.indexOf(file) - 1]!.name];
+    const { n } = found.entry;
+    const end = `${before}, the file before it, ends with entry ${this.newest.n}`;
+    const places = `${name} begins with entry ${n}, and ${end}`;
+    const same = this.#files.find((each) => each !== file && each.hash === file.hash);
+    const next = this.#continuedIn();
+    let why = "it is in another place, or a file of another log";
+    if (same !== undefined) why = `it has the same first line as ${same.name}: a file is repeated`;
+    else if (successor !== null) why = `the files are not in their order: ${successor} follows ${before}`;
+    else if (n > this.newest.n && next !== null) why = `a file is missing: ${before} continues in ${next}`;
+    else if (n > this.newest.n) why = `the end of ${before} was cut off, or files between them are missing`;
+    return { fault: { line: file.line, kind: "file", message: `${why}: ${places}` }, certain: this.newest };
+  }
+
+  /** The successor that the last line names. */
+  #continuedIn(): string | null {
+    return this.#last === null ? null : continuedIn(this.#last);
+  }
+
+  /** What of the log is in files that were not passed. */
+  unseen(): string[] {
+    const { n, hash } = this.base;
+    const [first] = this.#files;
+    const next = this.#continuedIn();
+    const count = n === 1 ? "entry 1, which is" : `entries 1 to ${n}, which are`;
+    const files = `in files before ${first?.name ?? "this one"}, which were not passed: the last has the hash ${hash}`;
+    return [
+      ...(this.#mayBeginLater && n > 0 ? [`${count} ${files}`] : []),
+      ...(next === null ? [] : [`what follows: the log continues in ${next}, which was not passed`]),
+    ];
+  }
+
+  checkpointFault(): Found | null {
+    const { base, newest } = this;
+    const checkpoint = this.#checkpoint;
+    if (checkpoint === null || this.#checkpointLine?.hash === checkpoint.head) return null;
+    const { entries, head } = checkpoint;
+    const told = (message: string): Found => ({
+      fault: { line: Math.max(Math.min(entries, newest.n), base.n + 1), kind: "checkpoint", message },
+      certain: base,
+    });
+    if (entries < base.n)
+      return told(`the checkpoint is of entry ${entries}, which is in a file before these: pass that file, too`);
+    const next = this.#continuedIn();
+    const more = next === null ? "" : `, or the file ${next} is missing`;
+    if (this.#checkpointLine === null)
+      return told(
+        `the log ends with entry ${newest.n}, and the checkpoint is of entry ${entries}: lines were cut off the end, ` +
+          `the log was written anew, or the checkpoint is of another log${more}`,
+      );
+    return told(
+      `entry ${entries} has the hash ${this.#checkpointLine.hash}, and the checkpoint has ${head}: the log was ` +
+        "written anew, or the checkpoint is of another log",
+    );
   }
 
   /**
@@ -187,7 +429,7 @@ class Chain {
     return { fault: { line: Math.max(n, 1), kind: "head", message }, certain };
   }
 
-  async #follow({ bytes, offset, ended }: RawLine, line: number): Promise<Found | null> {
+  async #follow({ bytes, offset, ended }: RawLine, line: number, isFirst: boolean): Promise<Found | null> {
     const told = (kind: LogFault["kind"], message: string): Found => ({
       fault: { line, kind, message },
       certain: this.newest,
@@ -198,19 +440,52 @@ class Chain {
       (error: unknown) => ({ value: null, message: messageOf(error) }),
     );
     if (read.value === null) return told("malformed", `line ${line} is no entry: ${read.message}`);
-    const { entry, hash } = read.value;
+    return this.#place(read.value, { line, offset, isFirst });
+  }
+
+  #place(found: LogLine, { line, offset, isFirst }: { line: number; offset: number; isFirst: boolean }): Found | null {
+    const { entry, hash } = found;
+    const file = this.#files.at(-1)!;
+    if (isFirst) file.hash = hash;
+    if (this.#mayBeginLater && this.#last === null && entry.n > 1) return this.#beginLater(found, offset);
+    if (isFirst && this.#last !== null && entry.n !== line) {
+      this.#misplaced = { file, found, successor: null };
+      return null;
+    }
     if (entry.n !== line || entry.previous !== this.newest.hash) {
-      const found = read.value;
       this.#break = { line, found, next: null, successor: null, predecessor: null };
       return null;
     }
+    this.#accept(found, { line, offset });
+    return null;
+  }
+
+  #accept(found: LogLine, { line, offset }: { line: number; offset: number }): void {
+    const { entry, hash } = found;
     this.newest = { n: line, at: entry.at, hash };
+    this.#last = entry;
     this.firstAt ??= entry.at;
-    if (hash === this.#kept) this.#keptLine = this.newest;
+    this.#notice(this.newest);
     this.#lines.set(hash, this.newest);
     if (this.#lines.size > REMEMBERED) this.#lines.delete(this.#lines.keys().next().value!);
-    this.#onLine?.(read.value, offset);
-    return null;
+    this.#onLine?.(found, offset);
+  }
+
+  /** The first file of a log that is elsewhere in part. */
+  #beginLater(found: LogLine, offset: number): Found | null {
+    const { n, previous } = found.entry;
+    this.base = { n: n - 1, at: null, hash: previous };
+    this.newest = this.base;
+    this.#read = n;
+    this.#files.at(-1)!.line = n;
+    this.#notice(this.base);
+    this.#last = found.entry;
+    return this.#place(found, { line: n, offset, isFirst: false });
+  }
+
+  #notice(line: CountedLine): void {
+    if (line.hash === this.#kept) this.#keptLine = line;
+    if (line.n === this.#checkpoint?.entries) this.#checkpointLine = line;
   }
 
   async #told({ line, found, next, successor, predecessor }: Break): Promise<Found> {
@@ -253,7 +528,7 @@ class Chain {
   }
 
   #lineOf(n: number): CountedLine {
-    return [...this.#lines.values()].find((line) => line.n === n) ?? NOTHING;
+    return [...this.#lines.values()].find((line) => line.n === n) ?? this.base;
   }
 }
 

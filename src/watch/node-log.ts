@@ -1,281 +1,422 @@
-/** A log in a file (Node). Each line is synced before anything acts on it. */
-import { createReadStream, realpathSync } from "node:fs";
-import { type FileHandle, open, readFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
-import { equalBytes, toUtf8 } from "../bytes.js";
+/** A log in files (Node). Each line is synced before anything acts on it. */
+import type { FileHandle } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { ownOptions } from "../decode/input.js";
-import { isJsonObject, parseJson } from "../decode/json.js";
-import { InUseError, type Lock, takeLock } from "../disk/lock.js";
-import { diskReason } from "../disk/reason.js";
-import { isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
-import { attempt } from "../errors.js";
-import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
-import { type LogFault, verifyLog } from "./log.js";
-import { LogState, type LogStore, isRefusal } from "./store.js";
-
-export class LogError extends Error {
-  override readonly name = "LogError";
-  /** Null if the chain is not at fault. */
-  readonly fault: LogFault | null;
-
-  constructor(message: string, fault: LogFault | null = null) {
-    super(message);
-    this.fault = fault;
-  }
-}
-
-/** Another process uses the log, or may use it. */
-export class LogInUseError extends Error {
-  override readonly name = "LogInUseError";
-}
+import { typedOptions, callable } from "../decode/options.js";
+import { nonEmptyText, wholeNumber } from "../decode/shapes.js";
+import { type Lock, takeLock } from "../disk/lock.js";
+import { isInPlace, replaceWhole } from "../disk/whole.js";
+import { MalformedError } from "../errors.js";
+import {
+  type SignedCheckpoint,
+  CheckpointError,
+  isOrigin,
+  noteSigner,
+  openNote,
+  originOf,
+  readSigned,
+  signCheckpointBy,
+} from "./checkpoint.js";
+import { type FindingEntry, type LogLine, eventLineAfter, readLine } from "./entry.js";
+import {
+  LogError,
+  type Mark,
+  asLogError,
+  besideLog,
+  createFile,
+  exists,
+  isPartOfLine,
+  isLaterFile,
+  linked,
+  numberOf,
+  openExisting,
+  readAt,
+  readMark,
+  successorName,
+  writeMark,
+} from "./node-files.js";
+import {
+  DELIVERED,
+  type LoadedLog,
+  type LogContents,
+  type Marks,
+  type StateKey,
+  deliveredAs,
+  loadLog,
+  writeState,
+} from "./node-state.js";
+import type { Delivered } from "./outages.js";
+import { type LogStore, type OutageEntry, isOutageLine, isRefusal } from "./store.js";
 
 export interface OpenLogOptions {
-  /** Called if an unfinished line was removed. */
+  /**
+   * Called with a sentence: an unfinished line was removed, the log continues in another file, or a wait for the lock
+   * of a process that cannot be checked begins.
+   */
   readonly onNote?: (text: string) => void;
+  /** When a file ends, and the log continues in the next one. Default: never. */
+  readonly rotate?: RotateOptions;
+  /** Signs the head of the log. Default: nothing is signed, and each start verifies the whole log. */
+  readonly checkpoint?: CheckpointOptions;
+}
+
+/** A file ends behind the first entry that reaches either. */
+export interface RotateOptions {
+  /** Of the file. */
+  readonly bytes?: number;
+  /** From the file's first entry to its last, by their `at`. */
+  readonly afterMs?: number;
+}
+
+export interface CheckpointOptions {
+  /** Ed25519 private key, as PEM (PKCS#8). */
+  readonly key: string;
+  /** Begins with `bootproof-log/`. Default: that and the name of the log's first file. */
+  readonly origin?: string;
+  /** The file that has the newest checkpoint, for others to copy. Default: none. */
+  readonly file?: string;
+  /** Called with each new checkpoint, a signed note, when the entry is on the disk. */
+  readonly onCheckpoint?: (note: string) => void;
 }
 
 export interface OpenedLog extends LogStore {
   close(): Promise<void>;
 }
 
-interface Place {
-  readonly n: number;
-  readonly offset: number;
-  readonly length: number;
-  readonly hash: string;
-}
-
 /**
- * Opens a log, or creates it with mode 0600. Verifies the whole chain, and removes an unfinished last line. Rejects
- * with {@link LogInUseError} if another process uses it, and with {@link LogError}, the file unchanged, if it is not a
- * regular file, cannot be read, or its chain is broken.
+ * Opens a log by its first file, or creates it with mode 0600. Verifies its chain over all files (with `checkpoint`
+ * only what a state that this key signed does not vouch for), and removes an unfinished last line. Rejects with {@link
+ * LogInUseError} if another process uses it, with TypeError for invalid options, and with {@link LogError}, the files
+ * unchanged, if one is not a regular file or cannot be read, if the chain is broken, or if the log is not the one of
+ * its checkpoint.
  * @example
  * ```ts
- * const log = await openLog("boots.jsonl");
+ * const log = await openLog("boots.jsonl", { rotate: { bytes: 100_000_000 } });
  * await log.close();
  * ```
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
-  const { onNote = () => {} } = ownOptions("options", options, { onNote: true });
+  const { onNote = () => {}, rotate = {}, checkpoint } = ownOptions("options", options, OPEN_OPTIONS);
+  const limits = typedOptions("options.rotate", rotate, ROTATE_OPTIONS);
+  const signing = checkpoint === undefined ? null : await signingOf(checkpoint, basename(path));
   const file = linked(path);
-  const lock = await asLogError(takeLock(`${file}.lock`, "log"));
-  let handle: FileHandle | null = null;
+  const lock = await asLogError(takeLock(`${file}.lock`, "log", { onWait: onNote }));
   try {
-    handle = await asLogError(openFile(file));
-    return await FileLog.over({ handle, lock, file, onNote });
+    return await FileLog.open({ file, lock, limits, signing, onNote });
   } catch (error) {
-    await handle?.close();
     await lock.release();
     throw error;
   }
 }
 
-/** The file in chunks. Rejects with {@link LogError} if it cannot be read. */
-export async function* readLog(path: string): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) yield piece as Buffer;
-  } catch (error) {
-    throw logError(error);
-  }
+const OPEN_OPTIONS: Readonly<Record<keyof OpenLogOptions, true>> = { onNote: true, rotate: true, checkpoint: true };
+const ROTATE_OPTIONS = { bytes: wholeNumber(1), afterMs: wholeNumber(1) };
+const CHECKPOINT_OPTIONS = { key: nonEmptyText, origin: nonEmptyText, file: nonEmptyText, onCheckpoint: callable };
+
+interface Signing extends StateKey {
+  readonly file: string | null;
+  readonly onCheckpoint: (note: string) => void;
 }
 
-/** Resolves links, so that each file has exactly one lock. */
-function linked(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const whole = resolve(path);
-    try {
-      return join(realpathSync(dirname(whole)), basename(whole));
-    } catch (error) {
-      throw logError(error);
-    }
-  }
+async function signingOf(given: CheckpointOptions, name: string): Promise<Signing> {
+  const options = typedOptions("options.checkpoint", given, CHECKPOINT_OPTIONS);
+  const { key, origin = originOf(name), file = null, onCheckpoint = () => {} } = options;
+  if (key === undefined) throw new TypeError("options.checkpoint.key: wanted");
+  if (!isOrigin(origin)) throw new TypeError(`options.checkpoint.origin: bootproof-log/NAME wanted`);
+  return { origin, signer: await noteSigner(key), file, onCheckpoint };
 }
 
-async function openFile(path: string): Promise<FileHandle> {
-  const made = await open(path, "wx+", 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "EEXIST") return null;
-    throw error;
-  });
-  if (made !== null) {
-    await syncFolder(dirname(path));
-    return made;
-  }
-  const file = await open(path, "r+");
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new LogError("a device, a pipe or the like, where a log is to be kept");
+interface Opening {
+  readonly file: string;
+  readonly lock: Lock;
+  readonly limits: RotateOptions;
+  readonly signing: Signing | null;
+  readonly onNote: (text: string) => void;
 }
 
-const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
+/** Lines and bytes behind the newest signed state, which a start after a kill reads. */
+const STATE_LINES = 256;
+const STATE_BYTES = 8 * 1024 * 1024;
 
-/** A kill during a write may leave the beginning of a line, then zeros. */
-async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> {
-  const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
-  const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
-  return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));
-}
+const ANOTHER_LOG = "If that was intended, move it away with its .state and its checkpoint, or begin another log";
 
 class FileLog implements OpenedLog {
-  readonly #handle: FileHandle;
-  readonly #lock: Lock;
-  readonly #path: string;
-  readonly #markPath: string;
-  readonly #state: LogState;
-  readonly #waiting: Place[];
-  #size: number;
+  readonly #opening: Opening;
+  readonly #folder: string;
+  readonly #first: string;
+  readonly #contents: LogContents;
+  /** As they are on the disk. */
+  #marks: Marks;
+  readonly #ignored = new Set<Delivered>();
+  #handle: FileHandle;
+  /** Behind the newest signed state. */
+  #unsigned: { lines: number; bytes: number };
 
-  static async over(parts: {
-    readonly handle: FileHandle;
-    readonly lock: Lock;
-    readonly file: string;
-    readonly onNote: (text: string) => void;
-  }): Promise<FileLog> {
-    const { handle, lock, file, onNote } = parts;
-    const markPath = `${file}.handed-on`;
-    const mark = await readMark(markPath);
-    const state = new LogState();
-    const waiting: Place[] = [];
-    let size = 0;
-    const { fault } = await verifyLog(readLog(file), {
-      onLine: (line, offset) => {
-        state.add(line);
-        size = offset + line.bytes.length + 1;
-        const { n } = line.entry;
-        if (isRefusal(line.entry)) waiting.push({ n, offset, length: line.bytes.length, hash: line.hash });
-        // A mark only counts for the line with its hash: it may belong to another log.
-        if (mark?.n === n && mark.hash === line.hash) waiting.splice(0);
-      },
-    });
-    if (fault !== null && fault.kind !== "unfinished")
-      throw new LogError(`the chain is broken: ${fault.message}`, fault);
-    if (fault !== null && !(await asLogError(isPartOfLine(handle, size))))
-      throw new LogError(`line ${fault.line} has no line feed and is no part of an entry: is it another file?`, fault);
-    if (fault !== null) {
-      const cut = (await handle.stat()).size - size;
-      await asLogError(handle.truncate(size).then(() => handle.sync()));
-      onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
+  static async open(opening: Opening): Promise<FileLog> {
+    const { file, signing, onNote } = opening;
+    const [folder, first] = [dirname(file), basename(file)];
+    const marks = { refusal: await readMark(file, "refusal"), outage: await readMark(file, "outage") };
+    const key = signing && { ...signing, statePath: `${file}.state` };
+    const checkpoint = signing && (await keptCheckpoint(signing));
+    const load = (): Promise<LoadedLog> => loadLog({ folder, first, marks, key, checkpoint });
+    let loaded = await load();
+    if (await repaired(loaded, folder, onNote)) loaded = await load();
+    const { contents, verification } = loaded;
+    requireWhole(verification);
+    const path = join(folder, contents.file);
+    await requireNewest(folder, first, contents.file);
+    const found = await asLogError(openExisting(path));
+    const handle = found ?? (await asLogError(createFile(path)));
+    if (found === null && contents.state.entries > 0)
+      onNote(`${contents.file}, in which the log continues, was not there, as after a kill: it was made`);
+    const log = new FileLog({ opening, contents, marks, handle });
+    try {
+      if (log.#unsigned.lines > 0) await log.#writeState();
+      await log.#publish();
+    } catch (error) {
+      await handle.close();
+      throw error;
     }
-    return new FileLog({ handle, lock, file, markPath, state, waiting, size });
+    return log;
   }
 
   private constructor(parts: {
+    readonly opening: Opening;
+    readonly contents: LogContents;
+    readonly marks: Marks;
     readonly handle: FileHandle;
-    readonly lock: Lock;
-    readonly file: string;
-    readonly markPath: string;
-    readonly state: LogState;
-    readonly waiting: Place[];
-    readonly size: number;
   }) {
+    this.#opening = parts.opening;
+    [this.#folder, this.#first] = [dirname(parts.opening.file), basename(parts.opening.file)];
+    this.#contents = parts.contents;
+    this.#marks = parts.marks;
     this.#handle = parts.handle;
-    this.#lock = parts.lock;
-    this.#path = parts.file;
-    this.#markPath = parts.markPath;
-    this.#state = parts.state;
-    this.#waiting = parts.waiting;
-    this.#size = parts.size;
+    this.#unsigned = { lines: this.tail().entries - parts.contents.signedEntries, bytes: 0 };
+    for (const what of DELIVERED) if (this.#countsAll(what)) this.#contents.waiting[what].splice(0);
+  }
+
+  /** Whether all lines that were in the log at its start count as delivered. */
+  #countsAll(what: Delivered): boolean {
+    return this.#contents.valid[what] && this.#marks[what]?.all === true;
   }
 
   tail(): ReturnType<LogStore["tail"]> {
-    return this.#state.tail();
+    return this.#contents.state.tail();
   }
 
   standing(name: string): ReturnType<LogStore["standing"]> {
-    return this.#state.standing(name);
+    return this.#contents.state.standing(name);
+  }
+
+  openOutage(name: string): ReturnType<LogStore["openOutage"]> {
+    return this.#contents.state.openOutage(name);
   }
 
   async append(line: LogLine): Promise<void> {
+    const what = deliveredAs(line);
+    // From here on they do not all count as delivered.
+    if (what !== null && !this.#ignored.has(what) && this.#countsAll(what)) await this.#writeMark(what, this.#newest());
+    await this.#appendLine(line);
+    if (this.#isFull(line.entry.at)) await this.#turn(line.entry.at);
+    if (this.#unsigned.lines >= STATE_LINES || this.#unsigned.bytes >= STATE_BYTES) await this.#writeState();
+    await this.#publish();
+  }
+
+  async #appendLine(line: LogLine): Promise<void> {
     const bytes = new Uint8Array(line.bytes.length + 1);
     bytes.set(line.bytes);
     bytes[line.bytes.length] = 0x0a;
     await asLogError(this.#write(bytes));
-    const [offset, length] = [this.#size, line.bytes.length];
-    this.#size += bytes.length;
-    this.#state.add(line);
-    if (isRefusal(line.entry)) this.#waiting.push({ n: line.entry.n, offset, length, hash: line.hash });
+    this.#contents.add(line);
+    this.#unsigned.lines++;
+    this.#unsigned.bytes += bytes.length;
+    for (const what of this.#ignored) this.#contents.waiting[what].splice(0);
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
+    const { file, size: written } = this.#contents;
+    await this.#opening.lock.requireHeld();
     const { size } = await this.#handle.stat();
-    if (size !== this.#size) throw new LogError("somebody else has written to it, or cut it off: nothing is added");
-    if (!(await isInPlace(this.#handle, this.#path)))
+    if (size !== written) throw new LogError("somebody else has written to it, or cut it off: nothing is added");
+    if (!(await isInPlace(this.#handle, join(this.#folder, file))))
       throw new LogError("it was taken away, or something else is in its place: nothing is added");
     try {
       for (let at = 0; at < bytes.length;)
-        at += (await this.#handle.write(bytes, at, bytes.length - at, this.#size + at)).bytesWritten;
+        at += (await this.#handle.write(bytes, at, bytes.length - at, written + at)).bytesWritten;
       await this.#handle.sync();
     } catch (error) {
       // Removes the partial line. If that fails, the next start removes it.
-      await this.#handle.truncate(this.#size).catch(() => {});
+      await this.#handle.truncate(written).catch(() => {});
       throw error;
     }
   }
 
-  async nextRefusal(): Promise<LogLine | null> {
-    const [place] = this.#waiting;
-    if (place === undefined) return null;
-    const bytes = new Uint8Array(place.length);
-    await asLogError(readWhole(this.#handle, bytes, place.offset));
-    const line = await readLine(bytes).catch(() => null);
-    if (line?.hash !== place.hash) throw new LogError(`line ${place.n} was changed while the log was in use`);
-    return line;
+  #isFull(at: string): boolean {
+    const { bytes = Infinity, afterMs = Infinity } = this.#opening.limits;
+    const { size, firstAt } = this.#contents;
+    return size >= bytes || Date.parse(at) - Date.parse(firstAt ?? at) >= afterMs;
   }
 
-  async markHandedOn(n: number): Promise<void> {
-    const places = this.#waiting.findIndex((place) => place.n > n);
-    const handed = this.#waiting.splice(0, places < 0 ? this.#waiting.length : places);
+  /** The name is on the disk before the file: a start that does not find the file makes it. */
+  async #turn(at: string): Promise<void> {
+    const file = await this.#freeName();
+    await this.#appendLine(await eventLineAfter(this.tail(), { event: "continued", at, file }));
+    // Of the file that ends, because a state needs a last line.
+    await this.#writeState();
+    const next = await asLogError(createFile(join(this.#folder, file)));
+    await this.#handle.close();
+    this.#handle = next;
+    this.#contents.begin(file);
+    this.#opening.onNote(`the log continues in ${file}`);
+  }
+
+  async #freeName(): Promise<string> {
+    for (let number = 2; ; number++) {
+      const name = successorName(this.#first, number);
+      if (!(await exists(join(this.#folder, name)))) return name;
+    }
+  }
+
+  /** What others may read of the newest entry. */
+  async #publish(): Promise<void> {
+    const { signing } = this.#opening;
+    const { entries, head } = this.tail();
+    if (signing === null || entries === 0) return;
+    const note = await signCheckpointBy({ origin: signing.origin, entries, head }, signing.signer);
+    if (signing.file !== null)
+      await besideLog(signing.file, replaceWhole(signing.file, note, { beside: `${signing.file}.new` }));
+    signing.onCheckpoint(note);
+  }
+
+  async #writeState(): Promise<void> {
+    const { file, signing } = this.#opening;
+    const state = signing && this.#contents.signable(this.#marks);
+    if (state === null) return;
+    await writeState(`${file}.state`, state, signing!);
+    this.#unsigned = { lines: 0, bytes: 0 };
+  }
+
+  nextRefusal(): Promise<LogLine<FindingEntry> | null> {
+    return this.#next("refusal", isRefusal);
+  }
+
+  nextOutage(): Promise<LogLine<OutageEntry> | null> {
+    return this.#next("outage", isOutageLine);
+  }
+
+  async #next<L extends LogLine>(what: Delivered, isOne: (line: LogLine) => line is L): Promise<L | null> {
+    const [place] = this.#contents.waiting[what];
+    if (place === undefined) return null;
+    const handle = await asLogError(open(join(this.#folder, place.file), "r"));
+    try {
+      const bytes = await asLogError(readAt(handle, place));
+      if (bytes === null) throw new LogError("it was cut off while it was in use");
+      const line = await readLine(bytes).catch(() => null);
+      if (line?.hash !== place.hash || !isOne(line))
+        throw new LogError(`line ${place.n} was changed while the log was in use`);
+      return line;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  markHandedOn(n: number): Promise<void> {
+    return this.#mark("refusal", n);
+  }
+
+  markOutageHandedOn(n: number): Promise<void> {
+    return this.#mark("outage", n);
+  }
+
+  async #mark(what: Delivered, n: number): Promise<void> {
+    const waiting = this.#contents.waiting[what];
+    const places = waiting.findIndex((place) => place.n > n);
+    const handed = waiting.splice(0, places < 0 ? waiting.length : places);
     const last = handed.at(-1);
-    if (last === undefined) return;
-    await writeMark(this.#markPath, last).catch((error: unknown) => {
-      const reason = diskReason(error);
-      throw reason === null ? error : new LogError(`${this.#markPath}: ${reason}`);
-    });
+    if (last !== undefined) await this.#writeMark(what, { n: last.n, hash: last.hash });
+  }
+
+  async countAsDelivered(what: Delivered): Promise<void> {
+    this.#ignored.add(what);
+    this.#contents.waiting[what].splice(0);
+    if (!this.#countsAll(what)) await this.#writeMark(what, { ...this.#newest(), all: true });
+  }
+
+  #newest(): Mark {
+    const { entries: n, head } = this.tail();
+    return { n, hash: head };
+  }
+
+  async #writeMark(what: Delivered, mark: Mark): Promise<void> {
+    await asLogError(this.#opening.lock.requireHeld());
+    await writeMark(this.#opening.file, what, mark);
+    this.#marks = { ...this.#marks, [what]: mark };
+    this.#contents.valid[what] = true;
   }
 
   async close(): Promise<void> {
-    await this.#handle.close();
-    await this.#lock.release();
+    try {
+      if (this.#unsigned.lines > 0) await this.#writeState();
+    } finally {
+      await this.#handle.close();
+      await this.#opening.lock.release();
+    }
   }
 }
 
-async function readWhole(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
-  for (let at = 0; at < bytes.length;) {
-    const { bytesRead } = await handle.read(bytes, at, bytes.length - at, offset + at);
-    if (bytesRead === 0) throw new LogError("it was cut off while it was in use");
-    at += bytesRead;
-  }
-}
-
-/** The last delivered refusal, in a file beside the log. Without it all are delivered again. */
-interface Mark {
-  readonly n: number;
-  readonly hash: string;
-}
-
-async function readMark(path: string): Promise<Mark | null> {
-  const text = await readFile(path, "utf8").catch(() => "");
-  const json = attempt(() => parseJson(text)).value;
-  if (!isJsonObject(json)) return null;
-  const { n, hash } = json;
-  return typeof n === "number" && typeof hash === "string" ? { n, hash } : null;
-}
-
-function writeMark(path: string, { n, hash }: Mark): Promise<void> {
-  return writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash })}\n`);
-}
-
-function logError(error: unknown): unknown {
-  if (error instanceof InUseError) return new LogInUseError(error.message);
-  const reason = diskReason(error);
-  return reason === null ? error : new LogError(reason);
-}
-
-async function asLogError<T>(work: Promise<T>): Promise<T> {
+/** Removes an unfinished last line. Rejects with {@link LogError} if it is no part of an entry. */
+async function repaired(
+  { contents, verification: { fault } }: LoadedLog,
+  folder: string,
+  onNote: (text: string) => void,
+): Promise<boolean> {
+  if (fault?.kind !== "unfinished") return false;
+  const handle = await asLogError(openExisting(join(folder, contents.file)));
+  if (handle === null) throw new LogError("it was taken away while it was read");
   try {
-    return await work;
+    const { size } = contents;
+    if (!(await asLogError(isPartOfLine(handle, size))))
+      throw new LogError(`line ${fault.line} has no line feed and is no part of an entry: is it another file?`, fault);
+    const cut = (await handle.stat()).size - size;
+    await asLogError(handle.truncate(size).then(() => handle.sync()));
+    onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
+    return true;
+  } finally {
+    await handle.close();
+  }
+}
+
+function requireWhole({ fault }: LoadedLog["verification"]): void {
+  if (fault === null) return;
+  if (fault.kind === "checkpoint")
+    throw new LogError(`it is not the log of its signed checkpoint: ${fault.message}. ${ANOTHER_LOG}`, fault);
+  throw new LogError(`the chain is broken: ${fault.message}`, fault);
+}
+
+/** A later file of the log to which no entry leads shows that lines, or whole files, before it are missing. */
+async function requireNewest(folder: string, first: string, file: string): Promise<void> {
+  const next = successorName(first, numberOf(first, file) + 1);
+  if (!(await asLogError(isLaterFile(join(folder, next))))) return;
+  throw new LogError(
+    `${next} is there, which continues a log, and the log ends in ${file} and does not lead to it: lines were cut ` +
+      "off, or a file is missing. Put them back, move it away, or use another name",
+  );
+}
+
+/** The checkpoint that the last run left for others. */
+async function keptCheckpoint({ file, origin, signer }: Signing): Promise<SignedCheckpoint | null> {
+  if (file === null) return null;
+  const reading = readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  const found = await besideLog(file, reading);
+  if (found === null) return null;
+  try {
+    return await readSigned(openNote(new Uint8Array(found)), signer.publicKey, origin);
   } catch (error) {
-    throw logError(error);
+    if (!(error instanceof MalformedError) && !(error instanceof CheckpointError)) throw error;
+    throw new LogError(`${file} is there, and is no checkpoint of this log by this key: ${error.message}`);
   }
 }

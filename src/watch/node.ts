@@ -1,8 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Signal } from "../client/platform.js";
 
-export { LogError, LogInUseError, openLog, readLog } from "./node-log.js";
-export type { OpenLogOptions, OpenedLog } from "./node-log.js";
+export { LogError, LogInUseError, readLog } from "./node-files.js";
+export { openLog } from "./node-log.js";
+export type { CheckpointOptions, OpenLogOptions, OpenedLog, RotateOptions } from "./node-log.js";
 export { runCommand } from "./node-command.js";
 export type { CommandOptions } from "./node-command.js";
 

@@ -1,17 +1,11 @@
-/** Outages, reported when they begin and end; and the wait after a failed poll. */
+/** Outages (watch/README.md, "Outages"): messages, entries, the wait after a failed poll, and the limit of silence. */
+import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Client } from "../client/client.js";
 import { ClientError, type ClientErrorCode, ServiceError } from "../client/errors.js";
 import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
 import type { JsonValue } from "../decode/json.js";
-import { type Watched, isApp, watchedName } from "./entry.js";
-
-/**
- * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
- * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
- * or the request is refused: waiting alone does not help.
- */
-export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
+import { type FailureKind, type OutageBegan, type OutageEnded, type Watched, isApp, watchedName } from "./entry.js";
 
 export interface Failure {
   readonly kind: FailureKind;
@@ -34,7 +28,10 @@ export class FetchError extends Error {
 
 /** For an operator. Texts may quote the service: escape them before you print them. */
 export type WatchMessage =
-  /** These can no longer be observed. `again`: a reminder. */
+  /**
+   * These can no longer be observed. `again`: of an outage that was reported before, after the time between reminders
+   * or with a kind that it did not have before.
+   */
   | {
       readonly event: "outage";
       readonly at: Date;
@@ -44,7 +41,7 @@ export type WatchMessage =
       readonly message: string;
       readonly again: boolean;
     }
-  /** They can be observed again, after so many failed polls. */
+  /** They can be observed again. `failedPolls`: by this process, so 0 if another one saw the outage. */
   | {
       readonly event: "recovered";
       readonly at: Date;
@@ -52,16 +49,26 @@ export type WatchMessage =
       readonly watched: readonly Watched[];
       readonly failedPolls: number;
     }
-  /** A refusal was not delivered. Without `tries` it is left for the next start. */
+  /** A refusal, or an entry of an outage, was not delivered. Without `tries` it is left for the next start. */
   | {
       readonly event: "not-handed-on";
+      readonly what: Delivered;
       readonly at: Date;
       readonly n: number;
       readonly message: string;
       readonly attempts: number;
       readonly tries: boolean;
     }
-  | { readonly event: "handed-on"; readonly at: Date; readonly n: number; readonly attempts: number };
+  | {
+      readonly event: "handed-on";
+      readonly what: Delivered;
+      readonly at: Date;
+      readonly n: number;
+      readonly attempts: number;
+    };
+
+/** What is delivered to `onRefusal`, and to `onOutage`. */
+export type Delivered = "refusal" | "outage";
 
 /** The `newest` of a watch with a client of the service. */
 export function askService(
@@ -110,8 +117,6 @@ export function failureOf(error: unknown): Failure {
 const FIRST_WAIT_MS = 5000;
 /** Also limits waits that the service requests. */
 const MAX_WAIT_MS = 300_000;
-/** Between reminders about outages that waiting does not end. */
-const TELL_AGAIN_MS = 3_600_000;
 
 /** Doubled with each failed attempt up to a limit, half of it jitter. */
 export function backoffMs(attempts: number, random: number): number {
@@ -120,29 +125,52 @@ export function backoffMs(attempts: number, random: number): number {
 }
 
 interface Outage {
+  readonly watched: Watched;
   readonly since: Date;
-  readonly failure: Failure;
-  readonly polls: number;
-  readonly toldAt: Date;
+  /** Of this process. */
+  readonly failedPolls: number;
+  /** The newest one; null if only the log knows of the outage. */
+  readonly failure: Failure | null;
+  /** Whether its beginning is in the log. */
+  readonly isRecorded: boolean;
+  readonly toldKinds: readonly FailureKind[];
+  /** Null: not by this process. */
+  readonly toldAt: Date | null;
 }
+
+type Failing = Outage & { readonly failure: Failure };
 
 interface OutageOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly tell: (message: WatchMessage) => void;
+  /** An outage of more failed polls than that is recorded. */
+  readonly after: number;
+  /** Between two messages about one outage. */
+  readonly repeatMs: number;
+  /** Those that are open in the log. */
+  readonly open: readonly { readonly watched: Watched; readonly since: Date }[];
 }
 
+/** One outage for each name, from its first failed poll to its next good one, whatever kinds its failures have. */
 export class Outages {
   readonly #options: OutageOptions;
-  readonly #open = new Map<string, Outage & { readonly watched: Watched }>();
+  readonly #open = new Map<string, Outage>();
   #failedPolls = 0;
 
   constructor(options: OutageOptions) {
     this.#options = options;
+    const known = { failedPolls: 0, failure: null, isRecorded: true, toldKinds: [], toldAt: null };
+    for (const one of options.open) this.#open.set(watchedName(one.watched), { ...one, ...known });
   }
 
   get now(): (Failure & { readonly watched: Watched })[] {
-    return [...this.#open.values()].map(({ failure, watched }) => ({ ...failure, watched }));
+    return [...this.#open.values()].flatMap(({ failure, watched }) => (failure ? [{ ...failure, watched }] : []));
+  }
+
+  /** The newest failure, or null. */
+  failureOf(watched: Watched): Failure | null {
+    return this.#open.get(watchedName(watched))?.failure ?? null;
   }
 
   waitMs(failures: readonly Failure[]): number {
@@ -150,64 +178,116 @@ export class Outages {
     return Math.max(backoffMs(this.#failedPolls - 1, this.#options.random()), Math.min(wanted, MAX_WAIT_MS));
   }
 
-  /** `failure` is null on success. */
-  note(states: readonly { readonly watched: Watched; readonly failure: Failure | null }[]): void {
+  /** `failure` is null on success. Returns what the log has to record, in order. */
+  note(
+    states: readonly { readonly watched: Watched; readonly failure: Failure | null }[],
+  ): (OutageBegan | OutageEnded)[] {
     const at = this.#options.now();
     this.#failedPolls = states.every(({ failure }) => failure !== null) ? this.#failedPolls + 1 : 0;
-    this.#tellRecovered(
-      states.filter(({ failure }) => failure === null).map(({ watched }) => watched),
-      at,
-    );
-    const told = states.flatMap(({ watched, failure }) =>
-      failure === null ? [] : this.#noteFailure(watched, failure, at),
-    );
-    // One message for all failures of a kind: a network outage affects every application.
-    for (const group of grouped(told, ({ failure, again }) => `${failure.kind} ${again}`)) {
-      const { failure, since, again } = group[0]!;
-      const watched = group.map((one) => one.watched);
+    const ended = states.flatMap(({ watched, failure }) => (failure === null ? this.#end(watched) : []));
+    const failing = states.flatMap(({ watched, failure }) => (failure ? [this.#fail(watched, failure, at)] : []));
+    this.#tellEnded(ended, at);
+    this.#tellFailing(failing, at);
+    return [...endedEvents(ended, at), ...this.#recordBegan(failing, at)];
+  }
+
+  #end(watched: Watched): Outage[] {
+    const name = watchedName(watched);
+    const ended = this.#open.get(name);
+    this.#open.delete(name);
+    return ended === undefined ? [] : [ended];
+  }
+
+  #fail(watched: Watched, failure: Failure, at: Date): Failing {
+    const name = watchedName(watched);
+    const begun = { watched, since: at, failedPolls: 0, isRecorded: false, toldKinds: [], toldAt: null };
+    const before = this.#open.get(name) ?? begun;
+    const outage = { ...before, failure, failedPolls: before.failedPolls + 1 };
+    this.#open.set(name, outage);
+    return outage;
+  }
+
+  /** One message for all names with the same failure: a network outage affects every application. */
+  #tellEnded(ended: readonly Outage[], at: Date): void {
+    for (const group of grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`)) {
+      const { since, failedPolls } = group[0]!;
+      this.#options.tell({ event: "recovered", at, since, watched: namesOf(group), failedPolls });
+    }
+  }
+
+  #tellFailing(failing: readonly Failing[], at: Date): void {
+    const due = failing.filter((outage) => this.#isDue(outage, at));
+    const isAgain = ({ isRecorded, toldAt }: Outage): boolean => isRecorded || toldAt !== null;
+    for (const group of grouped(due, (outage) => `${keyOf(outage)} ${isAgain(outage)}`)) {
+      const { failure, since } = group[0]!;
+      const [watched, again] = [namesOf(group), isAgain(group[0]!)];
       this.#options.tell({ event: "outage", at, since, kind: failure.kind, watched, message: failure.message, again });
     }
-  }
-
-  #tellRecovered(answered: readonly Watched[], at: Date): void {
-    const ended = answered.flatMap((watched) => this.#open.get(watchedName(watched)) ?? []);
-    for (const { watched } of ended) this.#open.delete(watchedName(watched));
-    for (const group of grouped(ended, ({ since, polls }) => `${since.getTime()} ${polls}`)) {
-      const { since, polls } = group[0]!;
-      this.#options.tell({
-        event: "recovered",
-        at,
-        since,
-        watched: group.map(({ watched }) => watched),
-        failedPolls: polls,
-      });
+    for (const outage of due) {
+      const toldKinds = [...outage.toldKinds, outage.failure.kind];
+      this.#change(outage, { toldKinds: [...new Set(toldKinds)], toldAt: this.#toldAt(outage, at) });
     }
   }
 
-  /** For a new outage, a change of its kind, or a reminder. */
-  #noteFailure(watched: Watched, failure: Failure, at: Date): Told[] {
+  /** A kind that an outage did not have before is reported once, so an alternation reports nothing. */
+  #isDue({ toldKinds, toldAt, failure }: Failing, at: Date): boolean {
+    return toldAt === null || !toldKinds.includes(failure.kind) || passedMs(toldAt, at) >= this.#options.repeatMs;
+  }
+
+  /** Polls do not fall on the hour: reminders are counted from when they were due, so that they do not drift. */
+  #toldAt({ toldAt }: Failing, at: Date): Date {
+    const { repeatMs } = this.#options;
+    if (toldAt === null) return at;
+    const passed = at.getTime() - toldAt.getTime();
+    if (passed >= 0 && passed < repeatMs) return toldAt;
+    return passed >= repeatMs && passed < 2 * repeatMs ? new Date(toldAt.getTime() + repeatMs) : at;
+  }
+
+  #recordBegan(failing: readonly Failing[], at: Date): OutageBegan[] {
+    const { after } = this.#options;
+    const began = failing.filter(({ isRecorded, failedPolls }) => !isRecorded && failedPolls > after);
+    for (const outage of began) this.#change(outage, { isRecorded: true });
+    return grouped(began, keyOf).map((group) => {
+      const { failure, since } = group[0]!;
+      const message = recordable(failure.message);
+      const [kind, watched] = [failure.kind, namesOf(group)];
+      return { event: "outage-began", at: at.toISOString(), kind, watched, since: since.toISOString(), message };
+    });
+  }
+
+  #change({ watched }: Outage, change: Partial<Outage>): void {
     const name = watchedName(watched);
-    const before = this.#open.get(name) ?? null;
-    const isNew = before === null || before.failure.kind !== failure.kind;
-    // Absolute, because a clock that was set back would delay the reminder.
-    const passed = isNew ? 0 : Math.abs(at.getTime() - before.toldAt.getTime());
-    const again = isLoud(failure) && passed >= TELL_AGAIN_MS;
-    const toldAt = isNew || again ? at : before.toldAt;
-    const { since, polls } = before ?? { since: at, polls: 0 };
-    this.#open.set(name, { watched, since, failure, polls: polls + 1, toldAt });
-    return isNew || again ? [{ watched, failure, since, again }] : [];
+    this.#open.set(name, { ...this.#open.get(name)!, ...change });
   }
 }
 
-function isLoud({ kind }: Failure): boolean {
-  return kind === "credentials" || kind === "missing";
+function endedEvents(ended: readonly Outage[], at: Date): OutageEnded[] {
+  const recorded = ended.filter(({ isRecorded }) => isRecorded);
+  return grouped(recorded, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).map((group) => {
+    const { since, failedPolls } = group[0]!;
+    const watched = namesOf(group);
+    return { event: "outage-ended", at: at.toISOString(), watched, since: since.toISOString(), failedPolls };
+  });
 }
 
-interface Told {
-  readonly watched: Watched;
-  readonly failure: Failure;
-  readonly since: Date;
-  readonly again: boolean;
+/** Absolute, because a clock that was set back would delay the reminder. */
+function passedMs(from: Date, to: Date): number {
+  return Math.abs(to.getTime() - from.getTime());
+}
+
+function keyOf({ failure, since }: Failing): string {
+  return `${failure.kind} ${since.getTime()}`;
+}
+
+function namesOf(outages: readonly Outage[]): Watched[] {
+  return outages.map(({ watched }) => watched);
+}
+
+const MAX_MESSAGE = 1000;
+
+/** The service may have chosen the text: a log has no lone surrogates, and an outage is no way to fill it. */
+function recordable(message: string): string {
+  return fromUtf8(toUtf8(message.slice(0, MAX_MESSAGE)))!;
 }
 
 function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
@@ -217,4 +297,38 @@ function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
   return [...groups.values()];
+}
+
+/** Reports what was not seen for too long. By timers, since clocks step, and a request may never end. */
+export class Silence {
+  readonly #limitMs: number;
+  readonly #sleep: (milliseconds: number, signal: Signal) => Promise<void>;
+  readonly #onSilent: (watched: Watched) => void;
+  readonly #timers = new Map<string, AbortController>();
+
+  constructor(
+    limitMs: number,
+    sleep: (milliseconds: number, signal: Signal) => Promise<void>,
+    onSilent: (watched: Watched) => void,
+  ) {
+    this.#limitMs = limitMs;
+    this.#sleep = sleep;
+    this.#onSilent = onSilent;
+  }
+
+  /** Begins the time of this name anew. */
+  seen(watched: Watched): void {
+    const name = watchedName(watched);
+    this.#timers.get(name)?.abort();
+    const timer = new AbortController();
+    this.#timers.set(name, timer);
+    this.#sleep(this.#limitMs, timer.signal).then(
+      () => timer.signal.aborted || this.#onSilent(watched),
+      () => {},
+    );
+  }
+
+  end(): void {
+    for (const timer of this.#timers.values()) timer.abort();
+  }
 }

@@ -1,5 +1,20 @@
-import { type LogEnd, type LogEntry, type LogLine, NO_LINE, standingOf, watchedName } from "./entry.js";
+import {
+  type EventEntry,
+  type FindingEntry,
+  type LogEnd,
+  type LogLine,
+  NO_LINE,
+  hash,
+  isFinding,
+  standingOf,
+  watchedName,
+} from "./entry.js";
+import { type MembersOf, count, flag, instant, keyOf, objectOf, optional, record, text } from "../decode/shapes.js";
 import type { Verdict } from "../report/report.js";
+import type { Delivered } from "./outages.js";
+
+/** An outage began or ended. */
+export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" | "outage-ended" }>;
 
 export interface Standing {
   readonly verdict: Verdict;
@@ -14,18 +29,65 @@ export interface LogStore {
   tail(): LogEnd;
   /** By `watchedName`; undefined without an entry. */
   standing(name: string): Standing | undefined;
+  /** By `watchedName`: the beginning, RFC 3339, of an outage that has no end in the log; undefined without one. */
+  openOutage(name: string): string | undefined;
   /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
   append(line: LogLine): Promise<void>;
   /** The oldest refusal that is not marked as delivered, or null. */
-  nextRefusal(): Promise<LogLine | null>;
+  nextRefusal(): Promise<LogLine<FindingEntry> | null>;
   /** Marks the refusals up to and including entry `n` as delivered. */
   markHandedOn(n: number): Promise<void>;
+  /** The oldest entry of an outage that is not marked as delivered, or null. */
+  nextOutage(): Promise<LogLine<OutageEntry> | null>;
+  /** Marks the entries of outages up to and including entry `n` as delivered. */
+  markOutageHandedOn(n: number): Promise<void>;
+  /**
+   * Nothing delivers these until the log is opened again: all in the log, and all that are appended, count as
+   * delivered. Called before the first `append`.
+   */
+  countAsDelivered(what: Delivered): Promise<void>;
 }
+
+/** A {@link LogState} as JSON. */
+export interface PlainLogState extends LogEnd {
+  /** RFC 3339: of the last line. */
+  readonly lastAt: string;
+  readonly standings: Readonly<Record<string, Standing>>;
+  readonly openOutages: Readonly<Record<string, string>>;
+}
+
+const STANDING = objectOf<Standing>({
+  verdict: keyOf<Verdict>({ verified: true, authentic: true, rejected: true }),
+  isRefused: optional(flag),
+  key: text,
+});
+
+export const PLAIN_LOG_STATE = {
+  entries: count,
+  head: hash,
+  lastAt: instant,
+  standings: record(STANDING),
+  openOutages: record(instant),
+} satisfies MembersOf<PlainLogState>;
 
 export class LogState {
   entries = 0;
   head = NO_LINE;
-  readonly #standings = new Map<string, Standing>();
+  lastAt = "";
+  readonly #standings: Map<string, Standing>;
+  readonly #openOutages: Map<string, string>;
+
+  constructor(plain: PlainLogState | null = null) {
+    this.#standings = new Map(Object.entries(plain?.standings ?? {}));
+    this.#openOutages = new Map(Object.entries(plain?.openOutages ?? {}));
+    if (plain !== null) [this.entries, this.head, this.lastAt] = [plain.entries, plain.head, plain.lastAt];
+  }
+
+  plain(): PlainLogState {
+    const { entries, head, lastAt } = this;
+    const [standings, openOutages] = [Object.fromEntries(this.#standings), Object.fromEntries(this.#openOutages)];
+    return { entries, head, lastAt, standings, openOutages };
+  }
 
   tail(): LogEnd {
     return { entries: this.entries, head: this.head };
@@ -35,40 +97,76 @@ export class LogState {
     return this.#standings.get(name);
   }
 
-  add({ entry, hash }: LogLine): void {
+  openOutage(name: string): string | undefined {
+    return this.#openOutages.get(name);
+  }
+
+  add(line: LogLine): void {
+    const { entry } = line;
     this.entries = entry.n;
-    this.head = hash;
+    this.head = line.hash;
+    this.lastAt = entry.at;
+    if (isOutageLine(line)) this.#addOutage(line.entry);
+    if (!isFinding(entry)) return;
     this.#standings.set(watchedName(entry), {
       verdict: entry.verdict,
-      isRefused: isRefusal(entry),
+      isRefused: isRefusal(line),
       key: standingOf(entry),
     });
   }
+
+  #addOutage({ event, watched, since }: OutageEntry): void {
+    for (const name of watched.map(watchedName)) {
+      if (event === "outage-began") this.#openOutages.set(name, since);
+      else this.#openOutages.delete(name);
+    }
+  }
 }
 
-export function isRefusal({ verdict, refusedFor }: Pick<LogEntry, "verdict" | "refusedFor">): boolean {
-  return verdict === "rejected" || refusedFor !== undefined;
+export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
+  const { entry } = line;
+  return isFinding(entry) && (entry.verdict === "rejected" || entry.refusedFor !== undefined);
 }
 
-/** Undelivered refusals; the oldest are dropped. */
+export function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
+  const { entry } = line;
+  return !isFinding(entry) && (entry.event === "outage-began" || entry.event === "outage-ended");
+}
+
+/** Undelivered lines of each kind; the oldest are dropped. */
 const MOST_WAITING = 100;
 
 /** Without a file. Keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
-  const waiting: LogLine[] = [];
+  const refusals: LogLine<FindingEntry>[] = [];
+  const outages: LogLine<OutageEntry>[] = [];
+  const ignored = new Set<Delivered>();
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
+    openOutage: (name) => state.openOutage(name),
     append: async (line) => {
       state.add(line);
-      if (!isRefusal(line.entry)) return;
-      waiting.push(line);
-      if (waiting.length > MOST_WAITING) waiting.shift();
+      if (isRefusal(line) && !ignored.has("refusal")) keep(refusals, line);
+      if (isOutageLine(line) && !ignored.has("outage")) keep(outages, line);
     },
-    nextRefusal: async () => waiting[0] ?? null,
-    markHandedOn: async (n) => {
-      while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
+    nextRefusal: async () => refusals[0] ?? null,
+    markHandedOn: async (n) => dropUpTo(refusals, n),
+    nextOutage: async () => outages[0] ?? null,
+    markOutageHandedOn: async (n) => dropUpTo(outages, n),
+    countAsDelivered: async (what) => {
+      ignored.add(what);
+      (what === "refusal" ? refusals : outages).splice(0);
     },
   };
+}
+
+function keep<L extends LogLine>(waiting: L[], line: L): void {
+  waiting.push(line);
+  if (waiting.length > MOST_WAITING) waiting.shift();
+}
+
+function dropUpTo(waiting: LogLine[], n: number): void {
+  while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
 }

@@ -5,21 +5,35 @@
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { NamedEvidence, verifyBootProof } from "../bootproof.js";
-import { fromHex } from "../bytes.js";
+import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
 import { anyObject, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
+import type { Report } from "../report/report.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
+import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { type LogLine, type Watched, findingOf, isApp, lineAfter, standingOf, watchedName } from "./entry.js";
+import {
+  type Finding,
+  type FindingEntry,
+  type LogEvent,
+  type LogLine,
+  type Watched,
+  eventLineAfter,
+  findingOf,
+  isApp,
+  lineAfter,
+  standingOf,
+  watchedName,
+} from "./entry.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { Handover } from "./handover.js";
-import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
-import { type LogStore, isRefusal, memoryStore } from "./store.js";
+import { type Failure, type WatchMessage, FetchError, Outages, Silence, failureOf } from "./outages.js";
+import { type LogStore, type OutageEntry, isRefusal, memoryStore } from "./store.js";
 
 export interface WatchOptions {
   /** From `parsePolicy`; or plain data, if another copy of this package made it. */
@@ -49,7 +63,33 @@ export interface WatchOptions {
    * Delivers each refusal, in order, one at a time, at least once: again after a rejection, and after a restart if it
    * had not resolved.
    */
-  readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
+  readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
+  /**
+   * Delivers the entry of each outage that is in the log, when it began and when it ended, as `onRefusal` delivers
+   * refusals, and independently of them.
+   */
+  readonly onOutage?: (line: LogLine<OutageEntry>, signal: Signal) => Promise<void>;
+  /**
+   * An outage is recorded in the log when it lasts longer than this many polls of this process: 0 to 1,000,000. Its end
+   * is then recorded, too. An outage that is open in the log goes on after a restart. Default: 5.
+   */
+  readonly outageAfter?: number;
+  /** Milliseconds between two messages about one outage: 60,000 to 604,800,000. Default: 3,600,000. */
+  readonly outageRepeatMs?: number;
+  /**
+   * Milliseconds: the watch ends when one name could not be seen for that long, also if a request never ends. Longer
+   * than `intervalMs`, up to 604,800,000. Default: no limit.
+   */
+  readonly maxSilenceMs?: number;
+  /**
+   * Called once at the start, with a function that changes the policy. A policy with other bytes, or other trust
+   * anchors, is recorded in the log (`policy-changed`), and a poll verifies by it at once. The function returns whether
+   * it differs, and throws {@link MalformedError} for malformed plain data; the policy then does not change. What
+   * `policyChanges` returns is called at the end of the watch.
+   */
+  readonly policyChanges?: (change: (policy: Policy | PlainPolicy) => boolean) => () => void;
+  /** Called after each poll, once its entries are in the log. */
+  readonly onPoll?: (poll: WatchPoll) => void;
   /** Outages and failed deliveries, for an operator. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
@@ -61,19 +101,60 @@ export interface WatchOptions {
   readonly cache?: SignatureCache;
 }
 
+/** What one poll saw, and what this watch recorded so far. */
+export interface WatchPoll {
+  /** The end of the poll. */
+  readonly at: Date;
+  readonly polls: number;
+  /** Entries that this watch recorded. */
+  readonly recorded: number;
+  /** Applications, then keys, in the order of the options. */
+  readonly watched: readonly {
+    readonly watched: Watched;
+    /** Why it could not be fetched or read; null after a good poll. */
+    readonly failure: Failure | null;
+    /** Whether its newest verdict is a refusal, also from before this watch. */
+    readonly isRefused: boolean;
+    /** Refusals that this watch recorded. */
+    readonly refusals: number;
+    /** The time in its newest verified attestation document; null before this watch verified one. */
+    readonly evidenceAt: Date | null;
+  }[];
+}
+
 export interface WatchSummary {
   readonly recorded: number;
   readonly polls: number;
   /** Those whose newest verdict is a refusal, also from before this watch. */
   readonly refused: readonly Watched[];
   readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
+  /** Those that could not be seen once: without a good poll of this watch. */
+  readonly unseen: readonly Watched[];
+  /** Those that ended the watch (`maxSilenceMs`). */
+  readonly silent: readonly Silent[];
   /** Whether undelivered refusals remain. */
   readonly waiting: boolean;
+  /** Whether undelivered entries about outages remain. */
+  readonly outagesWaiting: boolean;
+}
+
+export interface Silent {
+  readonly watched: Watched;
+  /** Its last good poll, or the start of the watch. */
+  readonly since: Date;
+  /** The newest failure, or null if none was noted. May quote the service: escape it before you print it. */
+  readonly message: string | null;
 }
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const LEAST_INTERVAL_MS = 1000;
 const MOST_INTERVAL_MS = 86_400_000;
+const DEFAULT_OUTAGE_AFTER = 5;
+const MOST_OUTAGE_AFTER = 1_000_000;
+const DEFAULT_REPEAT_MS = 3_600_000;
+const LEAST_REPEAT_MS = 60_000;
+/** Less than the limit of a timer. */
+const WEEK_MS = 604_800_000;
 /** Concurrent requests: each response may be large. */
 const AT_ONCE = 4;
 
@@ -103,6 +184,12 @@ const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
   once: flag,
   onEntry: callable,
   onRefusal: callable,
+  onOutage: callable,
+  outageAfter: count,
+  outageRepeatMs: count,
+  maxSilenceMs: count,
+  policyChanges: callable,
+  onPoll: callable,
   onMessage: callable,
   signal: anyObject,
   now: callable,
@@ -115,9 +202,7 @@ const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 function watchedBy(options: WatchOptions): Watched[] {
   const missing = REQUIRED.find((name) => options[name] === undefined);
   if (missing !== undefined) throw new TypeError(`options.${missing}: wanted`);
-  const { intervalMs = DEFAULT_INTERVAL_MS } = options;
-  if (intervalMs < LEAST_INTERVAL_MS || intervalMs > MOST_INTERVAL_MS)
-    throw new TypeError(`options.intervalMs: ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} wanted`);
+  requireLimits(options);
   const { apps = [], ephemeralKeys = [] } = options;
   const keys = ephemeralKeys.map((key) => key.toLowerCase());
   if (keys.some((key) => fromHex(key)?.length !== QOS_PUBLIC_KEY_LENGTH))
@@ -129,6 +214,22 @@ function watchedBy(options: WatchOptions): Watched[] {
   return watched;
 }
 
+function requireLimits(options: WatchOptions): void {
+  const { intervalMs = DEFAULT_INTERVAL_MS } = options;
+  const limits = {
+    intervalMs: [LEAST_INTERVAL_MS, MOST_INTERVAL_MS],
+    outageAfter: [0, MOST_OUTAGE_AFTER],
+    outageRepeatMs: [LEAST_REPEAT_MS, WEEK_MS],
+    // A shorter one would end every watch.
+    maxSilenceMs: [intervalMs + 1, WEEK_MS],
+  } as const;
+  for (const [name, [least, most]] of Object.entries(limits)) {
+    const value = options[name as keyof typeof limits];
+    if (value !== undefined && (value < least || value > most))
+      throw new TypeError(`options.${name}: ${least} to ${most} wanted`);
+  }
+}
+
 function policyOf(policy: Policy | PlainPolicy): Policy {
   return ParsedPolicy.is(policy) ? policy : parsePlainPolicy(policy as PlainPolicy);
 }
@@ -138,13 +239,23 @@ type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure }
 class Watch {
   readonly #options: WatchOptions;
   readonly #watched: readonly Watched[];
-  readonly #policy: Policy;
   readonly #log: LogStore;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
-  readonly #handover: Handover;
+  readonly #refusals: Handover<LogLine<FindingEntry>>;
+  readonly #outageEntries: Handover<LogLine<OutageEntry>>;
+  readonly #silence: Silence | null;
   readonly #stop = new AbortController();
+  /** By name: the last good poll. */
+  readonly #seen = new Map<string, Date>();
+  readonly #silent: Watched[] = [];
+  #startedAt = new Date(0);
+  #policy: Policy;
+  #nextPolicy: Policy | null = null;
+  #wake = (): void => {};
   #appending: Promise<unknown> = Promise.resolve();
+  readonly #evidenceAt = new Map<string, Date>();
+  readonly #refused = new Map<string, number>();
   #polls = 0;
   #recorded = 0;
 
@@ -156,8 +267,32 @@ class Watch {
     this.#log = options.log ?? memoryStore();
     this.#cache = options.cache ?? new SignatureCache();
     const tell = options.onMessage ?? ((): void => {});
-    this.#outages = new Outages({ now: options.now, random: options.random, tell });
-    this.#handover = new Handover({ ...options, log: this.#log, tell });
+    const { now, random, sleep, outageAfter, outageRepeatMs, maxSilenceMs, onRefusal, onOutage } = options;
+    const open = this.#watched.flatMap((one) => {
+      const since = this.#log.openOutage(watchedName(one));
+      return since === undefined ? [] : [{ watched: one, since: new Date(since) }];
+    });
+    const [after, repeatMs] = [outageAfter ?? DEFAULT_OUTAGE_AFTER, outageRepeatMs ?? DEFAULT_REPEAT_MS];
+    this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
+    const log = this.#log;
+    this.#refusals = new Handover({
+      ...{ ...options, tell, what: "refusal", deliver: onRefusal },
+      ...{
+        next: () => log.nextRefusal(),
+        mark: (n) => log.markHandedOn(n),
+        ignore: () => log.countAsDelivered("refusal"),
+      },
+    });
+    // Apart from refusals, so that an alert that cannot be delivered does not hold up the other.
+    this.#outageEntries = new Handover({
+      ...{ ...options, tell, what: "outage", deliver: onOutage },
+      ...{
+        next: () => log.nextOutage(),
+        mark: (n) => log.markOutageHandedOn(n),
+        ignore: () => log.countAsDelivered("outage"),
+      },
+    });
+    this.#silence = maxSilenceMs === undefined ? null : new Silence(maxSilenceMs, sleep, (one) => this.#endSilent(one));
   }
 
   async run(): Promise<WatchSummary> {
@@ -165,17 +300,18 @@ class Watch {
     const stop = (): void => this.#stop.abort();
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop);
-    const handing = this.#handover.run(this.#stop.signal);
+    const handovers = [this.#refusals, this.#outageEntries];
+    const handing = handovers.map((handover) => handover.run(this.#stop.signal));
     // The watch ends if delivery does: the error is thrown below.
-    handing.catch(stop);
+    for (const one of handing) one.catch(stop);
     try {
-      await this.#pollOn(once);
-      this.#handover.close();
+      await this.#pollLimited(once);
+      for (const handover of handovers) handover.close();
       if (!once) stop();
-      await handing;
+      await Promise.all(handing);
     } catch (error) {
       stop();
-      await handing.catch(() => {});
+      await Promise.allSettled(handing);
       throw error;
     } finally {
       signal?.removeEventListener("abort", stop);
@@ -183,26 +319,95 @@ class Watch {
     return this.#summary();
   }
 
+  /** Polls, under the limit of silence and with changes of the policy. */
+  async #pollLimited(once: boolean): Promise<void> {
+    const { now, policyChanges } = this.#options;
+    this.#startedAt = now();
+    for (const watched of this.#watched) this.#silence?.seen(watched);
+    const end = policyChanges?.((policy) => this.#changePolicy(policy));
+    try {
+      await this.#pollOn(once);
+    } finally {
+      this.#silence?.end();
+      end?.();
+    }
+  }
+
   async #summary(): Promise<WatchSummary> {
-    const standings = this.#watched.map((watched) => ({ watched, now: this.#log.standing(watchedName(watched)) }));
-    const refused = standings
-      .filter(({ now }) => now?.isRefused ?? now?.verdict === "rejected")
-      .map(({ watched }) => watched);
-    const waiting = this.#options.onRefusal !== undefined && (await this.#log.nextRefusal()) !== null;
-    return { recorded: this.#recorded, polls: this.#polls, refused, unfetched: this.#outages.now, waiting };
+    const refused = this.#watched.filter((watched) => this.#isRefused(watched));
+    const { onRefusal, onOutage } = this.#options;
+    return {
+      recorded: this.#recorded,
+      polls: this.#polls,
+      refused,
+      unfetched: this.#outages.now,
+      unseen: this.#watched.filter((watched) => !this.#seen.has(watchedName(watched))),
+      silent: this.#silent.map((watched) => ({
+        watched,
+        since: this.#seen.get(watchedName(watched)) ?? this.#startedAt,
+        message: this.#outages.failureOf(watched)?.message ?? null,
+      })),
+      waiting: onRefusal !== undefined && (await this.#log.nextRefusal()) !== null,
+      outagesWaiting: onOutage !== undefined && (await this.#log.nextOutage()) !== null,
+    };
+  }
+
+  #endSilent(watched: Watched): void {
+    this.#silent.push(watched);
+    this.#stop.abort();
   }
 
   async #pollOn(once: boolean): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      await this.#takeNextPolicy();
       const failures = await this.#poll();
       if (signal.aborted || once) return;
       const wait =
         failures.length < this.#watched.length
           ? (this.#options.intervalMs ?? DEFAULT_INTERVAL_MS)
           : this.#outages.waitMs(failures);
-      await this.#options.sleep(wait, signal).catch(() => {});
+      await this.#sleep(wait);
     }
+  }
+
+  /** Until the next poll, the end of the watch, or a change of the policy. */
+  async #sleep(milliseconds: number): Promise<void> {
+    const { signal } = this.#stop;
+    if (this.#nextPolicy !== null) return;
+    const woken = new AbortController();
+    const wake = (): void => woken.abort();
+    this.#wake = wake;
+    signal.addEventListener("abort", wake);
+    if (signal.aborted) wake();
+    await this.#options.sleep(milliseconds, woken.signal).catch(() => {});
+    signal.removeEventListener("abort", wake);
+  }
+
+  #changePolicy(policy: Policy | PlainPolicy): boolean {
+    const next = policyOf(policy);
+    if (isSamePolicy(next, this.#nextPolicy ?? this.#policy)) return false;
+    this.#nextPolicy = next;
+    this.#wake();
+    return true;
+  }
+
+  /** Between two polls, so that each poll verifies by one policy. */
+  async #takeNextPolicy(): Promise<void> {
+    const next = this.#nextPolicy;
+    this.#nextPolicy = null;
+    if (next === null || isSamePolicy(next, this.#policy)) return;
+    const [policyDigest, before] = [await digestOf(next), await digestOf(this.#policy)];
+    const at = this.#options.now().toISOString();
+    await this.#appendEvent({ event: "policy-changed", at, policy: next.name, policyDigest, before });
+    this.#policy = next;
+  }
+
+  async #appendEvent(event: LogEvent): Promise<void> {
+    const line = await eventLineAfter(this.#log.tail(), event);
+    await this.#log.append(line);
+    this.#recorded++;
+    this.#options.onEntry?.(line);
   }
 
   async #poll(): Promise<Failure[]> {
@@ -213,8 +418,30 @@ class Watch {
     const failures = fetched.flatMap((failure) => failure ?? []);
     const isRefusedWhole = failures.length === fetched.length && failures.every(({ kind }) => kind === "credentials");
     if (this.#polls === 1 && isRefusedWhole) throw new FetchError("credentials", failures[0]!.message);
-    this.#outages.note(states);
+    for (const event of this.#outages.note(states)) {
+      await this.#appendEvent(event);
+      this.#outageEntries.wake();
+    }
+    this.#options.onPoll?.(this.#pollOf(states));
     return failures;
+  }
+
+  #pollOf(states: readonly { readonly watched: Watched; readonly failure: Failure | null }[]): WatchPoll {
+    const watched = states.map((state) => {
+      const name = watchedName(state.watched);
+      return {
+        ...state,
+        isRefused: this.#isRefused(state.watched),
+        refusals: this.#refused.get(name) ?? 0,
+        evidenceAt: this.#evidenceAt.get(name) ?? null,
+      };
+    });
+    return { at: this.#options.now(), polls: this.#polls, recorded: this.#recorded, watched };
+  }
+
+  #isRefused(watched: Watched): boolean {
+    const standing = this.#log.standing(watchedName(watched));
+    return standing?.isRefused ?? standing?.verdict === "rejected";
   }
 
   async #pollOne(watched: Watched): Promise<Failure | null> {
@@ -242,7 +469,7 @@ class Watch {
   }
 
   async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
-    const { allowDebug, acceptance, now, onEntry } = this.#options;
+    const { allowDebug, acceptance, now } = this.#options;
     if (this.#stop.signal.aborted) return null;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
@@ -256,16 +483,50 @@ class Watch {
       ...(allowDebug !== undefined && { allowDebug }),
       ...(acceptance !== undefined && { acceptance }),
     });
+    this.#noteEvidence(watched, report);
     const finding = await findingOf(watched, bootProof, report).catch(asFailure);
     if ("kind" in finding) return finding;
-    if (this.#log.standing(watchedName(watched))?.key === standingOf(finding)) return null;
+    this.#seen.set(watchedName(watched), now());
+    this.#silence?.seen(watched);
+    if (this.#log.standing(watchedName(watched))?.key !== standingOf(finding)) await this.#append(watched, finding);
+    return null;
+  }
+
+  async #append(watched: Watched, finding: Finding): Promise<void> {
     const line = await lineAfter(this.#log.tail(), finding);
     await this.#log.append(line);
     this.#recorded++;
-    onEntry?.(line);
-    if (isRefusal(line.entry)) this.#handover.wake();
-    return null;
+    this.#options.onEntry?.(line);
+    if (!isRefusal(line)) return;
+    this.#refused.set(watchedName(watched), (this.#refused.get(watchedName(watched)) ?? 0) + 1);
+    this.#refusals.wake();
   }
+
+  /** Only a report of verified evidence has claims. */
+  #noteEvidence(watched: Watched, { claims }: Report): void {
+    const [boot] = claims?.bootProofs ?? [];
+    if (boot !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(boot.hardware.documentTime));
+  }
+}
+
+/** Files that a policy names, its trust anchors, change what it accepts without a change of its bytes. */
+function isSamePolicy(one: Policy, other: Policy): boolean {
+  if (one === other) return true;
+  const [own, others] = [bytesOf(one), bytesOf(other)];
+  if (own === null || others === null || !equalBytes(own, others)) return false;
+  const anchors = other.trustAnchors;
+  return one.trustAnchors.every(({ certificate }, index) =>
+    equalBytes(certificate.der, anchors[index]!.certificate.der),
+  );
+}
+
+function bytesOf(policy: Policy): Uint8Array | null {
+  return ParsedPolicy.is(policy) ? policy.bytes() : null;
+}
+
+async function digestOf(policy: Policy): Promise<string | null> {
+  const bytes = bytesOf(policy);
+  return bytes === null ? null : toHex(await sha256(bytes));
 }
 
 /** The value as the line will hold it is verified, so that the line reproduces its verdict. */

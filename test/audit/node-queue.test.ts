@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { type TestContext, afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fromBase64, fromUtf8, toUtf8 } from "../../src/bytes.js";
+import { fromUtf8, toUtf8 } from "../../src/bytes.js";
 import type { Batch, Judge } from "../../src/audit/batch.js";
 import { UNJUDGED_REASON, localJudge, unjudgedResult } from "../../src/audit/judge.js";
 import { type QueueJudgeOptions, queueJudge } from "../../src/audit/node-queue.js";
-import { jobDigest } from "../../src/audit/node-queue-wire.js";
+import { jobDigest, readBatch } from "../../src/audit/node-queue-wire.js";
 import { type RunWorkerOptions, type WorkerSummary, runWorker } from "../../src/audit/node-worker.js";
 import type { AuditSetting } from "../../src/audit/setting.js";
 import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, proxyTo, redisServer } from "../support/redis.js";
@@ -286,7 +286,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(written).toEqual(wanted);
     // On a busy machine a job also fails without an end: when its lock runs out.
     test.expect(children.ended).toBeGreaterThan(0);
-    const letters = (await redis.client.lrange("bootproof:dead-letters", 0, -1)).map(
+    const letters = (await redis.client.lrange("{bootproof}:dead-letters", 0, -1)).map(
       (text) => JSON.parse(text) as object,
     );
     test.expect(letters).toHaveLength(2);
@@ -296,7 +296,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       sha256: test.expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       reason: UNJUDGED_REASON,
     });
-    test.expect(await redis.client.ttl("bootproof:dead-letters")).toBeGreaterThan(0);
+    test.expect(await redis.client.ttl("{bootproof}:dead-letters")).toBeGreaterThan(0);
     test.expect(notes.filter((note) => note.startsWith("entry 101 (SHA-256 "))).toHaveLength(1);
   });
 
@@ -324,7 +324,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     }
     test.expect(isSaid()).toBe(true);
     test.expect(await lines).toBe(await linesHere(SETTING, entries));
-    test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+    test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
   });
 
   it("refuses a forged answer", async (test) => {
@@ -398,7 +398,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       test.expect(await lines).toBe(await linesHere(SETTING, entries));
       test.expect(liar.lies).toBeGreaterThanOrEqual(3);
       test.expect(notes.filter((note) => note.includes("such entries are judged here"))).toHaveLength(1);
-      test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+      test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
     },
   );
 
@@ -415,7 +415,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 
   it("has the same results if the list of dead letters cannot be written", async (test) => {
     const redis = await server(test);
-    await redis.client.set("bootproof:dead-letters", "no list");
+    await redis.client.set("{bootproof}:dead-letters", "no list");
     const { judge, notes } = await producer(test, redis.url, { secret: "secret", judgeOf: () => unjudging });
     let done = false;
     const lines = linesBy(judge, ENTRIES.slice(0, 1)).finally(() => (done = true));
@@ -483,7 +483,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     await redis.client.hset(key, job);
     await redis.client.rpush(key.replace(/[^:]*$/, "wait"), ...waiting);
     test.expect(waiting).toEqual([key.replace(/.*:/, "")]);
-    test.expect(await redis.client.exists(`bootproof:producers:${run}`)).toBe(0);
+    test.expect(await redis.client.exists(`{bootproof}:producers:${run}`)).toBe(0);
     const { end } = worker(test, redis.url);
     await redis.client.zadd(key.replace(/[^:]*$/, "marker"), 0, "0");
     await until(async () => (await redis.client.exists(key)) === 0);
@@ -522,7 +522,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     worker(test, redis.url);
     test.expect(await lines).toBe(expected);
     // Each batch as it was put there, and once more where a worker took it and left: none was cut into parts.
-    test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+    test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
   });
 });
 
@@ -549,26 +549,24 @@ class Forger {
   /** The first job that waits there. */
   async job(): Promise<ForgedJob> {
     let found: string[] = [];
-    await until(async () => (found = await this.#client.keys("bootproof:bootproof-*:*-1-16-0")).length > 0);
+    await until(async () => (found = await this.#client.keys("{bootproof}:bootproof-*:*-1-16-0")).length > 0);
     const [key] = found;
     const job = key!.replace(/.*:/, "");
-    const { setting, first, entries } = JSON.parse((await this.#client.hget(key!, "data"))!) as {
-      setting: string;
-      first: number;
-      entries: (string | { base64: string })[];
-    };
-    const bytes = entries.map((entry) => (typeof entry === "string" ? toUtf8(entry) : fromBase64(entry.base64)!));
-    const digest = jobDigest(setting, { first, entries: bytes });
+    const { setting } = JSON.parse((await this.#client.hget(key!, "data"))!) as { setting: string };
+    const batch = await this.#client.getBuffer(`{bootproof}:batch:${job}`);
+    const { first, entries } = readBatch(batch!)!;
+    const digest = jobDigest(setting, batch!);
     return { key: key!, run: job.slice(0, 32), job, digest, first, count: entries.length };
   }
 
   answer({ run, job, digest, first, count }: ForgedJob, result: (n: number) => object): string {
-    const results = Array.from({ length: count }, (_, index) => result(first + index));
+    const forms = Array.from({ length: count }, (_, index) => result(first + index));
+    const results = { first, forms, order: forms.map((_, index) => index) };
     return JSON.stringify({ run, job, digest, results, slowest: null });
   }
 
   stream({ key }: ForgedJob): string {
-    return `bootproof:answers:${key.replace(/.*:/, "").slice(0, 32)}`;
+    return `{bootproof}:answers:${key.replace(/.*:/, "").slice(0, 32)}`;
   }
 
   async send(job: ForgedJob, text: string, seal: string): Promise<void> {
@@ -587,7 +585,7 @@ class Liar {
 
   /** Jobs other than those of an empty entry, which test workers. */
   async #jobs(): Promise<string[]> {
-    const found = await this.#client.keys("bootproof:bootproof-*:*-*-*-*");
+    const found = await this.#client.keys("{bootproof}:bootproof-*:*-*-*-*");
     const jobs = found.filter((key) => /:[0-9a-f]{32}-\d+-\d+-\d+$/.test(key));
     const data = await Promise.all(jobs.map((key) => this.#client.hget(key, "data")));
     return jobs.filter((_, at) => data[at]?.includes('"entries":[""]') === false);
@@ -611,13 +609,13 @@ class Liar {
         await client.hset(key, { progress: "100", returnvalue: '"verified"', failedReason: "x" });
       else await client.hset(key, "data", "{}");
     }
-    for (const key of await client.keys("bootproof:producers:*")) await client.del(key);
+    for (const key of await client.keys("{bootproof}:producers:*")) await client.del(key);
     for (const kind of ["workers", "producers"]) {
-      await client.sadd(`bootproof:${kind}`, "0".repeat(32));
-      await client.set(`bootproof:${kind}:${"0".repeat(32)}`, peer);
+      await client.sadd(`{bootproof}:${kind}`, "0".repeat(32));
+      await client.set(`{bootproof}:${kind}:${"0".repeat(32)}`, peer);
     }
     // Put there again when it is missing.
-    for (const key of await client.keys("bootproof:setting:*"))
+    for (const key of await client.keys("{bootproof}:setting:*"))
       await (times % 2 === 0 ? client.set(key, '{"now":"2000-01-01T00:00:00.000Z","bootProofs":[]}') : client.del(key));
   }
 }

@@ -78,6 +78,7 @@ describe("completion", () => {
       "number",
       "duration",
       "command",
+      "listen",
     ];
     expect([...placeholders].sort()).toEqual([...files, ...folders, ...words, ...own].sort());
   });

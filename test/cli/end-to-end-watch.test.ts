@@ -1,14 +1,17 @@
-/** The built command keeps watch over a lab: killed, interrupted, refused, and out of space. Needs `npm run build`. */
+/**
+ * The built command keeps watch over a lab: killed, interrupted, refused, out of space, and without the service. Needs
+ * `npm run build`.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
-import type { LogEntry } from "../../src/watch/index.js";
+import type { FindingEntry, LogEntry } from "../../src/watch/index.js";
 import { connectionTo } from "./support.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
@@ -26,11 +29,11 @@ afterAll(async () => {
 
 let count = 0;
 const newLog = (): string => join(folder, `watch-${count++}.jsonl`);
-const entriesOf = (path: string): LogEntry[] =>
+const entriesOf = (path: string): FindingEntry[] =>
   (existsSync(path) ? readFileSync(path, "utf8") : "")
     .split("\n")
     .slice(0, -1)
-    .map((line) => JSON.parse(line) as LogEntry);
+    .map((line) => JSON.parse(line) as FindingEntry);
 
 class Process {
   readonly child: ChildProcess;
@@ -79,7 +82,7 @@ describe("the built command keeps watch", () => {
     expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/^BROKEN: .*whose hash is/)]);
     // Each line is evidence, with its time.
     const [line] = readFileSync(path, "utf8").split("\n");
-    const { at } = JSON.parse(line!) as LogEntry;
+    const { at } = JSON.parse(line!) as FindingEntry;
     const evidence = join(folder, "line.json");
     writeFileSync(evidence, line!);
     expect((await run("verify", "--boot-proof", evidence, "--policy", policy, "--now", at, "--quiet")).code).toBe(0);
@@ -88,7 +91,7 @@ describe("the built command keeps watch", () => {
   it("of a key, and of an application that is not there", async () => {
     const key = lab.enclaves.at(-1)!.ephemeralKey;
     const keys = await run(...asked.toSpliced(1, 2), "--ephemeral-key", key, "--once", "--format", "json");
-    expect([keys.code, (JSON.parse(keys.stdout) as LogEntry).ephemeralKey]).toEqual([0, key]);
+    expect([keys.code, (JSON.parse(keys.stdout) as FindingEntry).ephemeralKey]).toEqual([0, key]);
     const nobody = await run(...asked, "nobody", "--once").catch(() => null);
     expect(nobody?.code).toBe(2);
     const missing = await run(...asked.toSpliced(2, 1, "nobody"), "--once");
@@ -115,7 +118,7 @@ describe("the built command keeps watch", () => {
       let text = "";
       request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
       request.on("end", () => {
-        received.push((JSON.parse(text) as LogEntry).n);
+        received.push((JSON.parse(text) as FindingEntry).n);
         response.writeHead(status).end();
       });
     });
@@ -238,5 +241,211 @@ describe("the built command keeps watch", () => {
     const refusals = entries.filter(({ verdict }) => verdict === "rejected").map(({ n }) => n);
     expect([...new Set(handedOn)]).toEqual(refusals);
     expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+});
+
+/** Between the command and the lab. */
+const STATES = {
+  up: null,
+  down: (response: ServerResponse) => response.socket!.destroy(),
+  hanging: () => {},
+  alternating: (response: ServerResponse, request: number) => response.writeHead(request % 2 ? 404 : 401).end("{}"),
+} as const;
+let state: keyof typeof STATES = "up";
+let requests = 0;
+const between = createServer((request, response) => {
+  requests++;
+  const pieces: Buffer[] = [];
+  request.on("data", (piece: Buffer) => pieces.push(piece));
+  request.on("end", () => {
+    const lie = STATES[state];
+    if (lie !== null) return void lie(response, requests);
+    const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+      typeof value === "string" && !["host", "connection", "content-length"].includes(name) ? [[name, value]] : [],
+    );
+    void fetch(`${lab.baseUrl}${request.url!}`, {
+      method: request.method!,
+      headers: headers as [string, string][],
+      body: Buffer.concat(pieces),
+    }).then(async (answer) => response.writeHead(answer.status).end(await answer.text()));
+  });
+});
+await new Promise<void>((resolve) => between.listen(0, "127.0.0.1", resolve));
+beforeEach(() => void (state = "up"));
+afterAll(() => {
+  between.closeAllConnections();
+  between.close();
+});
+const baseUrl = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
+const blind = [...asked, "--base-url", baseUrl];
+blind.splice(asked.indexOf("--base-url"), 2);
+
+const eventsOf = (path: string): string[] =>
+  (entriesOf(path) as LogEntry[]).map((entry) => ("event" in entry ? entry.event : entry.verdict));
+
+describe("the built command, without the service,", () => {
+  it("records an outage once and delivers its beginning and end, killed in between", { timeout: 120_000 }, async () => {
+    const [path, told] = [newLog(), join(folder, "told-of-outages")];
+    const slow = ["--on-outage", `cat > '${told}.tmp'; sleep 0.5; cat '${told}.tmp' >> '${told}'`];
+    const args = [...blind, "--log", path, "--outage-after", "0", ...slow];
+    const delivered = (): string[] => (existsSync(told) ? readFileSync(told, "utf8").split("\n").slice(0, -1) : []);
+    const first = new Process([...args, "--app", "signer", "policy-engine"].toSpliced(1, 2));
+    await first.until(() => entriesOf(path).length === 2);
+    state = "alternating";
+    await first.until(() => entriesOf(path).length > 2);
+    // Killed while it delivers.
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const second = new Process([...args, "--app", "signer", "policy-engine"].toSpliced(1, 2));
+    state = "down";
+    await second.until(() => delivered().length > 0);
+    second.child.kill("SIGKILL");
+    await second.ended;
+    expect(eventsOf(path).filter((event) => event === "outage-ended")).toEqual([]);
+    const third = new Process([...args, "--app", "signer", "policy-engine"].toSpliced(1, 2));
+    await third.until(() => third.stderr.includes("still, since"));
+    state = "up";
+    const recorded = (): string[] =>
+      readFileSync(path, "utf8")
+        .split("\n")
+        .filter((line) => line.includes('"event":'));
+    const names = (event: string): unknown[] =>
+      recorded()
+        .map((line) => JSON.parse(line) as LogEntry)
+        .flatMap((entry) => ("watched" in entry && entry.event === event ? entry.watched : []));
+    await third.until(() => names("outage-ended").length === 2 && delivered().includes(recorded().at(-1)!));
+    third.child.kill("SIGTERM");
+    expect((await third.ended).code).toBe(0);
+    expect([...new Set(delivered())]).toEqual(recorded());
+    expect(names("outage-began")).toHaveLength(2);
+    expect(names("outage-ended")).toHaveLength(2);
+    expect((await run("log", "verify", path)).code).toBe(0);
+  });
+
+  it("posts both entries to a URL, as refusals are posted", { timeout: 60_000 }, async () => {
+    const path = newLog();
+    const received: string[] = [];
+    const server = createServer((request, response) => {
+      let text = "";
+      request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      request.on("end", () => {
+        received.push(text);
+        response.writeHead(received.length === 1 ? 500 : 204).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const watching = new Process([
+      ...blind,
+      "--log",
+      path,
+      "--outage-after",
+      "0",
+      "--on-outage",
+      url,
+      "--format",
+      "json",
+    ]);
+    await watching.until(() => entriesOf(path).length === 1);
+    state = "down";
+    await watching.until(() => received.length === 2);
+    state = "up";
+    await watching.until(() => received.length === 3);
+    watching.child.kill("SIGTERM");
+    const { code, stdout, stderr } = await watching.ended;
+    server.close();
+    const [, began, ended] = readFileSync(path, "utf8").split("\n");
+    expect([code, received]).toEqual([0, [began, began, ended]]);
+    expect(stdout).toBe(readFileSync(path, "utf8"));
+    expect(stderr).toMatch(
+      /warning: \S+Z the outage of entry 2 was not delivered: 127\.0\.0\.1:\d+ responded with HTTP 500; will retry\n/,
+    );
+    expect(stderr).toMatch(/note: \S+Z the outage of entry 2 was delivered at attempt 2\n/);
+  });
+
+  it.each([
+    ["SIGTERM", "hanging", 1],
+    ["SIGINT", "hanging", 1],
+    ["SIGTERM", "down", 4],
+  ] as const)("ends with 3 and a sentence at a %s, %s", async (signal, how, least) => {
+    state = how;
+    requests = 0;
+    const watching = new Process(blind);
+    await watching.until(() => requests >= least);
+    watching.child.kill(signal);
+    const { code, stdout, stderr } = await watching.ended;
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(
+      /warning: \S+Z signer: NOT WATCHED: the watch ended before it had a boot proof to verify\n$/,
+    );
+  });
+
+  it("ends with 0, as before, if each was seen", async () => {
+    const path = newLog();
+    const watching = new Process([...blind, "--log", path]);
+    await watching.until(() => entriesOf(path).length === 1);
+    requests = 0;
+    state = "hanging";
+    await watching.until(() => requests > 0);
+    watching.child.kill("SIGTERM");
+    expect(await watching.ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it.each(["hanging", "down"] as const)("ends with 3 after --max-silence: %s", async (how) => {
+    state = how;
+    const { code, stderr } = await run(...blind, "--max-silence", "2s");
+    expect(code).toBe(3);
+    const said = how === "hanging" ? "the service does not respond" : "\\S+ the service cannot be reached .*";
+    const silence = "not seen since \\S+Z, longer than --max-silence";
+    const sentence = `signer: NOT WATCHED: ${silence}: ${said}\\. The watch ends\\n$`;
+    expect(stderr).toMatch(new RegExp(sentence));
+  });
+});
+
+describe.skipIf(process.platform === "win32")("SIGHUP", () => {
+  it("reads the policy again, and refuses a malformed one", { timeout: 60_000 }, async () => {
+    const [path, own] = [newLog(), join(folder, "own-policy.json")];
+    const text = readFileSync(policy, "utf8");
+    writeFileSync(own, text);
+    const watching = new Process(
+      asked
+        .map((word) => (word === policy ? own : word))
+        .concat("--log", path, "--interval", "1h")
+        .toSpliced(asked.indexOf("--interval"), 2),
+    );
+    await watching.until(() => entriesOf(path).length === 1);
+    watching.child.kill("SIGHUP");
+    await watching.until(() => watching.stderr.includes("own-policy.json was read again: it has not changed\n"));
+    writeFileSync(own, text.replace('"lab"', "7"));
+    watching.child.kill("SIGHUP");
+    await watching.until(() => watching.stderr.includes("was refused: the policy that was read before stays\n"));
+    expect(watching.stderr).toMatch(/warning: \S+Z \S+own-policy\.json: name: a number, a string wanted\n/);
+    expect(eventsOf(path)).toEqual(["verified"]);
+    writeFileSync(own, text.replace('"lab"', '"other"'));
+    watching.child.kill("SIGHUP");
+    await watching.until(() => eventsOf(path).length === 3);
+    expect(watching.stderr).toContain("own-policy.json was read again: the next poll verifies by it\n");
+    expect(eventsOf(path)).toEqual(["verified", "policy-changed", "verified"]);
+    const [first, changed, last] = entriesOf(path);
+    expect(changed).toMatchObject({ policy: "other", before: (first as FindingEntry).policyDigest });
+    expect(last).toMatchObject({ policy: "other", policyDigest: (changed as { policyDigest: string }).policyDigest });
+    watching.child.kill("SIGTERM");
+    const { code, stdout } = await watching.ended;
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/ #2 POLICY CHANGED: "other" sha256:\w{64}, before sha256:\w{64}\n/),
+    ]);
+  });
+
+  it("says that a policy from stdin cannot be read again", async () => {
+    const path = newLog();
+    const shell = `exec "$0" "$@" < '${policy}'`;
+    const watching = new Process([...asked.map((word) => (word === policy ? "-" : word)), "--log", path], shell);
+    await watching.until(() => entriesOf(path).length === 1);
+    watching.child.kill("SIGHUP");
+    const sentence = /warning: \S+Z it came from stdin, which cannot be read again\nwarning: \S+Z stdin was refused/;
+    await watching.until(() => sentence.test(watching.stderr));
+    watching.child.kill("SIGTERM");
+    expect((await watching.ended).code).toBe(0);
   });
 });

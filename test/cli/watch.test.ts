@@ -1,10 +1,13 @@
 /** What watch and log verify refuse of a command line, and what they say of a log from stdin. */
 import { describe, expect, it } from "vitest";
-import { linesOf, textOf } from "../watch/support.js";
+import { entryText } from "../../src/cli/watch-text.js";
+import { eventLineAfter } from "../../src/watch/entry.js";
+import { EVENTS, START, linesOf, textOf } from "../watch/support.js";
 import { bootproof, fileOf } from "./support.js";
 
 const CONNECTION = ["--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"];
 const KEY = "04".repeat(130);
+const AT = START.toISOString();
 const lines = await linesOf(3);
 
 describe("watch", () => {
@@ -23,6 +26,34 @@ describe("watch", () => {
       ["--app", "a", "--policy", "p", "--on-refusal", "https://u:p@a"],
       /without user and/,
     ],
+    ["a name for outages", ["--app", "a", "--policy", "p", "--on-outage", "https://u:p@a"], /--on-outage: an address/],
+    [
+      "no number",
+      ["--app", "a", "--policy", "p", "--outage-after", "5m"],
+      /--outage-after 5m: a number from 0 to 1000000/,
+    ],
+    [
+      "too many",
+      ["--app", "a", "--policy", "p", "--outage-after", "1000001"],
+      /--outage-after 1000001: a number from 0/,
+    ],
+    ["an empty number", ["--app", "a", "--policy", "p", "--outage-after", ""], /--outage-after/],
+    [
+      "reminders by the second",
+      ["--app", "a", "--policy", "p", "--outage-repeat", "30s"],
+      /--outage-repeat 30s: a minute/,
+    ],
+    [
+      "no duration",
+      ["--app", "a", "--policy", "p", "--outage-repeat", "8d"],
+      /--outage-repeat 8d: a duration .*up to 7d/,
+    ],
+    ["no silence", ["--app", "a", "--policy", "p", "--max-silence", "1"], /--max-silence 1: a duration such as 1h/],
+    [
+      "a short silence",
+      ["--app", "a", "--policy", "p", "--max-silence", "60s"],
+      /--max-silence 60s: longer than --interval/,
+    ],
     ["another format", ["--app", "a", "--policy", "p", "--format", "html"], /--format html: one of text, json/],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["watch", ...args, ...CONNECTION]);
@@ -33,6 +64,29 @@ describe("watch", () => {
   it("names a file that is no policy", async () => {
     const { code, stderr } = await bootproof(["watch", "--app", "a", "--policy", fileOf("{}"), ...CONNECTION]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("deployments")]);
+  });
+});
+
+describe("an entry that is no finding", () => {
+  it.each(EVENTS)("is named where evidence is wanted: $event", async (event) => {
+    const { bytes } = await eventLineAfter({ entries: 4, head: lines[0]!.hash }, event);
+    const stdin = Buffer.from(bytes).toString("utf8");
+    const { code, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`an entry of a log (${event.event}), which has no evid`),
+    ]);
+  });
+
+  it("is a line at the terminal", async () => {
+    const end = { entries: 4, head: lines[0]!.hash };
+    const entries = await Promise.all(EVENTS.map(async (event) => (await eventLineAfter(end, event)).entry));
+    expect(entries.map(entryText)).toEqual([
+      `${AT} #5 OUTAGE signer, key 04ab…: not known since ${AT}: no \\u{202e}connection\n`,
+      `${AT} #5 OUTAGE ENDED signer, key 04ab…: 3 polls without a response since ${AT}\n`,
+      `${AT} #5 POLICY CHANGED: "lab" sha256:${"ab".repeat(32)}, before without a digest\n`,
+      `${AT} #5 CONTINUED in boots.2.jsonl\n`,
+    ]);
   });
 });
 

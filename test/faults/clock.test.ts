@@ -5,10 +5,11 @@ import { queueJudge, runWorker } from "../../src/audit/queue.js";
 import { type ClientError, ServiceError } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type LogLine, type WatchMessage, FetchError, watch } from "../../src/watch/index.js";
+import { type FindingEntry, type LogLine, type WatchMessage, FetchError, watch } from "../../src/watch/index.js";
 import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { AT, fakeFetch, rejectionOf, testClient } from "../client/support.js";
 import { NO_REDIS, redisServer } from "../support/redis.js";
+import { findingsInto } from "../watch/support.js";
 
 const HOUR = 3_600_000;
 afterEach(() => vi.useRealTimers());
@@ -48,8 +49,8 @@ const policy = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(la
 async function watched(
   minutes: readonly number[],
   newest: () => Promise<typeof bootProof>,
-): Promise<{ lines: LogLine[]; messages: WatchMessage[] }> {
-  const [lines, messages]: [LogLine[], WatchMessage[]] = [[], []];
+): Promise<{ lines: LogLine<FindingEntry>[]; messages: WatchMessage[] }> {
+  const [lines, messages]: [LogLine<FindingEntry>[], WatchMessage[]] = [[], []];
   const ended = new AbortController();
   let poll = 0;
   await watch({
@@ -59,7 +60,7 @@ async function watched(
     now: () => new Date(AT.getTime() + minutes[poll]! * 60_000),
     sleep: async () => void (++poll === minutes.length && ended.abort()),
     random: () => 0,
-    onEntry: (line) => lines.push(line),
+    onEntry: findingsInto(lines),
     onMessage: (message) => messages.push(message),
     signal: ended.signal,
   });

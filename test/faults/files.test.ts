@@ -169,12 +169,42 @@ describe("results that are, while an audit writes them,", () => {
       name: "AuditFileError",
       file: out,
       message: expect.stringMatching(
-        new RegExp(`^in use by process ${process.pid}: one process a file of results\\. If it does not run any more`),
+        new RegExp(`^in use by process ${process.pid}: one process a file of results\\. It renews its lock, `),
       ) as unknown,
     });
     expect(readFileSync(out, "utf8").split("\n").length).toBe(401);
   });
 });
+
+it.each(["out", "state"] as const)(
+  "an audit whose lock of %s another process has taken writes no more",
+  async (file) => {
+    const paths = { out: newPath(), state: newPath() };
+    const lock = `${paths[file]}.lock`;
+    const other = JSON.stringify({
+      pid: 7,
+      started: null,
+      host: "elsewhere",
+      id: "00000000-0000-4000-8000-000000000000",
+    });
+    let before = ["", ""];
+    const texts = (): string[] => [readFileSync(paths.out, "utf8"), readFileSync(paths.state, "utf8")];
+    const meanwhile = (): void => {
+      writeFileSync(lock, other);
+      before = texts();
+    };
+    await expect(audited(paths, meanwhile)).rejects.toMatchObject({
+      name: "AuditFileError",
+      file: paths[file],
+      hasLostLock: true,
+      message: expect.stringMatching(/^process 7 of elsewhere has its lock now, /) as unknown,
+    });
+    expect(readFileSync(lock, "utf8")).toBe(other);
+    const after = texts();
+    if (file === "out") expect(after).toEqual(before);
+    expect(after[1]).toBe(before[1]);
+  },
+);
 
 it("a state that becomes a folder ends the audit, which says so, and the results so far are whole", async () => {
   const [out, state] = [newPath(), newPath()];

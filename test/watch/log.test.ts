@@ -2,14 +2,30 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
-import { MAX_LINE_BYTES, NO_LINE, lineAfter, readLine } from "../../src/watch/entry.js";
-import { verifyLog } from "../../src/watch/log.js";
-import { finding, inPieces, linesOf, textOf, verified } from "./support.js";
+import {
+  type LogEvent,
+  type LogLine,
+  MAX_LINE_BYTES,
+  NO_LINE,
+  eventLineAfter,
+  isFinding,
+  lineAfter,
+  readLine,
+} from "../../src/watch/entry.js";
+import { type LogFault, verifyLog } from "../../src/watch/log.js";
+import { LogState, isRefusal } from "../../src/watch/store.js";
+import { EVENTS, START, finding, inPieces, linesOf, rotatedLog, textOf, verified } from "./support.js";
 
 const lines = await linesOf(9);
 const whole = textOf(lines);
 const texts = whole.trimEnd().split("\n");
-const faultOf = async (changed: readonly string[]) => (await verified(textOf(changed))).fault;
+const faultOf = async (changed: readonly string[]): Promise<Omit<LogFault, "file"> | null> => {
+  const { fault } = await verified(textOf(changed));
+  if (fault === null) return null;
+  const { file, ...rest } = fault;
+  expect(file).toBe(null);
+  return rest;
+};
 
 describe("an intact log", () => {
   it("is accepted in pieces of any size", async () => {
@@ -314,6 +330,147 @@ describe("a line", () => {
     const text = texts[0]!.replace(from, to);
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
+  });
+});
+
+const { all: rotated, files: parts } = await rotatedLog();
+
+describe("a log in files", () => {
+  const inFiles = (names: string[], more: object = {}, changes: Record<string, (LogLine | string)[]> = {}) =>
+    verifyLog(
+      names.map((name) => ({ name, stream: inPieces(textOf(changes[name] ?? parts[name as "b"])) })),
+      more,
+    );
+  const head = rotated.at(-1)!.hash;
+
+  it("is whole in their order, and as one", async () => {
+    const open = [expect.stringMatching(/^lines cut off/), expect.stringMatching(/^that each/)];
+    const whole = { intact: true, entries: 10, firstEntry: 1, head, fault: null, open };
+    expect(await inFiles(["b", "b.2", "b.3"])).toMatchObject(whole);
+    expect(await verified(textOf(rotated))).toMatchObject(whole);
+    expect(await inFiles(["b", "b.2", "b.3"], { head })).toMatchObject({ intact: true, open: open.slice(1) });
+    // A file that was just begun.
+    expect((await inFiles(["b", "b.2", "b.3"], {}, { "b.3": [] })).intact).toBe(true);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["missing", ["b", "b.3"], /^a file is missing: b continues in b\.2: b\.3 begins with entry 9, and b, .* entry 4$/],
+    ["repeated", ["b", "b.2", "b.2", "b.3"], /^it has the same first line as b\.2: a file is repeated: /],
+    ["swapped", ["b", "b.3", "b.2"], /^the files are not in their order: b\.2 follows b: b\.3 begins/],
+    ["first, and is not", ["b.2", "b"], /^it is in another place, or a file of another log: b begins with entry 1/],
+    ["first, with a third", ["b.2", "b", "b.3"], /^the files are not in their order: b\.3 follows b\.2: b begins/],
+  ])("has one that is %s", async (_, names, message) => {
+    const { intact, fault, entries } = await inFiles(names, { after: "any" });
+    expect([intact, fault?.kind, entries]).toEqual([false, "file", fault?.file === "b.2" ? 8 : 4]);
+    expect(fault!.message).toMatch(message);
+  });
+
+  it("has one whose end was cut off", async () => {
+    const { fault } = await inFiles(["b", "b.2", "b.3"], {}, { "b.2": parts["b.2"].slice(0, 2) });
+    expect(fault).toMatchObject({ line: 7, kind: "file", file: "b.3" });
+    expect(fault!.message).toMatch(/^the end of b\.2 was cut off, or files between them are missing: b\.3 begins/);
+  });
+
+  it("has one in which a line was edited", async () => {
+    const texts = textOf(parts["b.2"]).trimEnd().split("\n");
+    for (const [at, place] of [
+      [1, 2],
+      [3, 4],
+    ] as const) {
+      const changed = texts.with(at, texts[at]!.replace("2026-03-04", "2026-03-05"));
+      const { fault, entries } = await inFiles(["b", "b.2", "b.3"], {}, { "b.2": changed });
+      expect([fault?.line, fault?.kind, fault?.file, entries]).toEqual([4 + place, "edited", "b.2", 3 + place]);
+      expect(fault!.message).toMatch(new RegExp(`^line ${4 + place} was edited .* \\(line ${place} of b\\.2\\)$`));
+    }
+  });
+
+  it("may lack its first files only where the caller says so", async () => {
+    const { intact, entries, firstEntry, open } = await inFiles(["b.2"], { after: "any" });
+    expect([intact, entries, firstEntry, open.length]).toEqual([true, 4, 5, 4]);
+    expect(open[0]).toBe(
+      `entries 1 to 4, which are in files before b.2, which were not passed: the last has the hash ${rotated[3]!.hash}`,
+    );
+    expect(open[1]).toBe("what follows: the log continues in b.3, which was not passed");
+    expect((await inFiles(["b.2"])).fault).toMatchObject({ line: 1, kind: "removed" });
+    const after = { entries: 4, head: rotated[3]!.hash };
+    expect(await inFiles(["b.2", "b.3"], { after })).toMatchObject({ intact: true, entries: 6, firstEntry: 5 });
+    const wrong = { entries: 4, head: "ab".repeat(32) };
+    expect((await inFiles(["b.2"], { after: wrong })).intact).toBe(false);
+    // From its beginning on, nothing may be missing.
+    const cut = await inFiles(["b.2"], { after: "any" }, { "b.2": parts["b.2"].toSpliced(1, 1) });
+    expect(cut.fault).toMatchObject({ line: 6, kind: "removed", file: "b.2" });
+    const first = lines[0]!;
+    expect((await inFiles(["b"], { after: "any" }, { b: [first, first] })).fault?.kind).toBe("copied");
+  });
+});
+
+describe("an event", () => {
+  const end = { entries: 4, head: "cd".repeat(32) };
+  const spelled = async (event: LogEvent): Promise<string> =>
+    Buffer.from((await eventLineAfter(end, event)).bytes).toString("utf8");
+  const atStart = `{"log":"bootproof-log/1","n":5,"previous":"${end.head}","at":"${START.toISOString()}","event":`;
+
+  it("is chained like a finding, and has only its own members", async () => {
+    expect(await Promise.all(EVENTS.map(spelled))).toEqual([
+      `${atStart}"outage-began","kind":"unreachable","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],` +
+        `"since":"${START.toISOString()}","message":"no \\u202econnection"}`,
+      `${atStart}"outage-ended","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],` +
+        `"since":"${START.toISOString()}","failedPolls":3}`,
+      `${atStart}"policy-changed","policy":"lab","policyDigest":"${"ab".repeat(32)}","before":null}`,
+      `${atStart}"continued","file":"boots.2.jsonl"}`,
+    ]);
+    for (const event of EVENTS) {
+      const { bytes, hash } = await eventLineAfter(end, event);
+      const read = await readLine(bytes);
+      expect([read.hash, isFinding(read.entry), isRefusal(read)]).toEqual([hash, false, false]);
+      expect({ ...read.entry }).toMatchObject(JSON.parse(JSON.stringify(event)) as object);
+    }
+  });
+
+  it("changes no standing", async () => {
+    const state = new LogState();
+    state.add(lines[0]!);
+    const before = state.standing("app signer");
+    const next = await eventLineAfter(state.tail(), EVENTS[0]!);
+    state.add(next);
+    expect([state.standing("app signer"), state.tail()]).toEqual([before, { entries: 2, head: next.hash }]);
+  });
+
+  it.each<[string, LogEvent, string, string]>([
+    ["another event", EVENTS[0]!, "outage-began", "outage"],
+    ["an event of a prototype", EVENTS[0]!, "outage-began", "constructor"],
+    ["members of a finding", EVENTS[0]!, '"kind"', '"verdict":"verified","kind"'],
+    ["members of another event", EVENTS[1]!, '"failedPolls":3', '"failedPolls":3,"kind":"missing"'],
+    ["another kind", EVENTS[0]!, '"unreachable"', '"toString"'],
+    ["nothing watched", EVENTS[0]!, '[{"app":"signer"},{"ephemeralKey":"04ab"}]', "[]"],
+    ["both names", EVENTS[0]!, '{"app":"signer"}', '{"app":"signer","ephemeralKey":"04"}'],
+    ["no number of polls", EVENTS[1]!, '"failedPolls":3', '"failedPolls":-1'],
+    ["no digest", EVENTS[2]!, '"before":null', '"before":"ab"'],
+    ["a time of another spelling", EVENTS[1]!, ".000Z", "Z"],
+    [
+      "members in another order",
+      EVENTS[3]!,
+      '"event":"continued","file":"boots.2.jsonl"',
+      '"file":"b","event":"continued"',
+    ],
+    ...["", ".", "..", "../boots", "a/b", "a\\\\b", "C:boots", "a\\nb", "é".repeat(128)].map(
+      (name): [string, LogEvent, string, string] => [
+        `the file "${name.slice(0, 9)}"`,
+        EVENTS[3]!,
+        "boots.2.jsonl",
+        name,
+      ],
+    ),
+  ])("is refused for %s", async (_, event, from, to) => {
+    const text = await spelled(event);
+    const changed = text.replace(from, to);
+    expect(changed).not.toBe(text);
+    await expect(readLine(Buffer.from(changed))).rejects.toThrow(/malformed log/);
+  });
+
+  it("that no reader would take is not made", async () => {
+    const event: LogEvent = { at: START.toISOString(), event: "continued", file: "../boots" };
+    await expect(eventLineAfter(end, event)).rejects.toThrow(/malformed log/);
   });
 });
 

@@ -1,17 +1,21 @@
-/** What a failure of a service is, how long a watch waits after it, and what an operator is told. */
-import { describe, expect, it } from "vitest";
+/** What a failure of a service is, how long a watch waits after it, and what is reported, recorded and delivered. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parsePolicy, type Policy } from "../../src/appraise/policy.js";
+import { toHex, toUtf8 } from "../../src/bytes.js";
 import { ClientError, ServiceError } from "../../src/client/errors.js";
-import type { Watched } from "../../src/watch/entry.js";
-import {
-  type Failure,
-  type FailureKind,
-  FetchError,
-  Outages,
-  type WatchMessage,
-  backoffMs,
-  failureOf,
-} from "../../src/watch/outages.js";
-import { START } from "./support.js";
+import type { JsonValue } from "../../src/decode/json.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { sha256 } from "../../src/verify/digest.js";
+import type { FailureKind, LogEntry, LogEvent, LogLine, Watched } from "../../src/watch/entry.js";
+import { type Failure, FetchError, Outages, type WatchMessage, backoffMs, failureOf } from "../../src/watch/outages.js";
+import { openLog, readLog } from "../../src/watch/node.js";
+import { verifyLog } from "../../src/watch/log.js";
+import type { OutageEntry } from "../../src/watch/store.js";
+import { type WatchOptions, type WatchSummary, watch } from "../../src/watch/watch.js";
+import { START, SimulatedClock } from "./support.js";
 
 const HOUR = 3_600_000;
 
@@ -56,21 +60,33 @@ describe("outages", () => {
   const [one, other]: readonly Watched[] = [{ app: "one" }, { app: "other" }];
   const failing = (kind: FailureKind): Failure => ({ kind, message: "down", retryAfterMs: null });
 
-  /** The messages of polls, each after so many milliseconds. */
-  function told(polls: readonly (readonly [after: number, ...failures: (Failure | null)[]])[]): WatchMessage[] {
-    const messages: WatchMessage[] = [];
+  type Polls = readonly (readonly [after: number, ...failures: (Failure | null)[]])[];
+  type Options = Partial<ConstructorParameters<typeof Outages>[0]>;
+
+  /** The messages and entries of polls, each after so many milliseconds. */
+  function noted(polls: Polls, options: Options = {}): { messages: WatchMessage[]; events: LogEvent[] } {
+    const [messages, events]: [WatchMessage[], LogEvent[]] = [[], []];
     let time = START.getTime();
-    const outages = new Outages({ now: () => new Date(time), random: () => 0, tell: (one) => messages.push(one) });
+    const outages = new Outages({
+      now: () => new Date(time),
+      random: () => 0,
+      tell: (one) => messages.push(one),
+      after: 1,
+      repeatMs: HOUR,
+      open: [],
+      ...options,
+    });
     for (const [after, ...failures] of polls) {
       time += after;
-      outages.note(failures.map((failure, index) => ({ watched: [one!, other!][index]!, failure })));
+      events.push(...outages.note(failures.map((failure, index) => ({ watched: [one!, other!][index]!, failure }))));
     }
-    return messages;
+    return { messages, events };
   }
+  const later = (milliseconds: number): Date => new Date(START.getTime() + milliseconds);
 
-  it("of several at once are one message, and so is their end", () => {
+  it("of several at once are one message and one entry, and so is their end", () => {
     const down = failing("unreachable");
-    const messages = told([
+    const { messages, events } = noted([
       [0, down, down],
       [1000, down, down],
       [1000, null, null],
@@ -78,23 +94,536 @@ describe("outages", () => {
     const since = START;
     expect(messages).toEqual([
       { event: "outage", at: START, since, kind: "unreachable", watched: [one, other], message: "down", again: false },
-      { event: "recovered", at: new Date(START.getTime() + 2000), since, watched: [one, other], failedPolls: 2 },
+      { event: "recovered", at: later(2000), since, watched: [one, other], failedPolls: 2 },
+    ]);
+    const [began, ended] = [later(1000).toISOString(), later(2000).toISOString()];
+    const both = { watched: [one, other], since: START.toISOString() };
+    expect(events).toEqual([
+      { event: "outage-began", at: began, kind: "unreachable", ...both, message: "down" },
+      { event: "outage-ended", at: ended, ...both, failedPolls: 2 },
     ]);
   });
 
-  it.each<[FailureKind, boolean]>([
-    ["credentials", true],
-    ["missing", true],
-    ["unreachable", false],
-    ["answer", false],
-  ])("of the kind %s are told again after an hour: %s", (kind, isToldAgain) => {
-    const messages = told([
-      [0, failing(kind)],
-      [HOUR - 1, failing(kind)],
-      [1, failing(kind)],
-    ]);
-    expect(messages.map((message) => message.event === "outage" && message.again)).toEqual(
-      isToldAgain ? [false, true] : [false],
-    );
+  it.each<FailureKind>(["credentials", "missing", "unreachable", "answer"])(
+    "of the kind %s are reported again each hour",
+    (kind) => {
+      const { messages } = noted([
+        [0, failing(kind)],
+        [HOUR - 1, failing(kind)],
+        // Counted from when it was due: the third is not an hour after the second.
+        [60_001, failing(kind)],
+        [HOUR - 60_000, failing(kind)],
+        [HOUR - 1, failing(kind)],
+      ]);
+      expect(messages.map(({ at }) => at)).toEqual([0, HOUR + 60_000, 2 * HOUR].map(later));
+      expect(messages.map((message) => "again" in message && message.again)).toEqual([false, true, true]);
+    },
+  );
+
+  it("are reported again as often as wanted", () => {
+    const down = failing("unreachable");
+    const polls = Array.from({ length: 11 }, () => [60_000, down] as const);
+    expect(noted(polls, { repeatMs: 120_000 }).messages).toHaveLength(6);
   });
+
+  it("that alternate their kind are one: each kind is reported once, and the time goes on", () => {
+    const [down, none] = [failing("unreachable"), failing("missing")];
+    const polls = Array.from({ length: 120 }, (_, index) => [60_000, index % 2 === 0 ? down : none] as const);
+    const { messages, events } = noted([...polls, [60_000, null]]);
+    expect(messages.map((message) => [message.event, "again" in message && message.again])).toEqual([
+      ["outage", false],
+      ["outage", true],
+      ["outage", true],
+      ["recovered", false],
+    ]);
+    expect(
+      messages.every((message) => "since" in message && message.since.getTime() === START.getTime() + 60_000),
+    ).toBe(true);
+    expect(messages.at(-1)).toMatchObject({ failedPolls: 120 });
+    expect(events.map(({ event }) => event)).toEqual(["outage-began", "outage-ended"]);
+  });
+
+  it.each([
+    [0, 1],
+    [1, 2],
+    [5, 6],
+  ])("are recorded when they last longer than %d polls, and only these have an end", (after, least) => {
+    const down = failing("unreachable");
+    const polls = (count: number): Polls => [
+      ...Array.from({ length: count }, () => [1000, down] as const),
+      [1000, null],
+    ];
+    expect(noted(polls(least - 1), { after }).events).toEqual([]);
+    expect(noted(polls(least), { after }).events).toMatchObject([
+      { event: "outage-began" },
+      { event: "outage-ended", failedPolls: least },
+    ]);
+    expect(noted(polls(50), { after }).events).toHaveLength(2);
+  });
+
+  it("have an entry for each name that begins or ends by itself", () => {
+    const down = failing("unreachable");
+    const { events } = noted([
+      [0, down, null],
+      [1000, down, down],
+      [1000, down, down],
+      [1000, null, down],
+      [1000, null, null],
+    ]);
+    expect(events.map((event) => [event.event, "watched" in event && event.watched])).toEqual([
+      ["outage-began", [one]],
+      ["outage-began", [other]],
+      ["outage-ended", [one]],
+      ["outage-ended", [other]],
+    ]);
+  });
+
+  it("that are open in the log go on, and are not recorded again", () => {
+    const open = [{ watched: one!, since: later(-HOUR) }];
+    const { messages, events } = noted(
+      [
+        [0, failing("answer")],
+        [1000, failing("answer")],
+        [1000, null],
+      ],
+      { open },
+    );
+    expect(messages).toMatchObject([
+      { event: "outage", again: true, since: later(-HOUR) },
+      { event: "recovered", failedPolls: 2, since: later(-HOUR) },
+    ]);
+    expect(events).toMatchObject([{ event: "outage-ended", since: later(-HOUR).toISOString(), failedPolls: 2 }]);
+    const ended = noted([[0, null]], { open });
+    expect(ended.events).toMatchObject([{ event: "outage-ended", failedPolls: 0 }]);
+    expect(ended.messages).toMatchObject([{ event: "recovered", failedPolls: 0 }]);
+    expect(noted([], { open })).toEqual({ messages: [], events: [] });
+  });
+
+  it("have a message in the log that is short, and Unicode", () => {
+    const long = { ...failing("answer"), message: `\ud800${"x".repeat(5000)}` };
+    const [began] = noted([[0, long]], { after: 0 }).events;
+    expect(began).toMatchObject({ message: `\ufffd${"x".repeat(999)}` });
+  });
+});
+
+const forge = new Forge();
+const { bootProof, anchorPem } = forgeEvidence({ lab: forge, at: START });
+const policyFile = labPolicy(anchorPem, [labDeployment(forge)]);
+const policy = parsePolicy(JSON.stringify(policyFile));
+const app = String(bootProof["enclaveApp"]);
+const MINUTE = 60_000;
+const DAY = 24 * HOUR;
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-outages-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let logs = 0;
+const newPath = (): string => join(folder, `log-${logs++}.jsonl`);
+
+const fails = (kind: FailureKind): never => {
+  throw new FetchError(kind, `it is ${kind}`);
+};
+
+interface Outcome {
+  readonly entries: LogEntry[];
+  readonly messages: WatchMessage[];
+  readonly delivered: OutageEntry[];
+  readonly summary: WatchSummary;
+}
+
+/**
+ * Watches by this clock until it has gone so far, with so many deliveries, which take real time. `newest` depends on
+ * the time and the number of the poll.
+ */
+async function watching(
+  newest: (elapsedMs: number, poll: number, name: string) => JsonValue | Promise<JsonValue>,
+  {
+    until,
+    deliveries = 0,
+    isDone = () => true,
+    clock = new SimulatedClock(),
+    ...more
+  }: Partial<WatchOptions> & { until: number; deliveries?: number; isDone?: () => boolean; clock?: SimulatedClock },
+): Promise<Outcome> {
+  const [entries, messages, delivered]: [LogEntry[], WatchMessage[], OutageEntry[]] = [[], [], []];
+  const stop = new AbortController();
+  let [polls, ended] = [0, false];
+  const work = watch({
+    policy,
+    apps: [app],
+    newest: async (one) => newest(clock.elapsedMs, polls++, "app" in one ? one.app : ""),
+    onEntry: ({ entry }) => entries.push(entry),
+    onMessage: (message) => messages.push(message),
+    onOutage: async ({ entry }) => void delivered.push(entry),
+    now: clock.now,
+    sleep: clock.sleep,
+    random: clock.random,
+    signal: stop.signal,
+    ...more,
+  }).finally(() => (ended = true));
+  work.catch(() => {});
+  await clock.runUntil(() => ended || (clock.elapsedMs >= until && delivered.length >= deliveries && isDone()));
+  stop.abort();
+  return { entries, messages, delivered, summary: await work };
+}
+
+const eventsOf = (entries: readonly LogEntry[]): string[] =>
+  entries.flatMap((entry) => ("event" in entry ? [entry.event] : []));
+const BOTH = ["outage-began", "outage-ended"];
+
+describe("a watch of thirty days without a service", () => {
+  it.each<[string, (poll: number) => FailureKind]>([
+    ["that is not there", () => "unreachable"],
+    ["that alternates between two failures", (poll) => (poll % 2 === 0 ? "missing" : "unreachable")],
+  ])("%s reports it each hour, records it once and delivers it once", { timeout: 120_000 }, async (_, kindOf) => {
+    const end = 30 * DAY + MINUTE;
+    const service = (elapsed: number, poll: number): JsonValue =>
+      elapsed < MINUTE || elapsed >= end ? bootProof : fails(kindOf(poll));
+    const { entries, messages, delivered, summary } = await watching(service, { until: end + HOUR, deliveries: 2 });
+    expect(summary.polls).toBeGreaterThan(11_000);
+    expect(entries.map((entry) => ("event" in entry ? entry.event : entry.verdict))).toEqual(["verified", ...BOTH]);
+    expect(delivered.map(({ event }) => event)).toEqual(BOTH);
+    expect(messages.at(-1)!.event).toBe("recovered");
+    const reports = messages.filter(({ event }) => event === "outage");
+    expect(reports.length).toBeGreaterThanOrEqual(719);
+    expect(reports.length).toBeLessThanOrEqual(723);
+    expect(reports.every((one) => "since" in one && one.since.getTime() === START.getTime() + MINUTE)).toBe(true);
+  });
+
+  it("goes on with one outage over a restart each day", { timeout: 120_000 }, async () => {
+    const [path, clock] = [newPath(), new SimulatedClock()];
+    const service = (elapsed: number): JsonValue =>
+      elapsed < HOUR || elapsed >= 29.5 * DAY ? bootProof : fails("answer");
+    const delivered: OutageEntry[] = [];
+    for (let day = 1; day <= 30; day++) {
+      const log = await openLog(path);
+      const one = await watching(service, { until: day * DAY, deliveries: day % 29 === 1 ? 1 : 0, clock, log });
+      delivered.push(...one.delivered);
+      await log.close();
+    }
+    const entries: LogEntry[] = [];
+    expect((await verifyLog(readLog(path), { onLine: ({ entry }) => entries.push(entry) })).intact).toBe(true);
+    expect(eventsOf(entries)).toEqual(BOTH);
+    expect(delivered).toEqual(entries.slice(1));
+    const since = new Date(START.getTime() + HOUR).toISOString();
+    expect(delivered.map((entry) => entry.since)).toEqual([since, since]);
+  });
+});
+
+describe("an outage that is delivered", () => {
+  const down = (from: number, to: number) => (elapsed: number) =>
+    elapsed >= from && elapsed < to ? fails("unreachable") : bootProof;
+
+  it("is not, while it has lasted no more polls than it may, nor is its end", async () => {
+    const twoFail = (_: number, poll: number): JsonValue => (poll % 3 === 0 ? bootProof : fails("unreachable"));
+    const quiet = await watching(twoFail, { until: HOUR, outageAfter: 2 });
+    expect([eventsOf(quiet.entries), quiet.delivered]).toEqual([[], []]);
+    const loud = await watching(twoFail, { until: HOUR, outageAfter: 1 });
+    expect(loud.delivered.length).toBeGreaterThan(10);
+    expect(loud.delivered.map(({ event }, index) => event === BOTH[index % 2]).every(Boolean)).toBe(true);
+  });
+
+  it("is delivered again until that succeeds, in order, after a restart too", async () => {
+    const [path, clock] = [newPath(), new SimulatedClock()];
+    const attempts: number[] = [];
+    const refuses = async ({ entry }: LogLine<OutageEntry>): Promise<void> => {
+      attempts.push(entry.n);
+      throw new Error("HTTP 500");
+    };
+    const first = await openLog(path);
+    const service = down(MINUTE, DAY);
+    const isDone = (): boolean => attempts.length > 2;
+    const before = await watching(service, { until: 20 * MINUTE, isDone, clock, log: first, onOutage: refuses });
+    await first.close();
+    expect([new Set(attempts), attempts.length > 2]).toEqual([new Set([2]), true]);
+    expect(before.summary).toMatchObject({ outagesWaiting: true, waiting: false });
+    const failed = before.messages.find(({ event }) => event === "not-handed-on");
+    expect(failed).toMatchObject({ what: "outage", n: 2, message: "HTTP 500", tries: true });
+    // It is killed while it delivers, so the beginning is delivered again with the end.
+    const second = await openLog(path);
+    const after = await watching(service, { until: DAY + HOUR, deliveries: 2, clock, log: second });
+    await second.close();
+    expect(after.delivered.map(({ event, n }) => [event, n])).toEqual([
+      ["outage-began", 2],
+      ["outage-ended", 3],
+    ]);
+    expect(after.summary.outagesWaiting).toBe(false);
+    const third = await openLog(path);
+    expect((await watching(service, { until: DAY + 2 * HOUR, clock, log: third })).delivered).toEqual([]);
+    await third.close();
+  });
+
+  it("does not wait for a refusal that cannot be delivered, nor the other way round", async () => {
+    const strangers = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(new Forge())])));
+    const never = new Promise<never>(() => {});
+    const refusals: number[] = [];
+    const service = down(MINUTE, 30 * MINUTE);
+    const options = { until: HOUR, policy: strangers };
+    const one = await watching(service, { ...options, deliveries: 2, onRefusal: () => never });
+    expect(one.delivered.map(({ event }) => event)).toEqual(BOTH);
+    expect(one.summary).toMatchObject({ waiting: true, outagesWaiting: false });
+    const onRefusal = async ({ entry }: LogLine): Promise<void> => void refusals.push(entry.n);
+    const other = await watching(service, { ...options, onRefusal, onOutage: () => never });
+    expect(refusals).toEqual([1]);
+    expect(other.summary).toMatchObject({ waiting: false, outagesWaiting: true });
+  });
+
+  it("is of every name at once, where the network is at fault", async () => {
+    const options = { apps: ["one", "other"], until: HOUR, deliveries: 2, outageAfter: 0 };
+    const { delivered } = await watching(down(MINUTE, 30 * MINUTE), options);
+    const both = [{ app: "one" }, { app: "other" }];
+    expect(delivered).toMatchObject([{ watched: both }, { watched: both, event: "outage-ended" }]);
+  });
+
+  it("counts as delivered without a target", async () => {
+    const path = newPath();
+    const log = await openLog(path);
+    const clock = new SimulatedClock();
+    const base = { now: clock.now, sleep: clock.sleep, random: clock.random, log, policy, apps: [app] };
+    const newest = async (): Promise<JsonValue> => fails("unreachable");
+    expect(await watch({ ...base, newest, once: true, outageAfter: 0 })).toMatchObject({ outagesWaiting: false });
+    expect([log.openOutage(`app ${app}`), await log.nextOutage()]).toEqual([START.toISOString(), null]);
+    await log.close();
+    const again = await openLog(path);
+    expect([again.openOutage(`app ${app}`), await again.nextOutage()]).toEqual([START.toISOString(), null]);
+    await again.close();
+  });
+});
+
+describe("the limit of silence", () => {
+  /** Time passes only while a poll waits or hangs: verification takes none. */
+  class Timers {
+    elapsedMs = 0;
+    #limits: { readonly at: number; readonly end: () => void }[] = [];
+    readonly now = (): Date => new Date(START.getTime() + this.elapsedMs);
+
+    readonly sleep = (milliseconds: number, signal: AbortSignal): Promise<void> => {
+      if (milliseconds !== HOUR) return Promise.resolve(this.pass(milliseconds));
+      return new Promise((resolve) => {
+        const limit = { at: this.elapsedMs + milliseconds, end: resolve };
+        this.#limits.push(limit);
+        signal.addEventListener("abort", () => {
+          this.#limits = this.#limits.filter((one) => one !== limit);
+          resolve();
+        });
+      });
+    };
+
+    get waiting(): number {
+      return this.#limits.length;
+    }
+
+    pass(milliseconds: number): void {
+      const next = Math.min(this.elapsedMs + milliseconds, ...this.#limits.map(({ at }) => at));
+      this.elapsedMs = next;
+      for (const { at, end } of this.#limits) if (at === next) end();
+    }
+  }
+
+  async function limited(
+    newest: (elapsedMs: number, name: string) => JsonValue | Promise<JsonValue>,
+    more: Partial<WatchOptions> = {},
+    timers = new Timers(),
+  ): Promise<WatchSummary & { elapsedMs: number }> {
+    const stop = new AbortController();
+    const summary = await watch({
+      policy,
+      apps: [app],
+      newest: async (one) => {
+        if (timers.elapsedMs >= DAY) stop.abort();
+        return newest(timers.elapsedMs, "app" in one ? one.app : "");
+      },
+      now: timers.now,
+      sleep: timers.sleep,
+      random: () => 0.5,
+      maxSilenceMs: HOUR,
+      signal: stop.signal,
+      ...more,
+    });
+    return { ...summary, elapsedMs: timers.elapsedMs };
+  }
+
+  it("ends a watch of a service that cannot be reached", async () => {
+    const newest = (elapsed: number): JsonValue => (elapsed < 2 * MINUTE ? bootProof : fails("unreachable"));
+    const { silent, unseen, elapsedMs } = await limited(newest);
+    const since = new Date(START.getTime() + MINUTE);
+    expect(silent).toEqual([{ watched: { app }, since, message: "it is unreachable" }]);
+    expect([elapsedMs, unseen]).toEqual([HOUR + MINUTE, []]);
+  });
+
+  it("ends a watch of a service that does not respond", async () => {
+    const timers = new Timers();
+    const hanging = (): Promise<never> => (timers.pass(DAY), new Promise(() => {}));
+    const newest = (elapsed: number): JsonValue | Promise<never> => (elapsed < MINUTE ? bootProof : hanging());
+    const { silent, elapsedMs } = await limited(newest, {}, timers);
+    expect([silent, elapsedMs]).toEqual([[{ watched: { app }, since: START, message: null }], HOUR]);
+    const first = new Timers();
+    const never = await limited(() => (first.pass(DAY), new Promise(() => {})), { once: true }, first);
+    expect(never).toMatchObject({ silent: [{ message: null }], unseen: [{ app }], polls: 0, elapsedMs: HOUR });
+  });
+
+  it("leaves no timer behind, which would keep a process", async () => {
+    const timers = new Timers();
+    await limited(() => bootProof, { once: true }, timers);
+    expect(timers.waiting).toBe(0);
+  });
+
+  it("is that of each name", async () => {
+    const newest = (_: number, name: string): JsonValue => (name === "one" ? bootProof : fails("missing"));
+    const { silent, unseen } = await limited(newest, { apps: ["one", "other"] });
+    expect(silent).toEqual([{ watched: { app: "other" }, since: START, message: "it is missing" }]);
+    expect(unseen).toEqual([{ app: "other" }]);
+  });
+
+  it("begins anew with each good poll, also of a rejected boot proof", async () => {
+    const newest = (elapsed: number): JsonValue => (elapsed % HOUR < 20 * MINUTE ? { boot: 1 } : fails("unreachable"));
+    const { silent, refused, elapsedMs } = await limited(newest);
+    expect([silent, refused]).toEqual([[], [{ app }]]);
+    expect(elapsedMs).toBeGreaterThanOrEqual(DAY);
+  });
+
+  it("does not depend on the clock, which steps", async () => {
+    let polls = 0;
+    const now = (): Date => new Date(START.getTime() + (polls % 2) * 10 * DAY);
+    const { silent } = await limited(() => (polls++, bootProof), { now });
+    expect([silent, polls > 1000]).toEqual([[], true]);
+  });
+});
+
+describe("what a watch has not seen once", () => {
+  it("is in its summary, also if no poll has ended", async () => {
+    const one = (_: number, __: number, name: string): JsonValue | Promise<JsonValue> =>
+      name === "one" ? bootProof : new Promise<never>(() => {});
+    const clock = new SimulatedClock();
+    const stop = new AbortController();
+    const apps = ["one", "other"];
+    const work = watching(one, { apps, until: HOUR, clock, signal: stop.signal, onEntry: () => stop.abort() });
+    expect((await work).summary).toMatchObject({ polls: 0, unfetched: [], unseen: [{ app: "other" }] });
+    const down = await watching(() => fails("unreachable"), { until: HOUR });
+    expect(down.summary).toMatchObject({ unseen: [{ app }], unfetched: [{ kind: "unreachable" }] });
+    expect((await watching(() => bootProof, { until: HOUR })).summary.unseen).toEqual([]);
+  });
+});
+
+describe("another policy", () => {
+  const text = (rest: object): string => JSON.stringify({ ...policyFile, ...rest });
+  const digest = async (of: string): Promise<string> => toHex(await sha256(toUtf8(of)));
+  const strangers = text({ deployments: labPolicy(anchorPem, [labDeployment(new Forge())])["deployments"] });
+  const plain = (of: string): { bytes: Uint8Array } => ({ bytes: toUtf8(of) });
+
+  /** Changes at each poll after the first, before its response. */
+  async function changing(
+    policies: readonly (Policy | { bytes: Uint8Array })[],
+  ): Promise<Outcome & { differs: boolean[]; waits: number[]; ended: number }> {
+    const clock = new SimulatedClock();
+    const [differs, waits]: [boolean[], number[]] = [[], []];
+    let ended = 0;
+    let change: (policy: Policy | { bytes: Uint8Array }) => boolean = () => false;
+    const service = (_: number, poll: number): JsonValue => {
+      const next = policies[poll - 1];
+      if (poll > 0 && next !== undefined) differs.push(change(next));
+      return bootProof;
+    };
+    const result = await watching(service, {
+      until: 20 * MINUTE,
+      clock,
+      policyChanges: (given) => {
+        change = given;
+        return () => ended++;
+      },
+      sleep: (milliseconds, signal) => (waits.push(milliseconds), clock.sleep(milliseconds, signal)),
+    });
+    return { ...result, differs, waits, ended };
+  }
+
+  it("is recorded with both digests, and what it rejects is news at once", async () => {
+    const { entries, differs, ended, summary } = await changing([plain(strangers)]);
+    expect(entries.map((entry) => ("event" in entry ? entry.event : entry.verdict))).toEqual([
+      "verified",
+      "policy-changed",
+      "rejected",
+    ]);
+    const [before, policyDigest] = [await digest(text({})), await digest(strangers)];
+    expect(entries[1]).toMatchObject({ policy: "lab", before, policyDigest });
+    expect(entries[2]).toMatchObject({ policyDigest });
+    // No interval between the poll in which it changed and the next one.
+    expect(entries[2]!.at).toBe(new Date(START.getTime() + MINUTE).toISOString());
+    expect([differs, ended, summary.refused]).toEqual([[true], 1, [{ app }]]);
+  });
+
+  it("wakes a watch that waits", async () => {
+    const clock = new SimulatedClock();
+    let change: (policy: { bytes: Uint8Array }) => boolean = () => false;
+    const { entries } = await watching(() => bootProof, {
+      until: 3 * DAY,
+      clock,
+      intervalMs: DAY,
+      policyChanges: (given) => ((change = given), () => {}),
+      sleep: (milliseconds, signal) => {
+        queueMicrotask(() => change(plain(strangers)));
+        return clock.sleep(milliseconds, signal);
+      },
+    });
+    const at = START.toISOString();
+    expect(entries).toMatchObject([{ at }, { at, event: "policy-changed" }, { at, verdict: "rejected" }]);
+  });
+
+  it("is none with the same bytes, nor when it was changed back", async () => {
+    expect(await changing([plain(text({})), policy])).toMatchObject({
+      differs: [false, false],
+      entries: { length: 1 },
+    });
+    const waiting = await changing([plain(text({ name: "other" }))]);
+    expect(eventsOf(waiting.entries)).toEqual(["policy-changed"]);
+    let entries = 0;
+    await watching(() => bootProof, {
+      until: 5 * MINUTE,
+      onEntry: () => entries++,
+      policyChanges: (change) => {
+        expect([change(plain(strangers)), change(plain(strangers)), change(policy)]).toEqual([true, false, true]);
+        return () => {};
+      },
+    });
+    expect(entries).toBe(1);
+  });
+
+  it("is one with the same bytes and another trust anchor", async () => {
+    const other = forgeEvidence({ lab: new Forge(), at: START }).anchorPem;
+    const named = text({ trustAnchors: [{ file: "root.pem" }] });
+    const plainWith = (pem: string) => ({ bytes: toUtf8(named), anchors: { "root.pem": pem } });
+    const { entries, differs } = await changing([plainWith(anchorPem), plainWith(anchorPem), plainWith(other)]);
+    expect(differs).toEqual([true, false, true]);
+    const [first, second] = [await digest(text({})), await digest(named)];
+    expect(entries.flatMap((entry) => ("before" in entry ? [[entry.before, entry.policyDigest]] : []))).toEqual([
+      [first, second],
+      [second, second],
+    ]);
+    expect(entries.at(-1)).toMatchObject({ verdict: "rejected" });
+  });
+
+  it("that is malformed is refused, and the one before stays", async () => {
+    const faults: unknown[] = [];
+    const { entries } = await watching(() => bootProof, {
+      until: 5 * MINUTE,
+      policyChanges: (change) => {
+        try {
+          change(plain("{}"));
+        } catch (error) {
+          faults.push((error as Error).name);
+        }
+        return () => {};
+      },
+    });
+    expect([faults, entries.length, entries[0]]).toMatchObject([["MalformedError"], 1, { verdict: "verified" }]);
+  });
+});
+
+it.each<[Partial<WatchOptions>, RegExp]>([
+  [{ outageAfter: -1 }, /options\.outageAfter/],
+  [{ outageAfter: 1_000_001 }, /outageAfter: 0 to 1000000 wanted/],
+  [{ outageRepeatMs: 1000 }, /outageRepeatMs: 60000 to 604800000 wanted/],
+  [{ maxSilenceMs: MINUTE }, /maxSilenceMs: 60001 to 604800000 wanted/],
+  [{ maxSilenceMs: 2 ** 31 }, /maxSilenceMs: /],
+  [{ onOutage: 7 as never }, /options\.onOutage: /],
+])("a watch refuses %j", async (more, message) => {
+  await expect(watching(() => bootProof, { until: 0, ...more })).rejects.toThrow(message);
 });

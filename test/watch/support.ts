@@ -1,6 +1,16 @@
 /** Logs that no watch wrote, with their own clock. */
 import { toUtf8 } from "../../src/bytes.js";
-import { type Finding, type LogEnd, type LogLine, NO_LINE, lineAfter } from "../../src/watch/entry.js";
+import {
+  type Finding,
+  type FindingEntry,
+  type LogEnd,
+  type LogEvent,
+  type LogLine,
+  NO_LINE,
+  eventLineAfter,
+  isFinding,
+  lineAfter,
+} from "../../src/watch/entry.js";
 import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/log.js";
 import { sha256 } from "../../src/verify/digest.js";
 import { toHex } from "../../src/bytes.js";
@@ -26,16 +36,46 @@ export async function finding(app: string, bootProof: JsonValue, more: Partial<F
   };
 }
 
+const at = START.toISOString();
+const watched = [{ app: "signer" }, { ephemeralKey: "04ab" }];
+
+/** One of each kind. */
+export const EVENTS: readonly LogEvent[] = [
+  { at, event: "outage-began", kind: "unreachable", watched, since: at, message: "no \u202econnection" },
+  { at, event: "outage-ended", watched, since: at, failedPolls: 3 },
+  { at, event: "policy-changed", policy: "lab", policyDigest: "ab".repeat(32), before: null },
+  { at, event: "continued", file: "boots.2.jsonl" },
+];
+
 /** So many lines, each an entry of its own. */
-export async function linesOf(count: number): Promise<LogLine[]> {
-  const lines: LogLine[] = [];
+export async function linesOf(count: number, more: Partial<Finding> = {}): Promise<LogLine<FindingEntry>[]> {
+  const lines: LogLine<FindingEntry>[] = [];
   let end: LogEnd = { entries: 0, head: NO_LINE };
   for (let n = 1; n <= count; n++) {
-    const line = await lineAfter(end, await finding("signer", { enclaveApp: "signer", boot: n }));
+    const line = await lineAfter(end, await finding("signer", { enclaveApp: "signer", boot: n }, more));
     lines.push(line);
     end = { entries: n, head: line.hash };
   }
   return lines;
+}
+
+/** Three files: entries 1 to 4, 5 to 8, 9 to 10. */
+export async function rotatedLog(): Promise<{ all: LogLine[]; files: Record<"b" | "b.2" | "b.3", LogLine[]> }> {
+  const all: LogLine[] = await linesOf(3);
+  const endOf = (): LogEnd => ({ entries: all.length, head: all.at(-1)!.hash });
+  const turn = async (file: string): Promise<void> =>
+    void all.push(await eventLineAfter(endOf(), { at, event: "continued", file }));
+  const grow = async (): Promise<void> => void all.push(await lineAfter(endOf(), await finding("signer", all.length)));
+  await turn("b.2");
+  for (let n = 5; n <= 7; n++) await grow();
+  await turn("b.3");
+  for (let n = 9; n <= 10; n++) await grow();
+  return { all, files: { b: all.slice(0, 4), "b.2": all.slice(4, 8), "b.3": all.slice(8) } };
+}
+
+/** Leaves out events. */
+export function findingsInto(findings: LogLine<FindingEntry>[]): (line: LogLine) => void {
+  return (line) => void (isFinding(line.entry) && findings.push({ ...line, entry: line.entry }));
 }
 
 export function textOf(lines: readonly (LogLine | string)[]): string {

@@ -10,18 +10,20 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { startLab } from "../../src/lab/index.js";
 import {
   FetchError,
-  type LogEntry,
+  type FindingEntry,
   type LogLine,
+  type OutageEntry,
   type WatchMessage,
   type WatchOptions,
   askService,
+  isFinding,
   memoryStore,
   verifyLog,
   watch,
 } from "../../src/watch/index.js";
 import { readLine } from "../../src/watch/entry.js";
 import { openLog, readLog } from "../../src/watch/node.js";
-import { SimulatedClock } from "./support.js";
+import { SimulatedClock, findingsInto } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-watch-"));
 const clock = new SimulatedClock();
@@ -79,7 +81,8 @@ const HOUR: readonly (readonly [minute: number, happens: () => unknown])[] = [
 describe("an hour with a service that lies, fails and recovers", () => {
   const path = join(folder, "hour.jsonl");
   const messages: WatchMessage[] = [];
-  const handedOn: LogEntry[] = [];
+  const handedOn: FindingEntry[] = [];
+  const outages: OutageEntry[] = [];
   let script = [...HOUR];
 
   const ask = askService(client);
@@ -99,6 +102,7 @@ describe("an hour with a service that lies, fails and recovers", () => {
       handedOn.push(entry);
       if (handedOn.filter(({ n }) => n === entry.n).length === 1) throw new Error("nobody answers");
     },
+    onOutage: async ({ entry }) => void outages.push(entry),
     ...clock,
     now: clock.now,
     sleep: clock.sleep,
@@ -120,9 +124,9 @@ describe("an hour with a service that lies, fails and recovers", () => {
   it("leaves an intact log with exactly the expected entries", async () => {
     // Ended and begun again in between: nothing is lost, and nothing recorded twice.
     for (const minute of [3, 15, 34, 61]) await watchUntil(minute);
-    const entries: LogEntry[] = [];
-    const answer = await verifyLog(readLog(path), { onLine: ({ entry }) => entries.push(entry) });
-    expect(answer).toMatchObject({ intact: true, entries: 7 });
+    const entries: FindingEntry[] = [];
+    const answer = await verifyLog(readLog(path), { onLine: ({ entry }) => isFinding(entry) && entries.push(entry) });
+    expect(answer).toMatchObject({ intact: true, entries: 13 });
     expect(entries.map(({ verdict, stale, failed }) => [verdict, stale, ...failed.map(({ id }) => id)])).toEqual([
       ["verified", false],
       ["rejected", false, "policy.deployment", "policy.nonce"],
@@ -140,7 +144,8 @@ describe("an hour with a service that lies, fails and recovers", () => {
 
   it("has evidence in each entry with the same verdict", async () => {
     for (const line of readFileSync(path, "utf8").trimEnd().split("\n")) {
-      const { at, bootProofs, verdict, failed } = JSON.parse(line) as LogEntry;
+      if (line.includes('"event":')) continue;
+      const { at, bootProofs, verdict, failed } = JSON.parse(line) as FindingEntry;
       const { report } = await verifyBootProof(bootProofs[0], { policy, now: new Date(at) });
       expect(report.verdict).toBe(verdict);
       expect(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(
@@ -151,11 +156,24 @@ describe("an hour with a service that lies, fails and recovers", () => {
 
   it("has delivered each refusal in order, with retries", () => {
     const numbers = handedOn.map(({ n }) => n);
-    expect([...new Set(numbers)]).toEqual([2, 5, 7]);
-    for (const n of [2, 5, 7]) expect(numbers.filter((one) => one === n).length).toBeGreaterThan(1);
+    expect([...new Set(numbers)]).toEqual([4, 9, 13]);
+    for (const n of [4, 9, 13]) expect(numbers.filter((one) => one === n).length).toBeGreaterThan(1);
   });
 
-  it("has reported the begin, change and end of each outage", () => {
+  it("has recorded and delivered each outage once, whatever its kinds", () => {
+    expect(outages.map(({ event, n }) => [event, n])).toEqual([
+      ["outage-began", 2],
+      ["outage-ended", 3],
+      ["outage-began", 6],
+      ["outage-ended", 7],
+      ["outage-began", 11],
+      ["outage-ended", 12],
+    ]);
+    for (const [began, ended] of [outages.slice(0, 2), outages.slice(2, 4), outages.slice(4)])
+      expect(ended!.since).toBe(began!.since);
+  });
+
+  it("has reported the begin, each kind and the end of each outage", () => {
     const told = messages.flatMap((message) => {
       if (message.event === "outage") return [message.kind];
       return message.event === "recovered" ? [`recovered after ${message.failedPolls > 1 ? "polls" : "a poll"}`] : [];
@@ -165,7 +183,6 @@ describe("an hour with a service that lies, fails and recovers", () => {
       "recovered after polls",
       "answer",
       "unreachable",
-      "answer",
       "recovered after polls",
       "answer",
       "missing",
@@ -183,13 +200,13 @@ async function watched(
   answers: readonly ((app: string) => JsonValue | null)[],
   more: Partial<WatchOptions> = {},
 ): Promise<{
-  lines: LogLine[];
+  lines: LogLine<FindingEntry>[];
   messages: WatchMessage[];
   waits: number[];
   summary: Awaited<ReturnType<typeof watch>>;
 }> {
   const own = new SimulatedClock();
-  const [lines, messages, waits]: [LogLine[], WatchMessage[], number[]] = [[], [], []];
+  const [lines, messages, waits]: [LogLine<FindingEntry>[], WatchMessage[], number[]] = [[], [], []];
   const stop = new AbortController();
   const polls = new Map<string, number>();
   let ended = false;
@@ -203,7 +220,7 @@ async function watched(
       if (poll >= answers.length) stop.abort();
       return answers[Math.min(poll, answers.length - 1)]!(name);
     },
-    onEntry: (line) => lines.push(line),
+    onEntry: findingsInto(lines),
     onMessage: (message) => messages.push(message),
     now: own.now,
     random: own.random,
@@ -279,7 +296,7 @@ describe("a watch", () => {
     expect(unreadable).toEqual([false, true]);
     expect(messages[0]).toMatchObject({ event: "outage", kind: "answer" });
     for (const { bytes } of lines) {
-      const { verdict, bootProofs, at } = (await readLine(bytes)).entry;
+      const { verdict, bootProofs, at } = (await readLine(bytes)).entry as FindingEntry;
       const again = await verifyBootProof(bootProofs[0], { policy: parsePolicy(lab.policyFile), now: new Date(at) });
       expect(again.report.verdict).toBe(verdict);
     }
@@ -343,7 +360,7 @@ describe("a watch", () => {
   it("ends if an entry cannot be written, and delivers no unrecorded refusal", async () => {
     const handedOn: number[] = [];
     const log = { ...memoryStore(), append: failing(new Error("no space left")) };
-    const onRefusal = async ({ entry }: LogLine): Promise<void> => void handedOn.push(entry.n);
+    const onRefusal = async ({ entry }: LogLine<FindingEntry>): Promise<void> => void handedOn.push(entry.n);
     await expect(watched([() => ({ boot: 1 })], { log, onRefusal })).rejects.toThrow("no space left");
     expect(handedOn).toEqual([]);
   });
@@ -367,11 +384,11 @@ it("with strict acceptance records and hands on a boot proof with a BUT as a ref
   // The lab's root is not AWS's.
   const path = join(folder, "strict.jsonl");
   const anyAge = parsePolicy(lab.policyFile);
-  const refusals: LogEntry[] = [];
+  const refusals: FindingEntry[] = [];
   const watched = async (acceptance: "standard" | "strict") => {
     const log = await openLog(path);
     try {
-      const onRefusal = async ({ entry }: LogLine): Promise<void> => void refusals.push(entry);
+      const onRefusal = async ({ entry }: LogLine<FindingEntry>): Promise<void> => void refusals.push(entry);
       const options = { apps: ["signer"], policy: anyAge, newest: askService(client), log, once: true, onRefusal };
       return await watch({ ...options, acceptance, now: clock.now, sleep: clock.sleep, random: clock.random });
     } finally {

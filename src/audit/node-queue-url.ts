@@ -1,0 +1,118 @@
+/** The URL of a queue's server, read by its parts: messages have `shown`, which never had a password in it. */
+import { QueueError } from "./queue-error.js";
+
+export interface QueueAddress {
+  readonly kind: "server" | "cluster" | "sentinel" | "socket";
+  readonly isTls: boolean;
+  /** Of the server, of nodes of the cluster, or of sentinels. Empty for a socket. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  /** The path of the socket, or the name that the sentinels know. */
+  readonly name: string;
+  readonly db: number;
+  readonly username?: string;
+  readonly password?: string;
+  /** Without user and password. */
+  readonly shown: string;
+}
+
+const FORM = /^(redis|rediss|rediss?\+(?:cluster|sentinel)|unix):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/;
+const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
+const WANTED =
+  "a URL such as redis://127.0.0.1:6379 wanted: redis:// or rediss://, host, port, /database; " +
+  "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
+
+/** Throws QueueError, which does not quote the URL: it may have a password. */
+export function parseQueueUrl(text: string): QueueAddress {
+  const parts = FORM.exec(urlOf(text));
+  if (parts === null) throw noUrl();
+  const [, scheme = "", user = "", authority = "", path = ""] = parts;
+  const kind = kindOf(scheme);
+  const isTls = scheme.startsWith("rediss");
+  const hosts = kind === "socket" ? [] : authority.split(",").map((each) => hostOf(each, PORTS[kind]));
+  if (kind === "socket" && authority !== "") throw noUrl();
+  if (kind === "server" && hosts.length > 1) throw noUrl();
+  const { name, db } = placeOf(kind, path);
+  const shown = `${scheme}://${hosts.map(hostText).join(",")}${placeText(kind, name, db)}`;
+  return { kind, isTls, hosts, name, db, ...credentialsOf(user), shown };
+}
+
+/** A path alone is a socket's. */
+function urlOf(text: string): string {
+  return text.startsWith("/") ? `unix://${text}` : text;
+}
+
+function kindOf(scheme: string): QueueAddress["kind"] {
+  if (scheme === "unix") return "socket";
+  const kind = scheme.split("+")[1];
+  return kind === "cluster" || kind === "sentinel" ? kind : "server";
+}
+
+function hostOf(text: string, defaultPort: number): QueueAddress["hosts"][number] {
+  const url = URL.canParse(`redis://${text}`) ? new URL(`redis://${text}`) : null;
+  if (url === null || url.hostname === "" || url.pathname !== "") throw noUrl();
+  return { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || defaultPort) };
+}
+
+function hostText({ host, port }: QueueAddress["hosts"][number]): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Of a cluster there is only the database 0. */
+const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
+  server: /^\/?(?<db>\d{0,5})$/,
+  cluster: /^\/?$/,
+  sentinel: /^\/(?<name>[^/]{1,200})(?:\/(?<db>\d{1,5}))?$/,
+  socket: /^(?<name>\/.+)$/,
+};
+
+function placeOf(kind: QueueAddress["kind"], path: string): Pick<QueueAddress, "name" | "db"> {
+  const found = PLACES[kind].exec(path);
+  if (found === null) throw noUrl();
+  const { name = "", db = "" } = found.groups ?? {};
+  return { name: decoded(name), db: Number(db) };
+}
+
+function placeText(kind: QueueAddress["kind"], name: string, db: number): string {
+  const database = db === 0 ? "" : `/${db}`;
+  return kind === "sentinel" ? `/${name}${database}` : `${name}${database}`;
+}
+
+function credentialsOf(text: string): Pick<QueueAddress, "username" | "password"> {
+  const [username = "", ...rest] = text.split(":");
+  const password = rest.join(":");
+  return {
+    ...(username !== "" && { username: decoded(username) }),
+    ...(password !== "" && { password: decoded(password) }),
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw noUrl();
+  }
+}
+
+function noUrl(): QueueError {
+  return new QueueError("url", WANTED);
+}
+
+/**
+ * `url` with the credentials of `other`, if it has none of its own. Throws QueueError where `other` is of another
+ * server: its password must not go there.
+ */
+export function withCredentialsOf(url: string, other: string): string {
+  const [own, source] = [parseQueueUrl(url), parseQueueUrl(other)];
+  const hasOwn = own.username !== undefined || own.password !== undefined;
+  if (hasOwn || (source.username === undefined && source.password === undefined)) return url;
+  if (serverOf(own) !== serverOf(source))
+    throw new QueueError("url", `${own.shown} has no credentials, and those at hand are for ${source.shown}`);
+  const [, , user = ""] = FORM.exec(urlOf(other))!;
+  return urlOf(url).replace("://", () => `://${user}@`);
+}
+
+/** The database may differ. */
+function serverOf({ kind, isTls, hosts, name }: QueueAddress): string {
+  return JSON.stringify([kind, isTls, hosts.map(hostText).sort(), name]);
+}

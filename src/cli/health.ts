@@ -1,0 +1,80 @@
+/** `--health-file` and `--metrics`. */
+import { diskReason } from "../disk/reason.js";
+import type { Health, HealthAddress, HealthSubject } from "../health/node.js";
+import { printable } from "../report/printable.js";
+import { STDIN } from "./files.js";
+import { type Io, UsageError } from "./io.js";
+import type { ArgumentReader } from "./options.js";
+
+export interface HealthRequest {
+  readonly file: string | undefined;
+  /** As it was written. */
+  readonly metrics: string | undefined;
+  readonly address: HealthAddress | undefined;
+}
+
+interface HealthFlags {
+  readonly healthFile?: string;
+  readonly metrics?: string;
+}
+
+const LOOPBACK = "127.0.0.1";
+
+export function healthOf(args: ArgumentReader, { healthFile: file, metrics }: HealthFlags): HealthRequest {
+  if (file === STDIN) args.fault("--health-file -: a file is required");
+  const address = metrics === undefined || args.isEmpty("metrics") ? undefined : addressOf(args, metrics);
+  return { file, metrics, address };
+}
+
+/** Without a host only this machine can read them. */
+function addressOf(args: ArgumentReader, text: string): HealthAddress | undefined {
+  const [, , named = LOOPBACK, digits = ""] = /^((\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?:)?(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits !== "" && port <= 65535) return { host: named.replace(/^\[|\]$/g, ""), port };
+  return args.fault(`--metrics ${text}: HOST:PORT expected, such as 127.0.0.1:9464`);
+}
+
+/** Null without either option. Throws {@link UsageError} for an address or a file that cannot be used. */
+export async function startedHealth(request: HealthRequest, subject: HealthSubject, io: Io): Promise<Health | null> {
+  const { file, address } = request;
+  if (file === undefined && address === undefined) return null;
+  const { startHealth } = await import("../health/node.js");
+  try {
+    const health = await startHealth({
+      subject,
+      ...(file !== undefined && { file }),
+      ...(address && { metrics: address }),
+      now: io.now,
+      onNote: (text) => io.report(`warning: ${printable(text)}\n`, { event: "health-file" }),
+    });
+    const { url } = health;
+    if (url !== null) io.report(`note: metrics are at ${url}/metrics\n`, { event: "metrics", fields: { url } });
+    return health;
+  } catch (error) {
+    throw problemOf(error, request);
+  }
+}
+
+/** The time in the newest verified document, as audits report it. */
+export function evidenceTime(newest: string | null): Date | null {
+  return newest === null ? null : new Date(newest);
+}
+
+const LISTEN_REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "in use by another process. Choose another port, or 0 for any free one",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "this user may not listen on it. Choose a port above 1023",
+  ENOTFOUND: "an unknown host name",
+};
+
+/** By name: the error is of another copy of the library. */
+function problemOf(error: unknown, { file, metrics }: HealthRequest): unknown {
+  const { name, message, code, syscall } = error as NodeJS.ErrnoException;
+  if (name === "MetricsMissingError") return new UsageError([`--metrics: ${message}`]);
+  const ofAddress = syscall === "listen" || syscall === "getaddrinfo";
+  const reason = diskReason(error, ofAddress ? LISTEN_REASONS : {});
+  if (code === undefined || reason === null) return error;
+  return new UsageError([
+    printable(ofAddress ? `--metrics ${metrics}: ${reason}` : `--health-file ${file}: ${reason}`),
+  ]);
+}

@@ -1,0 +1,174 @@
+/** The health of one process, in a file and over HTTP. */
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { ownOptions } from "../decode/input.js";
+import { diskReason } from "../disk/reason.js";
+import { replaceWhole } from "../disk/whole.js";
+import { type HealthAddress, type HealthServer, serveHealth } from "./node-server.js";
+import {
+  type HealthPoll,
+  type HealthQueue,
+  HealthRecord,
+  type HealthState,
+  type HealthSubject,
+  type HealthWork,
+} from "./state.js";
+
+export interface HealthOptions {
+  readonly subject: HealthSubject;
+  /** Written whole after each success, so that its time is that of the last one. At most once a second. */
+  readonly file?: string;
+  /** Serves `/metrics`, `/healthz` and `/readyz` there. Requires the package `prom-client`. */
+  readonly metrics?: HealthAddress;
+  readonly now: () => Date;
+  /** Called when the file cannot be written, once for each reason. */
+  readonly onNote?: (text: string) => void;
+}
+
+const OPTIONS: Readonly<Record<keyof HealthOptions, true>> = {
+  subject: true,
+  file: true,
+  metrics: true,
+  now: true,
+  onNote: true,
+};
+
+export interface Health {
+  /** The address of the metrics; null without them. */
+  readonly url: string | null;
+  /** As `onPoll` of a watch reports it. */
+  poll(poll: HealthPoll): void;
+  /** After each judged batch. */
+  work(work: HealthWork): void;
+  /** As `onQueue` of a worker or a queue's judge reports it. */
+  queue(queue: HealthQueue): void;
+  state(): HealthState;
+  /** Writes the last success, leaves the file, and stops serving. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the health of one watch, worker or audit. Rejects with {@link MetricsMissingError} without `prom-client`, and
+ * with the errors of the platform for an address or a file that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
+ * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
+ * const onPoll = (poll: WatchPoll): void => health.poll(poll);
+ * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll, ...SYSTEM });
+ * await health.close();
+ * ```
+ */
+export async function startHealth(given: HealthOptions): Promise<Health> {
+  const { subject, file, metrics: address, now, onNote = () => {} } = ownOptions("options", given, OPTIONS);
+  const metrics = address && { ...address };
+  const record = new HealthRecord(copied(subject), now);
+  const served = { state: () => record.state(), now };
+  if (file !== undefined) await requireWritable(file);
+  const server = metrics === undefined ? null : await serveHealth(metrics, served);
+  return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
+}
+
+function copied({ watched = [], inputs = [], ...subject }: HealthSubject): HealthSubject {
+  return { ...subject, inputs: [...inputs], watched: watched.map((each) => ({ ...each })) };
+}
+
+/** Before the work: a file that cannot be written would look like an outage. */
+async function requireWritable(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found !== null && !found.isFile())
+    throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
+  await access(dirname(path), constants.W_OK);
+}
+
+class ProcessHealth implements Health {
+  readonly #record: HealthRecord;
+  readonly #file: HealthFile | null;
+  readonly #server: HealthServer | null;
+
+  constructor(record: HealthRecord, parts: { readonly file: HealthFile | null; readonly server: HealthServer | null }) {
+    this.#record = record;
+    this.#file = parts.file;
+    this.#server = parts.server;
+  }
+
+  get url(): string | null {
+    return this.#server?.url ?? null;
+  }
+
+  poll(poll: HealthPoll): void {
+    if (this.#record.poll(poll)) this.#file?.write();
+  }
+
+  work(work: HealthWork): void {
+    this.#record.work(work);
+    this.#file?.write();
+  }
+
+  queue(queue: HealthQueue): void {
+    if (this.#record.queue(queue)) this.#file?.write();
+  }
+
+  state(): HealthState {
+    return this.#record.state();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#file?.close(), this.#server?.close()]);
+  }
+}
+
+const WRITE_MS = 1000;
+
+/** One write at a time; the successes meanwhile are one write after it. */
+class HealthFile {
+  readonly #path: string;
+  readonly #record: HealthRecord;
+  readonly #onNote: (text: string) => void;
+  #writing: Promise<void> | null = null;
+  #isWanted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #fault = "";
+
+  constructor(path: string, record: HealthRecord, onNote: (text: string) => void) {
+    this.#path = path;
+    this.#record = record;
+    this.#onNote = onNote;
+  }
+
+  write(): void {
+    this.#isWanted = true;
+    if (this.#writing === null && this.#timer === undefined) this.#begin();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#writing;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#isWanted) await this.#write();
+  }
+
+  #begin(): void {
+    this.#timer = undefined;
+    if (!this.#isWanted) return;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = null;
+      this.#timer = setTimeout(() => this.#begin(), WRITE_MS);
+      this.#timer.unref();
+    });
+  }
+
+  async #write(): Promise<void> {
+    this.#isWanted = false;
+    try {
+      await replaceWhole(this.#path, `${JSON.stringify(this.#record.state())}\n`);
+      this.#fault = "";
+    } catch (error) {
+      const reason = diskReason(error) ?? String(error);
+      if (reason !== this.#fault) this.#onNote(`${this.#path}: the health file cannot be written: ${reason}`);
+      this.#fault = reason;
+    }
+  }
+}

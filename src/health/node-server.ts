@@ -1,0 +1,143 @@
+/** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (health/README.md, "The server"). */
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type PromClient from "prom-client";
+import { LABELS, MEASURES } from "./measures.js";
+import type { HealthState } from "./state.js";
+
+/** The package `prom-client` is not installed, or cannot be loaded. */
+export class MetricsMissingError extends Error {
+  override readonly name = "MetricsMissingError";
+}
+
+export interface HealthAddress {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+interface ServedHealth {
+  readonly state: () => HealthState;
+  readonly now: () => Date;
+}
+
+export interface HealthServer {
+  /** Such as `http://127.0.0.1:9464`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_CONNECTIONS = 64;
+const REQUEST_MS = 10_000;
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+  readonly type?: string;
+}
+
+type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
+
+/** Rejects with {@link MetricsMissingError}, and with the errors of the platform for an address that cannot be used. */
+export async function serveHealth({ host, port }: HealthAddress, served: ServedHealth): Promise<HealthServer> {
+  const pages: Pages = new Map<string, () => Page | Promise<Page>>([
+    ["/metrics", await metricsPage(served)],
+    ["/healthz", () => ({ status: 200, text: "ok\n" })],
+    ["/readyz", () => (served.state().isReady ? { status: 200, text: "ok\n" } : { status: 503, text: "not ready\n" })],
+  ]);
+  const options = { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: REQUEST_MS, requestTimeout: REQUEST_MS };
+  const server = createServer(options, (request, response) => void reply(request, response, pages));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(REQUEST_MS);
+  await listening(server, { host, port });
+  // It serves while the command works, and no longer.
+  server.unref();
+  return { url: urlOf(server), close: () => closed(server) };
+}
+
+function listening(server: Server, { host, port }: HealthAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function reply(request: IncomingMessage, response: ServerResponse, pages: Pages): Promise<void> {
+  // An error is followed by "close".
+  response.on("error", () => {});
+  const { method = "", url = "" } = request;
+  const page = pages.get(url.split("?", 1)[0]!);
+  const found = await pageFor(method, page).catch(() => ({ status: 500, text: "failed\n" }));
+  const { status, text, type = "text/plain; charset=utf-8" }: Page = found;
+  response.writeHead(status, {
+    "Content-Type": type,
+    "Content-Length": Buffer.byteLength(text),
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    ...(status === 405 && { Allow: "GET, HEAD" }),
+  });
+  response.end(method === "HEAD" ? undefined : text);
+}
+
+async function pageFor(method: string, page: (() => Page | Promise<Page>) | undefined): Promise<Page> {
+  if (page === undefined) return { status: 404, text: "not found: /metrics, /healthz or /readyz\n" };
+  if (method !== "GET" && method !== "HEAD") return { status: 405, text: "GET or HEAD only\n" };
+  return page();
+}
+
+/** With a registry of its own: the default one is the embedding program's. */
+async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<Page>> {
+  const { Counter, Gauge, Registry } = await loadPackage();
+  const registry = new Registry();
+  for (const { name, type, help, values } of MEASURES[state().command]) {
+    const shared = { name, help, labelNames: LABELS, registers: [registry] };
+    const read = (): ReturnType<typeof values> => values(state(), now());
+    if (type === "counter")
+      new Counter({
+        ...shared,
+        collect() {
+          this.reset();
+          for (const { labels, value } of read()) this.inc(labels, value);
+        },
+      });
+    else
+      new Gauge({
+        ...shared,
+        collect() {
+          this.reset();
+          for (const { labels, value } of read()) this.set(labels, value);
+        },
+      });
+  }
+  return async () => ({ status: 200, text: await registry.metrics(), type: registry.contentType });
+}
+
+/** Those who serve no metrics need not install it. */
+async function loadPackage(): Promise<Pick<typeof PromClient, "Counter" | "Gauge" | "Registry">> {
+  try {
+    const { default: loaded } = await import("prom-client");
+    return loaded;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
+    throw new MetricsMissingError(`metrics take the package prom-client, which ${reason}: npm install prom-client@15`, {
+      cause: error,
+    });
+  }
+}

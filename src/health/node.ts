@@ -1,0 +1,14 @@
+/** `bootproof/health/node`: the health of a watch, a worker or an audit, in a file and over HTTP. */
+export { type Health, type HealthOptions, startHealth } from "./node-health.js";
+export { type HealthAddress, MetricsMissingError } from "./node-server.js";
+export type {
+  HealthCommand,
+  HealthPoll,
+  HealthQueue,
+  HealthState,
+  HealthSubject,
+  HealthWork,
+  PolledName,
+  QueueState,
+  WatchedState,
+} from "./state.js";

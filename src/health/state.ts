@@ -1,0 +1,240 @@
+/** What a long-running command reports about itself: one plain object (health/README.md, "State"). */
+import { TOOL } from "../version.js";
+
+export type HealthCommand = "watch" | "worker" | "audit";
+
+/** What a process works on. */
+export interface HealthSubject {
+  readonly command: HealthCommand;
+  /** Of a watch. Default: none. */
+  readonly watched?: readonly PolledName["watched"][];
+  /** Files or folders of an audit. Default: none. */
+  readonly inputs?: readonly string[];
+  /** Whether an audit uses a queue; a worker always does. Default: false. */
+  readonly hasQueue?: boolean;
+}
+
+/** One application or key, as a poll left it. `WatchPoll` of `bootproof/watch` has this shape. */
+export interface PolledName {
+  readonly watched: { readonly app: string } | { readonly ephemeralKey: string };
+  /** Why it could not be fetched or read; null after a good poll. */
+  readonly failure: { readonly kind: string } | null;
+  /** Whether its newest verdict is a refusal. */
+  readonly isRefused: boolean;
+  /** Refusals that this process recorded. */
+  readonly refusals: number;
+  /** The time in its newest verified attestation document; null before the first. */
+  readonly evidenceAt: Date | null;
+}
+
+/** One poll of everything that is watched. */
+export interface HealthPoll {
+  /** Entries that this process recorded. */
+  readonly recorded: number;
+  readonly watched: readonly PolledName[];
+}
+
+/** Counts of this process so far. */
+export interface HealthWork {
+  readonly entries: number;
+  /** Entries that were not accepted; null where the process does not know. */
+  readonly refused: number | null;
+  /** The time in the newest verified attestation document; null without one. */
+  readonly evidenceAt: Date | null;
+}
+
+/** The connection to the queue, as it is now. */
+export interface HealthQueue {
+  /** The server's address without credentials. */
+  readonly server: string;
+  readonly isConnected: boolean;
+  /** Jobs that no worker has taken; null if unknown. */
+  readonly waiting: number | null;
+}
+
+export interface WatchedState {
+  /** Null if a key is watched. */
+  readonly app: string | null;
+  /** Null if an application is watched. */
+  readonly ephemeralKey: string | null;
+  /** The last poll that could see it. */
+  readonly seenAt: Date | null;
+  /** The first poll that could not, if the last one could not either. */
+  readonly outageSince: Date | null;
+  readonly outages: number;
+  readonly failedPolls: number;
+  readonly isRefused: boolean;
+  readonly refusals: number;
+  readonly evidenceAt: Date | null;
+}
+
+export interface QueueState extends HealthQueue {
+  readonly outages: number;
+  /** The last time that the server was connected. */
+  readonly contactAt: Date | null;
+}
+
+/** The state of a process; as JSON it is the content of a health file. */
+export interface HealthState {
+  readonly health: "bootproof-health/1";
+  readonly command: HealthCommand;
+  readonly version: string;
+  readonly startedAt: Date;
+  /** The last good poll; of a worker or an audit the last contact with the queue or the last judged batch. */
+  readonly goodAt: Date | null;
+  readonly isReady: boolean;
+  readonly inputs: readonly string[];
+  readonly watched: readonly WatchedState[];
+  readonly polls: number;
+  readonly entries: number;
+  /** Entries a second, over the last minute; null before there are two counts. */
+  readonly rate: number | null;
+  readonly refused: number | null;
+  readonly evidenceAt: Date | null;
+  readonly queue: QueueState | null;
+}
+
+/** A queue that was not seen for this long is away: a worker looks at it every two seconds. */
+const AWAY_MS = 15_000;
+const RATE_MS = 60_000;
+const SAMPLE_MS = 1000;
+
+interface Sample {
+  readonly at: number;
+  readonly entries: number;
+}
+
+export class HealthRecord {
+  readonly #subject: HealthSubject;
+  readonly #now: () => Date;
+  readonly #startedAt: Date;
+  #goodAt: Date | null = null;
+  #watched: readonly WatchedState[] = [];
+  #polls = 0;
+  #work: HealthWork = { entries: 0, refused: null, evidenceAt: null };
+  #samples: Sample[] = [];
+  #queue: QueueState | null = null;
+
+  constructor(subject: HealthSubject, now: () => Date) {
+    this.#subject = subject;
+    this.#now = now;
+    this.#startedAt = now();
+    this.#watched = (subject.watched ?? []).map((watched) => ({ ...UNSEEN, ...membersOf({ watched }) }));
+  }
+
+  /** Whether all of it was seen. */
+  poll({ recorded, watched }: HealthPoll): boolean {
+    const at = this.#now();
+    this.#polls++;
+    const before = new Map(this.#watched.map((state) => [nameOf(state), state]));
+    this.#watched = watched.map((polled) => watchedAfter(before.get(nameOf(membersOf(polled))) ?? null, polled, at));
+    this.#count({ entries: recorded, refused: null, evidenceAt: null });
+    const isGood = watched.every(({ failure }) => failure === null);
+    if (isGood) this.#goodAt = at;
+    return isGood;
+  }
+
+  /** After each judged batch, with the counts so far. */
+  work(work: HealthWork): void {
+    this.#goodAt = this.#now();
+    this.#count(work);
+  }
+
+  /** Whether the server is connected. */
+  queue(queue: HealthQueue): boolean {
+    const at = this.#now();
+    const { outages = 0, contactAt = null, isConnected: wasConnected = true } = this.#queue ?? {};
+    const { isConnected } = queue;
+    this.#queue = {
+      ...queue,
+      outages: outages + (wasConnected && !isConnected ? 1 : 0),
+      contactAt: isConnected ? at : contactAt,
+    };
+    if (isConnected) this.#goodAt = at;
+    return isConnected;
+  }
+
+  /** As of now. */
+  state(): HealthState {
+    const { command, inputs = [] } = this.#subject;
+    const { entries, refused, evidenceAt } = this.#work;
+    return {
+      health: "bootproof-health/1",
+      command,
+      version: TOOL.version,
+      startedAt: this.#startedAt,
+      goodAt: this.#goodAt,
+      isReady: this.#isReady(),
+      inputs: [...inputs],
+      watched: this.#watched,
+      polls: this.#polls,
+      entries,
+      rate: this.#rate(),
+      refused,
+      evidenceAt,
+      queue: this.#queue,
+    };
+  }
+
+  #isReady(): boolean {
+    const { command, hasQueue = command === "worker" } = this.#subject;
+    if (this.#goodAt === null) return false;
+    return (!hasQueue || this.#isQueueThere()) && this.#watched.every(({ outageSince }) => outageSince === null);
+  }
+
+  /** A process that is stuck does not report that the server is away. */
+  #isQueueThere(): boolean {
+    const { isConnected = false, contactAt = null } = this.#queue ?? {};
+    return isConnected && contactAt !== null && this.#now().getTime() - contactAt.getTime() <= AWAY_MS;
+  }
+
+  #count(work: HealthWork): void {
+    this.#work = work;
+    const at = this.#now().getTime();
+    const last = this.#samples.at(-1);
+    // The clock was set back.
+    if (last !== undefined && last.at > at) this.#samples = [];
+    if (last === undefined || at - last.at >= SAMPLE_MS || last.at > at)
+      this.#samples.push({ at, entries: work.entries });
+    while (this.#samples.length > 2 && this.#samples[1]!.at <= at - RATE_MS) this.#samples.shift();
+  }
+
+  #rate(): number | null {
+    const [first] = this.#samples;
+    const passed = first === undefined ? 0 : this.#now().getTime() - first.at;
+    return passed >= SAMPLE_MS ? (1000 * (this.#work.entries - first!.entries)) / passed : null;
+  }
+}
+
+const UNSEEN: Omit<WatchedState, "app" | "ephemeralKey"> = {
+  seenAt: null,
+  outageSince: null,
+  outages: 0,
+  failedPolls: 0,
+  isRefused: false,
+  refusals: 0,
+  evidenceAt: null,
+};
+
+function membersOf({ watched }: Pick<PolledName, "watched">): Pick<WatchedState, "app" | "ephemeralKey"> {
+  return "app" in watched ? { app: watched.app, ephemeralKey: null } : { app: null, ...watched };
+}
+
+function nameOf({ app, ephemeralKey }: Pick<WatchedState, "app" | "ephemeralKey">): string {
+  return app === null ? `key ${ephemeralKey!}` : `app ${app}`;
+}
+
+function watchedAfter(before: WatchedState | null, polled: PolledName, at: Date): WatchedState {
+  const { failure, isRefused, refusals, evidenceAt } = polled;
+  const { seenAt, outageSince, outages, failedPolls } = before ?? UNSEEN;
+  const shared = { ...membersOf(polled), isRefused, refusals, evidenceAt };
+  if (failure === null) return { ...shared, seenAt: at, outageSince: null, outages, failedPolls };
+  const isNew = outageSince === null;
+  return {
+    ...shared,
+    seenAt,
+    outageSince: outageSince ?? at,
+    outages: outages + (isNew ? 1 : 0),
+    failedPolls: failedPolls + 1,
+  };
+}

@@ -1,0 +1,228 @@
+/** Checkpoints: the head of a log as a signed note that others keep (watch/README.md, "Checkpoints"). */
+import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
+import { ownOptions } from "../decode/input.js";
+import { MalformedError } from "../errors.js";
+import { ed25519, ed25519Signer } from "../verify/cryptography.js";
+import { sha256 } from "../verify/digest.js";
+
+/** The beginning of every origin. */
+export const ORIGIN_PREFIX = "bootproof-log/";
+
+/** What a checkpoint states: the log `origin` had so many entries, and its last line had this hash. */
+export interface Checkpoint {
+  /** Begins with `bootproof-log/`, without spaces and plus signs. It is the key's name, too. */
+  readonly origin: string;
+  readonly entries: number;
+  /** SHA-256, in hex, of the line of entry `entries`; zeros for an empty log. */
+  readonly head: string;
+}
+
+export interface SignedCheckpoint extends Checkpoint {
+  /** Whether the signature was verified with `key`. */
+  readonly isVerified: boolean;
+}
+
+export interface ReadCheckpointOptions {
+  /** Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo). Default: signatures are not checked. */
+  readonly key?: string;
+  /** The origin that the caller expects. Default: any, since the signature covers it. */
+  readonly origin?: string;
+}
+
+/** A checkpoint that is well-formed, but not signed by the key, or of another origin. */
+export class CheckpointError extends Error {
+  override readonly name = "CheckpointError";
+}
+
+/**
+ * The checkpoint as a C2SP signed note (https://c2sp.org/signed-note). `privateKey`: Ed25519 as PEM (PKCS#8). Rejects
+ * with TypeError for another key or an invalid checkpoint.
+ * @example
+ * ```ts
+ * const note = await signCheckpoint({ origin: "bootproof-log/signer", entries, head }, privateKey);
+ * ```
+ */
+export async function signCheckpoint(checkpoint: Checkpoint, privateKey: string): Promise<string> {
+  const { origin, entries, head } = ownOptions("checkpoint", checkpoint, { origin: true, entries: true, head: true });
+  const hash = typeof head === "string" ? fromHex(head) : null;
+  if (typeof origin !== "string" || !isOrigin(origin)) throw new TypeError(`checkpoint.origin: ${ORIGIN_WORDS}`);
+  if (!Number.isSafeInteger(entries) || entries < 0) throw new TypeError("checkpoint.entries: a whole number wanted");
+  if (hash?.length !== HASH_LENGTH) throw new TypeError("checkpoint.head: 64 hex digits wanted");
+  return signCheckpointBy({ origin, entries, head }, await noteSigner(privateKey));
+}
+
+export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: NoteSigner): Promise<string> {
+  return signNote(`${origin}\n${entries}\n${toBase64(fromHex(head)!)}\n`, origin, signer);
+}
+
+/**
+ * Reads a signed note. Rejects with {@link MalformedError} if it is no checkpoint, with {@link CheckpointError} if it
+ * has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
+ * @example
+ * ```ts
+ * const { entries, head } = await readCheckpoint(note, { key: publicKey });
+ * ```
+ */
+export async function readCheckpoint(
+  note: string | Uint8Array,
+  options: ReadCheckpointOptions = {},
+): Promise<SignedCheckpoint> {
+  const { key, origin } = ownOptions("options", options, { key: true, origin: true });
+  return readSigned(openNote(note), key === undefined ? null : publicKeyOf(key), origin);
+}
+
+export async function readSigned(
+  opened: OpenedNote,
+  publicKey: Uint8Array | null,
+  origin?: string,
+): Promise<SignedCheckpoint> {
+  const checkpoint = checkpointOf(opened.text);
+  if (origin !== undefined && checkpoint.origin !== origin)
+    throw new CheckpointError(`the checkpoint is of another log: its origin is ${checkpoint.origin}`);
+  if (publicKey !== null) await verifyNote(opened, checkpoint.origin, publicKey);
+  return { ...checkpoint, isVerified: publicKey !== null };
+}
+
+/** The origin of a log by the name of its first file, where no other is set. */
+export function originOf(fileName: string): string {
+  return ORIGIN_PREFIX + encodeURIComponent(fileName);
+}
+
+const ORIGIN_WORDS = `${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters wanted`;
+
+export function isOrigin(text: string): boolean {
+  return text.startsWith(ORIGIN_PREFIX) && text.length > ORIGIN_PREFIX.length && isKeyName(text);
+}
+
+function isKeyName(name: string): boolean {
+  return /^[^\p{White_Space}\p{C}+]+$/u.test(name);
+}
+
+const HASH_LENGTH = 32;
+
+function malformed(message: string): MalformedError {
+  return new MalformedError("checkpoint", [{ path: "", message }]);
+}
+
+function checkpointOf(text: string): Checkpoint {
+  const [origin = "", count = "", hash = "", end, ...more] = text.split("\n");
+  if (!isOrigin(origin)) throw malformed(`its first line is no origin: ${ORIGIN_WORDS}`);
+  if (end !== "" || more.length > 0)
+    throw malformed("a text of three lines wanted: the origin, the number of entries, and the head in base64");
+  const entries = Number(count);
+  if (!/^(?:0|[1-9][0-9]*)$/.test(count) || !Number.isSafeInteger(entries))
+    throw malformed("its second line is not a number of entries");
+  const head = fromBase64(hash);
+  if (head?.length !== HASH_LENGTH) throw malformed("its third line is not the base64 of a SHA-256");
+  return { origin, entries, head: toHex(head) };
+}
+
+interface NoteSignature {
+  readonly name: string;
+  readonly keyId: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+export interface OpenedNote {
+  /** With its last line feed: what is signed. */
+  readonly text: string;
+  readonly signatures: readonly NoteSignature[];
+}
+
+/** Sixteen signatures of 5 kB each, which verifiers must accept, are less. */
+const MAX_NOTE_BYTES = 256 * 1024;
+const KEY_ID_LENGTH = 4;
+
+/** Throws {@link MalformedError}. The signatures are not verified. */
+export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): OpenedNote {
+  const bytes = typeof note === "string" ? toUtf8(note) : note;
+  if (bytes.length > maxBytes) throw malformed(`longer than any checkpoint: at most ${maxBytes} bytes wanted`);
+  const whole = fromUtf8(bytes);
+  if (whole === null) throw malformed("not UTF-8");
+  const isControl = (char: string): boolean => char < " " && char !== "\n";
+  if ([...whole].some(isControl)) throw malformed("no signed note: control characters, or lines that end in CR LF");
+  const at = whole.lastIndexOf("\n\n");
+  if (at < 0 || !whole.endsWith("\n")) throw malformed("no signed note: a text, an empty line and signatures wanted");
+  const lines = whole
+    .slice(at + 2)
+    .split("\n")
+    .slice(0, -1);
+  if (lines.length === 0) throw malformed("no signed note: no line with a signature behind the empty line");
+  return { text: whole.slice(0, at + 1), signatures: lines.map(signatureOf) };
+}
+
+function signatureOf(line: string): NoteSignature {
+  const [dash, name = "", base64 = "", ...more] = line.split(" ");
+  const bytes = fromBase64(base64);
+  if (dash !== "\u2014" || !isKeyName(name) || more.length > 0 || bytes === null || bytes.length <= KEY_ID_LENGTH)
+    throw malformed(
+      "a malformed line with a signature: \u2014, the key's name and base64 wanted, with a space between",
+    );
+  return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
+}
+
+/** Signature type of Ed25519 notes. */
+const ED25519_TYPE = 0x01;
+
+async function keyIdOf(name: string, publicKey: Uint8Array): Promise<Uint8Array> {
+  const hashed = await sha256(concatBytes(toUtf8(name), Uint8Array.of(0x0a, ED25519_TYPE), publicKey));
+  return hashed.subarray(0, KEY_ID_LENGTH);
+}
+
+/** Lines of other keys are ignored. Each line of this key must verify, and there must be one. */
+export async function verifyNote({ text, signatures }: OpenedNote, name: string, publicKey: Uint8Array): Promise<void> {
+  const keyId = await keyIdOf(name, publicKey);
+  const own = signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId));
+  if (own.length === 0) throw new CheckpointError("the checkpoint is not signed by this key");
+  const verify = await ed25519();
+  for (const { signature } of own)
+    if (signature.length !== 64 || !(await verify(publicKey, toUtf8(text), signature)))
+      throw new CheckpointError("the signature of the checkpoint is wrong: it was changed, or made with another key");
+}
+
+export interface NoteSigner {
+  readonly publicKey: Uint8Array;
+  sign(message: Uint8Array): Uint8Array;
+}
+
+/** `privateKey`: as PEM. Rejects with TypeError, which never quotes the key. */
+export async function noteSigner(privateKey: string): Promise<NoteSigner> {
+  return ed25519Signer(derOf(privateKey, PRIVATE));
+}
+
+export async function signNote(text: string, name: string, { publicKey, sign }: NoteSigner): Promise<string> {
+  const signature = concatBytes(await keyIdOf(name, publicKey), sign(toUtf8(text)));
+  return `${text}\n\u2014 ${name} ${toBase64(signature)}\n`;
+}
+
+export function publicKeyOf(pem: string): Uint8Array {
+  return derOf(pem, PUBLIC);
+}
+
+/** RFC 8410: all of the structure but the key's 32 bytes at its end. */
+const PRIVATE = {
+  label: "PRIVATE KEY",
+  prefix: /* @__PURE__ */ fromHex("302e020100300506032b657004220420")!,
+  words: "an Ed25519 private key wanted, as PEM (PKCS#8): openssl genpkey -algorithm ed25519 makes one",
+} as const;
+const PUBLIC = {
+  label: "PUBLIC KEY",
+  prefix: /* @__PURE__ */ fromHex("302a300506032b6570032100")!,
+  words: "an Ed25519 public key wanted, as PEM (SubjectPublicKeyInfo): openssl pkey -in FILE -pubout writes it",
+} as const;
+
+/** The 32 bytes of the key. Throws TypeError. */
+function derOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PUBLIC): Uint8Array {
+  const refused = (why: string): TypeError => new TypeError(`${why}: ${words}`);
+  if (typeof pem !== "string") throw refused("not a text");
+  const [, found = "", base64 = ""] =
+    /^\s*-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]+)-----END \1-----\s*$/.exec(pem) ?? [];
+  if (found === "") throw refused("not one PEM block");
+  if (found === "ENCRYPTED PRIVATE KEY") throw refused("an encrypted key, which has to be decrypted first");
+  if (found !== label) throw refused(`a PEM block with ${found}`);
+  const der = fromBase64(base64.replaceAll(/\s/g, ""));
+  if (der === null) throw refused("damaged base64 in a PEM block");
+  if (der.length !== prefix.length + 32 || !equalBytes(der.subarray(0, prefix.length), prefix))
+    throw refused("a key of another kind");
+  return der.slice(prefix.length);
+}

@@ -1,0 +1,176 @@
+/** The files of a log, and those beside it (Node). */
+import { createReadStream, realpathSync } from "node:fs";
+import { type FileHandle, open, readFile, stat } from "node:fs/promises";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { equalBytes, fromUtf8, toUtf8 } from "../bytes.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { InUseError, LostLockError } from "../disk/lock.js";
+import { diskReason } from "../disk/reason.js";
+import { syncFolder, writeSynced } from "../disk/whole.js";
+import { attempt } from "../errors.js";
+import { LOG_FORMAT } from "./entry.js";
+import type { LogFault } from "./log.js";
+import type { Delivered } from "./outages.js";
+
+export class LogError extends Error {
+  override readonly name = "LogError";
+  /** Null if the chain is not at fault. */
+  readonly fault: LogFault | null;
+
+  constructor(message: string, fault: LogFault | null = null) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+/** Another process uses the log, may use it, or has taken its lock from this one. */
+export class LogInUseError extends Error {
+  override readonly name = "LogInUseError";
+}
+
+function logError(error: unknown): unknown {
+  if (error instanceof InUseError || error instanceof LostLockError) return new LogInUseError(error.message);
+  const reason = diskReason(error);
+  return reason === null ? error : new LogError(reason);
+}
+
+export async function asLogError<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw logError(error);
+  }
+}
+
+/** {@link asLogError} for a file beside the log, which the message names. */
+export async function besideLog<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const reason = diskReason(error);
+    throw reason === null ? error : new LogError(`${path}: ${reason}`);
+  }
+}
+
+/** The file in chunks. Rejects with {@link LogError} if it cannot be read. */
+export function readLog(path: string): AsyncGenerator<Uint8Array> {
+  return readLogFrom(path, 0);
+}
+
+export async function* readLogFrom(path: string, start: number): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of createReadStream(path, { highWaterMark: 1 << 20, start })) yield piece as Buffer;
+  } catch (error) {
+    throw logError(error);
+  }
+}
+
+/** Resolves links, so that each file has exactly one lock. */
+export function linked(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const whole = resolve(path);
+    try {
+      return join(realpathSync(dirname(whole)), basename(whole));
+    } catch (error) {
+      throw logError(error);
+    }
+  }
+}
+
+/** Null if there is none. */
+export async function openExisting(path: string): Promise<FileHandle | null> {
+  const file = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (file === null || (await file.stat()).isFile()) return file;
+  await file.close();
+  throw new LogError("a device, a pipe or the like, where a log is to be kept");
+}
+
+/** Readable only by its owner. Rejects with EEXIST if there is one. */
+export async function createFile(path: string): Promise<FileHandle> {
+  const made = await open(path, "wx+", 0o600);
+  await syncFolder(dirname(path));
+  return made;
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null;
+}
+
+/** `boots.jsonl`, `boots.2.jsonl`, `boots.3.jsonl`. */
+export function successorName(first: string, number: number): string {
+  const extension = extname(first);
+  return `${first.slice(0, first.length - extension.length)}.${number}${extension}`;
+}
+
+/** 1 for the first file, and for one that has another name. */
+export function numberOf(first: string, name: string): number {
+  const digits = /\.([0-9]{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? "1";
+  return successorName(first, Number(digits)) === name ? Number(digits) : 1;
+}
+
+/** Whether a file begins with an entry that is not the first one of a log. */
+export async function isLaterFile(path: string): Promise<boolean> {
+  const file = await openExisting(path).catch(() => null);
+  if (file === null) return false;
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length + 2), 0);
+    const [start, digits] = [buffer.subarray(0, LINE_START.length), buffer.subarray(LINE_START.length, bytesRead)];
+    return equalBytes(start, LINE_START) && digits.length === 2 && fromUtf8(digits) !== "1,";
+  } finally {
+    await file.close();
+  }
+}
+
+export async function readAt(
+  file: FileHandle,
+  { offset, length }: { readonly offset: number; readonly length: number },
+): Promise<Uint8Array | null> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length;) {
+    const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
+    if (bytesRead === 0) return null;
+    at += bytesRead;
+  }
+  return bytes;
+}
+
+const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
+
+/** A kill during a write may leave the beginning of a line, then zeros. */
+export async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> {
+  const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
+  const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
+  return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));
+}
+
+/**
+ * The last delivered line of its kind, in a file beside the log. Without it all are delivered again. `all`: nothing was
+ * there to deliver to, so every line until the next start counts as delivered.
+ */
+export interface Mark {
+  readonly n: number;
+  readonly hash: string;
+  readonly all?: boolean;
+}
+
+/** What is appended to the log's name, for the file that names the last delivered line. */
+const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
+
+export async function readMark(log: string, what: Delivered): Promise<Mark | null> {
+  const text = await readFile(`${log}${MARKS[what]}`, "utf8").catch(() => "");
+  const json = attempt(() => parseJson(text)).value;
+  if (!isJsonObject(json)) return null;
+  const { n, hash, all } = json;
+  if (typeof n !== "number" || typeof hash !== "string") return null;
+  return { n, hash, ...(all === true && { all }) };
+}
+
+export async function writeMark(log: string, what: Delivered, { n, hash, all }: Mark): Promise<void> {
+  const path = `${log}${MARKS[what]}`;
+  await besideLog(path, writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash, all })}\n`));
+}

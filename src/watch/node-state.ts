@@ -1,0 +1,278 @@
+/**
+ * What a log says of all that it holds, and the same signed in a file beside it, so that a start reads only the lines
+ * behind that (watch/README.md, "The start").
+ */
+import type { FileHandle } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseJson } from "../decode/json.js";
+import {
+  type Shape,
+  flag,
+  instant,
+  list,
+  nullable,
+  objectOf,
+  optional,
+  readShape,
+  wholeNumber,
+} from "../decode/shapes.js";
+import { writeSynced } from "../disk/whole.js";
+import { attempt } from "../errors.js";
+import { type NoteSigner, type SignedCheckpoint, openNote, signNote, verifyNote } from "./checkpoint.js";
+import { type LogEnd, type LogLine, continuedIn, fileName, hash, readLine } from "./entry.js";
+import { type LogVerification, verifyFiles } from "./log.js";
+import { type Mark, asLogError, besideLog, openExisting, readAt, readLogFrom } from "./node-files.js";
+import type { Delivered } from "./outages.js";
+import { LogState, PLAIN_LOG_STATE, type PlainLogState, isOutageLine, isRefusal } from "./store.js";
+
+/** A line in a file of the log. */
+export interface Place {
+  readonly file: string;
+  readonly n: number;
+  readonly offset: number;
+  readonly length: number;
+  readonly hash: string;
+}
+
+type PerDelivered<T> = Readonly<Record<Delivered, T>>;
+export type Marks = PerDelivered<Mark | null>;
+export const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
+
+export function deliveredAs(line: LogLine): Delivered | null {
+  if (isRefusal(line)) return "refusal";
+  return isOutageLine(line) ? "outage" : null;
+}
+
+/** All that a start needs of the lines up to the last one: what is left out here is lost behind a signed state. */
+interface PlainState extends PlainLogState {
+  /** Of the last line. */
+  readonly place: Place;
+  /** RFC 3339: of the first line of its file. */
+  readonly firstAt: string;
+  /** The file that the last line names as the next one. */
+  readonly next: string | null;
+  readonly waiting: PerDelivered<readonly Place[]>;
+  /** Their lines are not read again. */
+  readonly marks: Marks;
+}
+
+const PLACE = objectOf<Place>({
+  file: fileName,
+  n: wholeNumber(1),
+  offset: wholeNumber(0),
+  length: wholeNumber(1),
+  hash,
+});
+const MARK = objectOf<Mark>({ n: wholeNumber(0), hash, all: optional(flag) });
+
+function perDelivered<T>(shape: Shape<T>): Shape<PerDelivered<T>> {
+  return objectOf<Record<Delivered, unknown>>({ refusal: shape, outage: shape }) as Shape<unknown> as Shape<
+    PerDelivered<T>
+  >;
+}
+
+const STATE = objectOf<PlainState>({
+  ...PLAIN_LOG_STATE,
+  place: PLACE,
+  firstAt: instant,
+  next: nullable(fileName),
+  waiting: perDelivered(list(PLACE)),
+  marks: perDelivered(nullable(MARK)),
+});
+
+/** Begins the text that is signed, so that neither a state nor a checkpoint is ever taken for the other. */
+const STATE_FORMAT = "bootproof-log-state/1";
+const MAX_STATE_BYTES = 256 * 1024 * 1024;
+
+/** What a log says of its lines, collected while they are read and while they are appended. */
+export class LogContents {
+  state: LogState;
+  readonly waiting: Record<Delivered, Place[]> = { refusal: [], outage: [] };
+  /** The file that is written next. */
+  file: string;
+  size = 0;
+  firstAt: string | null = null;
+  last: Place | null = null;
+  /** Named by the last line, where it ends its file. */
+  next: string | null = null;
+  /** The last entry that a signed state vouched for; 0 without one. */
+  signedEntries = 0;
+  /** Marks whose line was found: one of another log must not suppress a delivery. */
+  readonly valid: Record<Delivered, boolean> = { refusal: false, outage: false };
+  readonly #marks: Marks;
+
+  constructor(first: string, marks: Marks) {
+    this.#marks = marks;
+    this.state = new LogState();
+    this.file = first;
+    this.#compareMarks(this.state.tail());
+  }
+
+  /** Behind a state that is signed. */
+  static behind(signed: PlainState, marks: Marks): LogContents {
+    const { place, firstAt, next, waiting, entries } = signed;
+    const contents = new LogContents(place.file, marks);
+    contents.state = new LogState(signed);
+    contents.size = place.offset + place.length + 1;
+    [contents.last, contents.firstAt, contents.next, contents.signedEntries] = [place, firstAt, next, entries];
+    for (const what of DELIVERED) {
+      contents.waiting[what].push(...waiting[what]);
+      contents.valid[what] = marks[what] !== null && isSameMark(marks[what], signed.marks[what]);
+      for (const each of waiting[what]) contents.#compareMark(what, each);
+    }
+    contents.#compareMarks(contents.state.tail());
+    return contents;
+  }
+
+  begin(file: string): void {
+    [this.file, this.size, this.firstAt, this.next] = [file, 0, null, null];
+  }
+
+  add(line: LogLine): void {
+    const { entry, bytes, hash: head } = line;
+    const added: Place = { file: this.file, n: entry.n, offset: this.size, length: bytes.length, hash: head };
+    this.state.add(line);
+    this.size += bytes.length + 1;
+    this.firstAt ??= entry.at;
+    this.last = added;
+    this.next = continuedIn(entry);
+    const what = deliveredAs(line);
+    if (what !== null) this.waiting[what].push(added);
+    this.#compareMarks({ entries: entry.n, head });
+  }
+
+  #compareMarks({ entries, head }: LogEnd): void {
+    for (const what of DELIVERED) this.#compareMark(what, { n: entries, hash: head });
+  }
+
+  #compareMark(what: Delivered, { n, hash: found }: Pick<Place, "n" | "hash">): void {
+    const mark = this.#marks[what];
+    if (mark?.n !== n || mark.hash !== found) return;
+    this.valid[what] = true;
+    const waiting = this.waiting[what];
+    const later = waiting.findIndex((each) => each.n > n);
+    waiting.splice(0, later < 0 ? waiting.length : later);
+  }
+
+  /** Null for an empty log, and for a file without a line. */
+  signable(marks: Marks): PlainState | null {
+    const { last, firstAt, next, waiting } = this;
+    if (last === null || firstAt === null || last.file !== this.file) return null;
+    return { ...this.state.plain(), place: last, firstAt, next, waiting, marks };
+  }
+}
+
+function isSameMark(mark: Mark, other: Mark | null): boolean {
+  return mark.n === other?.n && mark.hash === other.hash && mark.all === other.all;
+}
+
+export interface StateKey {
+  readonly origin: string;
+  readonly signer: NoteSigner;
+}
+
+export async function writeState(path: string, state: PlainState, { origin, signer }: StateKey): Promise<void> {
+  const signed = await signNote(`${STATE_FORMAT}\n${JSON.stringify(state)}\n`, origin, signer);
+  await besideLog(path, writeSynced(path, signed));
+}
+
+/** Null if there is none that this key signed for this log: it is then as if there were none. */
+async function readState(path: string, { origin, signer }: StateKey): Promise<PlainState | null> {
+  const bytes = await readFile(path).catch(() => null);
+  if (bytes === null) return null;
+  const opened = attempt(() => openNote(new Uint8Array(bytes), MAX_STATE_BYTES)).value;
+  if (opened === undefined) return null;
+  const isOurs = await verifyNote(opened, origin, signer.publicKey).then(
+    () => true,
+    () => false,
+  );
+  const [format, json = "", end, ...more] = opened.text.split("\n");
+  if (!isOurs || format !== STATE_FORMAT || end !== "" || more.length > 0) return null;
+  const parsed = attempt(() => parseJson(json)).value;
+  return readShape(STATE, parsed).value ?? null;
+}
+
+export interface LoadOptions {
+  readonly folder: string;
+  /** Name of the log's first file. */
+  readonly first: string;
+  readonly marks: Marks;
+  readonly key: (StateKey & { readonly statePath: string }) | null;
+  /** The newest checkpoint that others may know of. */
+  readonly checkpoint: SignedCheckpoint | null;
+}
+
+export interface LoadedLog {
+  readonly contents: LogContents;
+  readonly verification: LogVerification;
+}
+
+/** The faults of a log are in `verification`. Nothing is written. */
+export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
+  const { key, folder, first, marks, checkpoint } = options;
+  const state = key === null ? null : await readState(key.statePath, key);
+  if (state !== null && (await isThere(folder, state.place))) {
+    const loaded = await readFiles(LogContents.behind(state, marks), options, checkpoint);
+    const { fault } = loaded.verification;
+    if (fault === null || fault.kind === "unfinished") return loaded;
+  }
+  return readFiles(new LogContents(first, marks), options, newerOf(state, checkpoint));
+}
+
+/** Whether the file still has the last line that a signed state knows, where it knows it. */
+async function isThere(folder: string, last: Place): Promise<boolean> {
+  const file = await openExisting(join(folder, last.file)).catch(() => null);
+  if (file === null) return false;
+  try {
+    const bytes = await readAt(file, { offset: last.offset, length: last.length + 1 });
+    if (bytes?.[last.length] !== 0x0a) return false;
+    const line = await readLine(bytes.subarray(0, last.length)).catch(() => null);
+    return line?.hash === last.hash && line.entry.n === last.n;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A signed state states what a checkpoint does. */
+function newerOf(state: PlainState | null, checkpoint: SignedCheckpoint | null): SignedCheckpoint | null {
+  if (state === null || (checkpoint !== null && checkpoint.entries >= state.entries)) return checkpoint;
+  return { origin: "", entries: state.entries, head: state.head, isVerified: true };
+}
+
+async function readFiles(
+  contents: LogContents,
+  { folder }: LoadOptions,
+  checkpoint: SignedCheckpoint | null,
+): Promise<LoadedLog> {
+  const after = contents.state.tail();
+  // An older checkpoint is of a line that a newer signature vouches for.
+  const due = checkpoint !== null && checkpoint.entries >= after.entries ? checkpoint : null;
+  const verification = await verifyFiles(filesOf(contents, folder), {
+    after,
+    checkpoint: due,
+    onLine: (line) => contents.add(line),
+  });
+  return { contents, verification };
+}
+
+/** From the present position on, as each file names the next. */
+async function* filesOf(
+  contents: LogContents,
+  folder: string,
+): AsyncGenerator<{ readonly name: string; readonly stream: AsyncIterable<Uint8Array> }> {
+  for (;;) {
+    const { file, size } = contents;
+    yield { name: file, stream: streamOf(join(folder, file), size) };
+    if (contents.next === null) return;
+    contents.begin(contents.next);
+  }
+}
+
+/** Nothing of a file that is not there: it may have been about to be made. */
+async function* streamOf(path: string, start: number): AsyncGenerator<Uint8Array> {
+  const file: FileHandle | null = await asLogError(openExisting(path));
+  if (file === null) return;
+  await file.close();
+  yield* readLogFrom(path, start);
+}

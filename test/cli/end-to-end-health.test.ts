@@ -1,0 +1,356 @@
+/**
+ * What the built command reports while it runs: its health in a file and over HTTP, its messages as JSON, and a lock
+ * that it lost. Needs `npm run build`, and redis-server.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { HealthState } from "../../src/health/node.js";
+import { startLab } from "../../src/lab/index.js";
+import { NO_REDIS, WITHOUT_REDIS, proxyTo, redisServer } from "../support/redis.js";
+import { connectionTo } from "./support.js";
+
+if (NO_REDIS) console.warn(WITHOUT_REDIS);
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const COMMAND = join(ROOT, "dist/bin/bootproof.cjs");
+const folder = mkdtempSync(join(tmpdir(), "bootproof-built-health-"));
+const path = (name: string): string => join(folder, name);
+const lab = await startLab();
+writeFileSync(path("policy.json"), JSON.stringify(lab.policyFile));
+const enclaveId = lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId;
+const POLICY = ["--policy", path("policy.json")];
+/** The way to the lab, which can be cut. */
+const network = await proxyTo(Number(new URL(lab.baseUrl).port));
+const { organizationId, apiKey } = lab;
+const baseUrl = network.url.replace("redis:", "http:");
+const WATCH = [
+  "watch",
+  "--app",
+  "signer",
+  ...POLICY,
+  "--interval",
+  "1s",
+  ...connectionTo({ baseUrl, organizationId, apiKey }),
+];
+beforeEach(() => lab.setFault(null));
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+afterAll(async () => {
+  await network.close();
+  await lab.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+class Process {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout = "";
+  stderr = "";
+
+  constructor(args: readonly string[], command = COMMAND) {
+    this.child = spawn(process.execPath, [command, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    children.push(this.child);
+    this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.ended = new Promise((resolve) => {
+      this.child.on("close", (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }));
+    });
+  }
+
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 60_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 20)))
+      if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
+  }
+
+  /** The address in the note of the start. */
+  async url(): Promise<string> {
+    await this.until(() => /metrics are at \S+\/metrics/.test(this.stderr));
+    return /metrics are at (\S+)\/metrics/.exec(this.stderr)![1]!;
+  }
+
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<Ended> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+}
+
+const run = (...args: string[]): Promise<Ended> => new Process(args).ended;
+const stateIn = (file: string): HealthState => JSON.parse(readFileSync(file, "utf8")) as HealthState;
+const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
+const metric = async (url: string, name: string): Promise<number | null> => {
+  const lines = (await (await fetch(`${url}/metrics`)).text()).split("\n");
+  const line = lines.find((each) => each.startsWith(`${name} `));
+  return line === undefined ? null : Number(line.split(" ").at(-1));
+};
+
+describe("a watch", () => {
+  it("reports outages by its probes, its metrics and the time of its file", async () => {
+    const file = path("watch.health");
+    const watching = new Process([...WATCH, "--health-file", file, "--metrics", "0"]);
+    const url = await watching.url();
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    await watching.until(() => existsSync(file));
+    expect(stateIn(file)).toMatchObject({ command: "watch", watched: [{ app: "signer", outageSince: null }] });
+    expect([await statusOf(`${url}/readyz`), await statusOf(`${url}/healthz`)]).toEqual([200, 200]);
+    expect(await metric(url, 'bootproof_watch_evidence_age_seconds{app="signer"}')).toBeGreaterThan(0);
+    const back = network.drop(12_000);
+    await watching.until(async () => (await statusOf(`${url}/readyz`)) === 503);
+    const { mtimeMs } = statSync(file);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(statSync(file).mtimeMs).toBe(mtimeMs);
+    expect(await metric(url, 'bootproof_watch_outages_total{app="signer"}')).toBe(1);
+    expect(await statusOf(`${url}/healthz`)).toBe(200);
+    await back;
+    await watching.until(async () => (await statusOf(`${url}/readyz`)) === 200);
+    await watching.until(() => statSync(file).mtimeMs > mtimeMs);
+    expect((await watching.end()).code).toBe(0);
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it("counts refusals", async () => {
+    lab.setFault("altered-document");
+    const watching = new Process([...WATCH, "--metrics", "127.0.0.1:0"]);
+    const url = await watching.url();
+    await watching.until(async () => (await metric(url, 'bootproof_watch_refusals_total{app="signer"}')) === 1);
+    expect(await metric(url, 'bootproof_watch_refused{app="signer"}')).toBe(1);
+    expect(await metric(url, 'bootproof_watch_evidence_age_seconds{app="signer"}')).toBe(null);
+    expect((await watching.end()).code).toBe(1);
+  });
+
+  it("ends with 3 when another process has its lock: it was stopped for longer than 15 seconds", async () => {
+    const log = path("stopped.jsonl");
+    const stopped = new Process([...WATCH, "--log", log]);
+    await stopped.until(() => existsSync(log) && statSync(log).size > 0);
+    stopped.child.kill("SIGSTOP");
+    const second = new Process([...WATCH, "--log", log]);
+    expect((await second.ended).code).toBe(2);
+    expect(second.stderr).toContain(`in use by process ${stopped.child.pid!}: one process a log. It renews its lock`);
+    await new Promise((resolve) => setTimeout(resolve, 16_000));
+    const third = new Process([...WATCH, "--log", log]);
+    await third.until(() => readFileSync(`${log}.lock`, "utf8").includes(`"pid":${third.child.pid!},`));
+    expect(third.stderr).toContain("observed for up to 15 s");
+    const before = readFileSync(log, "utf8");
+    lab.restartEnclave(enclaveId);
+    await third.until(() => readFileSync(log, "utf8") !== before);
+    const after = readFileSync(log, "utf8");
+    stopped.child.kill("SIGCONT");
+    const { code, stderr } = await stopped.ended;
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining(`${log}: the watch ended: process ${third.child.pid!} of `),
+    ]);
+    expect(readFileSync(log, "utf8")).toBe(after);
+    expect((await third.end()).code).toBe(0);
+    expect((await run("log", "verify", log)).code).toBe(0);
+  });
+
+  it("starts at once after a kill", async () => {
+    const log = path("killed.jsonl");
+    const killed = new Process([...WATCH, "--log", log]);
+    await killed.until(() => existsSync(log) && statSync(log).size > 0);
+    await killed.end("SIGKILL");
+    const start = performance.now();
+    expect((await run(...WATCH, "--log", log, "--once")).code).toBe(0);
+    if (process.platform === "linux") expect(performance.now() - start).toBeLessThan(14_000);
+  });
+});
+
+describe("messages as JSON", () => {
+  interface Line {
+    readonly time: string;
+    readonly level: string;
+    readonly event: string;
+    readonly fields: Readonly<Record<string, unknown>>;
+  }
+  const linesOf = (stderr: string): Line[] => {
+    const lines = stderr.split("\n").slice(0, -1);
+    return lines.map((line) => {
+      const parsed = JSON.parse(line) as Line;
+      expect(Object.keys(parsed)).toEqual(["time", "level", "event", "fields"]);
+      expect(new Date(parsed.time).toISOString()).toBe(parsed.time);
+      return parsed;
+    });
+  };
+
+  it("of a watch are its events", async () => {
+    const nobody = WATCH.toSpliced(2, 1, "nobody");
+    const { code, stderr } = await run(...nobody, "--once", "--log-format", "json", "--metrics=0");
+    expect(code).toBe(3);
+    expect(linesOf(stderr)).toEqual([
+      expect.objectContaining({ level: "info", event: "metrics" }),
+      expect.objectContaining({
+        level: "warn",
+        event: "outage",
+        fields: expect.objectContaining({
+          text: expect.stringMatching(/^nobody: NOT WATCHED: /) as unknown,
+          kind: "missing",
+          watched: [{ app: "nobody" }],
+          again: false,
+        }) as unknown,
+      }),
+    ]);
+  });
+
+  it("of an audit are its summary", async () => {
+    writeFileSync(path("entries.ndjson"), "{}\n");
+    const file = path("audit.health");
+    const args = ["audit", ...POLICY, path("entries.ndjson"), "--log-format=json", "--health-file", file];
+    const { code, stderr } = await run(...args);
+    expect([code, linesOf(stderr)]).toEqual([
+      1,
+      [
+        expect.objectContaining({
+          level: "info",
+          event: "summary",
+          fields: expect.objectContaining({ end: "done", entries: 1, accepted: 0 }) as unknown,
+        }),
+      ],
+    ]);
+    expect(stateIn(file)).toMatchObject({
+      command: "audit",
+      inputs: [path("entries.ndjson")],
+      entries: 1,
+      refused: 1,
+      isReady: true,
+    });
+  });
+
+  it.each([
+    ["watch", ["watch", "--app", "a\u001b[31m", "--log-format", "json"], "--policy FILE is required: bootproof pin"],
+    ["an unknown option", ["worker", "--no", "--log-format=json"], "unknown option --no"],
+    ["another format before", ["audit", "--log-format=text", "--log-format", "json"], "--log-format is repeated"],
+    ["proxy", ["proxy", "--log-format", "json"], "--upstream URL is required"],
+  ])("of wrong usage are one line: %s", async (_, args, message) => {
+    const { code, stderr } = await run(...args);
+    const [line, ...more] = linesOf(stderr);
+    expect([code, more, line]).toEqual([
+      2,
+      [],
+      expect.objectContaining({ level: "error", event: "failed", fields: expect.objectContaining({ exitCode: 2 }) }),
+    ]);
+    expect(JSON.stringify(line!.fields["errors"])).toContain(message);
+    expect(stderr).not.toContain("\u001b");
+  });
+
+  it("are text with another format, which is a fault", async () => {
+    const { code, stderr } = await run("watch", "--app", "a", ...POLICY, "--log-format", "xml");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--log-format xml: text or json expected")]);
+  });
+});
+
+describe.skipIf(NO_REDIS)("a worker and its audit", () => {
+  it("report the queue, and a server that is away", async () => {
+    const redis = await redisServer();
+    const file = path("worker.health");
+    const queue = ["--queue", redis.url, ...POLICY];
+    const worker = new Process(["worker", ...queue, "--workers", "1", "--health-file", file, "--metrics", "0"]);
+    const url = await worker.url();
+    await worker.until(async () => existsSync(file) && (await statusOf(`${url}/readyz`)) === 200);
+    writeFileSync(path("queued.ndjson"), "{}\n".repeat(50));
+    const { code } = await run("audit", ...queue, path("queued.ndjson"), "--health-file", path("producer.health"));
+    expect(code).toBe(1);
+    expect(stateIn(path("producer.health"))).toMatchObject({ entries: 50, refused: 50 });
+    await worker.until(async () => (await metric(url, "bootproof_worker_entries_total")) === 50);
+    expect(await metric(url, "bootproof_worker_refusals_total")).toBe(50);
+    expect(await metric(url, "bootproof_worker_queue_waiting")).toBe(0);
+    await redis.close();
+    await worker.until(async () => (await statusOf(`${url}/readyz`)) === 503);
+    expect(await metric(url, "bootproof_worker_queue_outages_total")).toBe(1);
+    await worker.end();
+  });
+});
+
+describe("an address or a file that cannot be used", () => {
+  const audit = (...args: string[]): Promise<Ended> => run("audit", ...POLICY, path("policy.json"), ...args);
+
+  it("is named", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    const used = await audit("--metrics", `:${port}`);
+    expect([used.code, used.stderr]).toEqual([
+      2,
+      `bootproof: --metrics :${port}: in use by another process. Choose another port, or 0 for any free one\n`,
+    ]);
+    other.close();
+    const cases = [
+      ["--metrics", "9464.5", "--metrics 9464.5: HOST:PORT expected, such as 127.0.0.1:9464"],
+      ["--metrics", "127.0.0.1:65536", "HOST:PORT expected"],
+      ["--metrics", "192.0.2.1:0", "--metrics 192.0.2.1:0: this machine has no such address"],
+      ["--health-file", "-", "--health-file -: a file is required"],
+      ["--health-file", path("no/health"), "there is no such file or folder"],
+      ["--health-file", folder, "a directory, not a file"],
+    ] as const;
+    for (const [option, value, message] of cases) {
+      const { code, stdout, stderr } = await audit(option, value);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
+    }
+  });
+
+  it.each([
+    ["0", "127.0.0.1"],
+    [":0", "127.0.0.1"],
+    ["localhost:0", /^(?:127\.0\.0\.1|\[::1\])$/],
+    ["0.0.0.0:0", "0.0.0.0"],
+    ["[::1]:0", "[::1]"],
+  ])("--metrics %s listens at the host that it names, or on this machine only", async (text, host) => {
+    const watching = new Process([...WATCH, "--metrics", text]);
+    const url = await watching.url().catch((error: unknown) => {
+      // A machine without IPv6.
+      if (text === "[::1]:0") return null;
+      throw error;
+    });
+    if (url !== null)
+      expect(new URL(url).hostname).toMatch(
+        host instanceof RegExp ? host : new RegExp(`^${host.replace(/[[\]]/g, "\\$&")}$`),
+      );
+    watching.child.kill("SIGKILL");
+  });
+
+  it("is that of a package that is not installed: the command that installs it is named", async () => {
+    const bare = path("bare");
+    const modules = join(bare, "node_modules");
+    mkdirSync(modules, { recursive: true });
+    cpSync(join(ROOT, "dist"), join(bare, "dist"), { recursive: true });
+    cpSync(join(ROOT, "package.json"), join(bare, "package.json"));
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    for (const name of Object.keys(dependencies)) {
+      mkdirSync(join(modules, name, ".."), { recursive: true });
+      symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+    }
+    const command = join(bare, "dist/bin/bootproof.cjs");
+    const { code, stderr } = await new Process([...WATCH, "--metrics", "0"], command).ended;
+    expect([code, stderr]).toEqual([
+      2,
+      "bootproof: --metrics: metrics take the package prom-client, which is not installed: npm install " +
+        "prom-client@15\n",
+    ]);
+    const without = new Process([...WATCH, "--once", "--health-file", path("bare.health")], command);
+    expect((await without.ended).code).toBe(0);
+    expect(existsSync(path("bare.health"))).toBe(true);
+  });
+});

@@ -1,0 +1,311 @@
+/** Locks between processes: kept by beats, replaced after silence, and noticed by a holder that was paused. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { InUseError, LostLockError, takeLock, thisProcess } from "../../src/disk/lock.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "bootproof-lock-"));
+const linux = process.platform === "linux";
+const BEAT_MS = 200;
+const STALE_MS = 3 * BEAT_MS;
+const ID = "00000000-0000-4000-8000-000000000000";
+let files = 0;
+const newPath = (): string => join(folder, `${files++}.lock`);
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+/** Also under fake timers. */
+const realTimeout = setTimeout;
+const realPause = (milliseconds: number): Promise<void> => new Promise((resolve) => realTimeout(resolve, milliseconds));
+const children: ChildProcess[] = [];
+const besides = (path: string): string[] => readdirSync(folder).filter((name) => name.startsWith(basename(path)));
+
+/** Takes a lock, and writes a line for each event; each line of its stdin is a write. */
+const CHILD = `
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { takeLock, thisProcess } from "./lock.mjs";
+const [path, self] = JSON.parse(process.argv[2]);
+const say = (word) => console.log(word);
+const lock = await takeLock(path, "log", { beatMs: ${BEAT_MS}, self: { ...thisProcess(), ...self } }).catch((error) => {
+  say(error.name + ": " + error.message);
+  process.exit();
+});
+say("has it");
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === "end") break;
+  if (line.startsWith("block ")) {
+    const end = performance.now() + Number(line.slice(6));
+    while (performance.now() < end);
+  }
+  await lock.requireHeld().then(() => say("may write"), (error) => say(error.name + ": " + error.message));
+}
+if (process.argv[3] !== "idle") await lock.release();
+`;
+
+class Child {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(path: string, { self = {}, before = [] as readonly string[] } = {}) {
+    const [program, ...args] = [...before, process.execPath, join(folder, "child.mjs"), JSON.stringify([path, self])];
+    this.#child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
+    children.push(this.#child);
+  }
+
+  async says(): Promise<string> {
+    return String((await this.#lines.next()).value);
+  }
+
+  async writes(line = "write"): Promise<string> {
+    this.#child.stdin!.write(`${line}\n`);
+    return this.says();
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  async end(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.stdin!.end("end\n");
+    await ended;
+  }
+}
+
+beforeAll(async () => {
+  const shared = { bundle: true, format: "esm", platform: "node" } as const;
+  await build({ ...shared, entryPoints: [join(ROOT, "src/disk/lock.ts")], outfile: join(folder, "lock.mjs") });
+  writeFileSync(join(folder, "child.mjs"), CHILD);
+});
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  vi.useRealTimers();
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const taken = (path: string, more: object = {}): ReturnType<typeof takeLock> =>
+  takeLock(path, "log", { beatMs: BEAT_MS, ...more });
+
+describe("a lock of a process that runs", () => {
+  it.each([
+    ["on this machine", {}],
+    ["on another machine", { host: "elsewhere" }],
+    ["in another container of the same name, with the id of no process here", { space: "pid:[1]", pid: 4194303 }],
+    ["on a machine without namespaces", { space: null, started: null }],
+  ])("%s is left alone, however long it runs", async (_, self) => {
+    const path = newPath();
+    const holder = new Child(path, { self });
+    expect(await holder.says()).toBe("has it");
+    for (let attempts = 0; attempts < 3; attempts++) {
+      await expect(taken(path)).rejects.toBeInstanceOf(InUseError);
+      await pause(STALE_MS / 2);
+    }
+    expect(await holder.writes()).toBe("may write");
+    await holder.end();
+    await (await taken(path)).release();
+    expect(besides(path)).toEqual([]);
+  });
+
+  it.runIf(linux && spawnSync("unshare", ["--pid", "--fork", "true"]).status === 0)(
+    "in a real container of the same name is left alone, and replaced when that was killed",
+    async () => {
+      const path = newPath();
+      const holder = new Child(path, { before: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"] });
+      expect(await holder.says()).toBe("has it");
+      const { pid, host } = JSON.parse(readFileSync(path, "utf8")) as { readonly pid: number; readonly host: string };
+      expect([pid, host]).toEqual([1, thisProcess().host]);
+      await expect(taken(path)).rejects.toThrow(
+        `in use by process 1 of ${host}: one process a log. It renews its lock`,
+      );
+      holder.kill("SIGKILL");
+      await (await taken(path)).release();
+    },
+  );
+
+  it.each([-3_600_000, 0, 3_600_000])("is left alone after its clock was set by %d ms", async (by) => {
+    const path = newPath();
+    const holder = new Child(path, { self: { host: "elsewhere" } });
+    await holder.says();
+    const at = new Date(Date.now() + by);
+    utimesSync(path, at, at);
+    await expect(taken(path)).rejects.toBeInstanceOf(InUseError);
+  });
+
+  it("on this machine is refused at once, by name", async () => {
+    const path = newPath();
+    const holder = new Child(path);
+    await holder.says();
+    const waits: string[] = [];
+    await expect(takeLock(path, "log", { onWait: (text) => waits.push(text) })).rejects.toThrow(
+      `in use by process ${holder.pid}: one process a log. It renews its lock, ${path}`,
+    );
+    expect(waits).toEqual([]);
+  });
+});
+
+describe("a lock without beats", () => {
+  it("of a process that was killed here is replaced at once", async () => {
+    const path = newPath();
+    const holder = new Child(path);
+    await holder.says();
+    holder.kill("SIGKILL");
+    await pause(50);
+    const waits: string[] = [];
+    const lock = await takeLock(path, "log", { onWait: (text) => waits.push(text) });
+    expect(waits).toEqual(linux ? [] : [expect.any(String)]);
+    await lock.release();
+  });
+
+  it.each([
+    ["of another machine", { host: "elsewhere" }],
+    ["of another container with this process id", { space: "pid:[1]", pid: process.pid }],
+    ["of another boot", { started: "another 1" }],
+    ["of an older version of this package, which wrote none", { space: undefined, host: "elsewhere" }],
+  ])("%s is replaced after 15 seconds of observation, not before, and whatever its time is", async (_, more) => {
+    const path = newPath();
+    writeFileSync(path, JSON.stringify({ ...thisProcess(), ...more, id: ID }));
+    const past = new Date(0);
+    utimesSync(path, past, past);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    let end: "open" | "has it" = "open";
+    const waits: string[] = [];
+    const taking = takeLock(path, "log", { onWait: (text) => waits.push(text) }).then((lock) => {
+      end = "has it";
+      return lock;
+    });
+    let passed = 0;
+    const step = async (): Promise<void> => {
+      passed += 500;
+      await vi.advanceTimersByTimeAsync(500);
+      await realPause(20);
+    };
+    await realPause(20);
+    while (passed < 14_500) await step();
+    expect(end).toBe("open");
+    while (end === "open" && passed < 20_000) await step();
+    expect(end).toBe("has it");
+    expect(waits).toEqual([expect.stringMatching(/^its lock is that of process \d+.*: observed for up to 15 s$/)]);
+    await (await taking).release();
+  });
+
+  it("is observed anew if it changes hands meanwhile", async () => {
+    const path = newPath();
+    writeFileSync(path, JSON.stringify({ ...thisProcess(), host: "elsewhere", id: ID }));
+    const taking = taken(path);
+    await pause(STALE_MS / 2);
+    writeFileSync(path, JSON.stringify({ ...thisProcess(), host: "elsewhere", id: ID.replaceAll("0", "1") }));
+    await pause(STALE_MS * 0.75);
+    expect(readFileSync(path, "utf8")).toContain("elsewhere");
+    await (await taking).release();
+  });
+
+  it("is replaced by one process", async () => {
+    const path = newPath();
+    writeFileSync(path, JSON.stringify({ ...thisProcess(), host: "elsewhere", id: ID }));
+    const self = (index: number): object => ({ self: { ...thisProcess(), space: `pid:[${index}]` } });
+    const tries = await Promise.allSettled(Array.from({ length: 6 }, (_, index) => taken(path, self(index))));
+    const locks = tries.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    expect(locks).toHaveLength(1);
+    for (const each of tries) if (each.status === "rejected") expect(each.reason).toBeInstanceOf(InUseError);
+    await locks[0]!.requireHeld();
+    await locks[0]!.release();
+    expect(besides(path)).toEqual([]);
+  });
+});
+
+describe("a holder", () => {
+  it("that was paused finds another's lock, writes no more and leaves that lock alone", async () => {
+    const path = newPath();
+    const paused = new Child(path);
+    await paused.says();
+    paused.kill("SIGSTOP");
+    await pause(STALE_MS + 100);
+    const second = new Child(path, { self: { host: "elsewhere" } });
+    expect(await second.says()).toBe("has it");
+    const before = readFileSync(path, "utf8");
+    paused.kill("SIGCONT");
+    expect(await paused.writes()).toBe(
+      `LostLockError: process ${second.pid} of elsewhere has its lock now, ${path}: this process was paused or could ` +
+        `not renew it for ${STALE_MS / 1000} s, so it writes no more`,
+    );
+    await paused.end();
+    expect(readFileSync(path, "utf8").slice(0, 100)).toBe(before.slice(0, 100));
+    expect(await second.writes()).toBe("may write");
+    await second.end();
+  });
+
+  it("whose work blocked its timers finds it, too", async () => {
+    const path = newPath();
+    const blocked = new Child(path, { self: { host: "elsewhere" } });
+    await blocked.says();
+    const written = blocked.writes(`block ${6 * STALE_MS}`);
+    await pause(BEAT_MS);
+    const lock = await taken(path);
+    expect(await written).toMatch(/^LostLockError: process \d+ of /);
+    await lock.requireHeld();
+    await lock.release();
+    expect(await blocked.writes()).toMatch(/^LostLockError: its lock is gone, /);
+  });
+
+  it("that was paused, and whose lock was not taken, shows a beat before it writes", async () => {
+    const path = newPath();
+    const holder = new Child(path);
+    await holder.says();
+    const written = holder.writes(`block ${3 * BEAT_MS}`);
+    const before = readFileSync(path, "utf8");
+    expect(await written).toBe("may write");
+    expect(readFileSync(path, "utf8")).not.toBe(before);
+  });
+
+  it("keeps its text but for the count, and its rights", async () => {
+    const path = newPath();
+    const lock = await taken(path);
+    const before = readFileSync(path, "utf8");
+    await pause(3.5 * BEAT_MS);
+    const after = readFileSync(path, "utf8");
+    const count = (text: string): number => Number((JSON.parse(text) as { readonly beats: string }).beats);
+    expect(count(after)).toBeGreaterThanOrEqual(2);
+    expect(after.length).toBe(before.length);
+    expect(after.slice(0, -14)).toBe(before.slice(0, -14));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await lock.release();
+  });
+
+  it("goes on after beats that failed", async () => {
+    const path = newPath();
+    const lock = await taken(path);
+    const text = readFileSync(path, "utf8");
+    rmSync(path);
+    await pause(2 * BEAT_MS);
+    writeFileSync(path, text);
+    await lock.requireHeld();
+    await lock.release();
+  });
+
+  it("whose lock was removed writes no more", async () => {
+    const path = newPath();
+    const lock = await taken(path);
+    rmSync(path);
+    await expect(lock.requireHeld()).rejects.toBeInstanceOf(LostLockError);
+    await lock.release();
+  });
+
+  it("may end without a release: its beats do not keep it running", () => {
+    const script = `import { takeLock } from ${JSON.stringify(join(folder, "lock.mjs"))};
+      await takeLock(${JSON.stringify(newPath())}, "log");`;
+    const { status, signal } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 });
+    expect([status, signal]).toEqual([0, null]);
+  });
+});

@@ -1,0 +1,452 @@
+/**
+ * The examples of docs/operations.md: manifests by the fields of the Kubernetes API, the unit by systemd, each command
+ * line by the command, each alert by the metrics that are served.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { MEASURES } from "../src/health/measures.js";
+import { bootproof } from "./cli/support.js";
+import { ROOT } from "./tracked.mjs";
+
+const document = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+const blocksOf = (language: string): string[] =>
+  [...document.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, text]) => text!);
+
+/** What a value must be; the faults of one that is not, by path. */
+type Check = (value: unknown, path: string) => string[];
+type Fields = Readonly<Record<string, Check>>;
+
+const fault = (isRight: boolean, path: string, wanted: string): string[] => (isRight ? [] : [`${path}: ${wanted}`]);
+const text: Check = (value, path) => fault(typeof value === "string" && value !== "", path, "a string");
+const flag: Check = (value, path) => fault(typeof value === "boolean", path, "a boolean");
+const count: Check = (value, path) => fault(Number.isSafeInteger(value) && (value as number) >= 0, path, "an integer");
+const like =
+  (pattern: RegExp): Check =>
+  (value, path) =>
+    fault(typeof value === "string" && pattern.test(value), path, String(pattern));
+const one = (...words: readonly string[]): Check => like(new RegExp(`^(?:${words.join("|")})$`));
+const either =
+  (first: Check, second: Check): Check =>
+  (value, path) =>
+    first(value, path).length === 0 ? [] : second(value, path);
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const list =
+  (item: Check): Check =>
+  (value, path) =>
+    Array.isArray(value) && value.length > 0
+      ? value.flatMap((each, index) => item(each, `${path}[${index}]`))
+      : [`${path}: a list`];
+const map =
+  (item: Check): Check =>
+  (value, path) =>
+    isMap(value) ? Object.entries(value).flatMap(([name, each]) => item(each, `${path}.${name}`)) : [`${path}: a map`];
+const object =
+  (required: Fields, optional: Fields = {}): Check =>
+  (value, path) => {
+    if (!isMap(value)) return [`${path}: an object`];
+    const known = { ...optional, ...required };
+    return [
+      ...Object.keys(required).flatMap((name) => fault(name in value, `${path}.${name}`, "required")),
+      ...Object.entries(value).flatMap(([name, each]) =>
+        Object.hasOwn(known, name) ? known[name]!(each, `${path}.${name}`) : [`${path}.${name}: no such field`],
+      ),
+    ];
+  };
+
+/** Names of RFC 1123, labels, and quantities: as the API server checks them. */
+const NAME = like(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
+const LABELS = map(like(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/));
+const QUANTITY = like(/^\d+(?:\.\d+)?(?:m|[kMGTP]|[KMGTP]i)?$/);
+const PORT: Check = (value, path) => fault(Number.isInteger(value) && Number(value) < 65536, path, "a port");
+const METADATA = object({ name: NAME }, { namespace: NAME, labels: LABELS, annotations: map(text) });
+const RESOURCES = object(
+  {},
+  { requests: map(QUANTITY), limits: map(QUANTITY), claims: list(object({ name: NAME }, { request: text })) },
+);
+const KEY_REF = object({ name: NAME, key: text }, { optional: flag });
+const PROBE = object(
+  {
+    httpGet: object(
+      { port: either(PORT, NAME) },
+      {
+        path: like(/^\//),
+        host: text,
+        scheme: one("HTTP", "HTTPS"),
+        httpHeaders: list(object({ name: text, value: text })),
+      },
+    ),
+  },
+  {
+    initialDelaySeconds: count,
+    periodSeconds: count,
+    timeoutSeconds: count,
+    successThreshold: count,
+    failureThreshold: count,
+    terminationGracePeriodSeconds: count,
+  },
+);
+const SECCOMP = object({ type: one("RuntimeDefault", "Unconfined", "Localhost") }, { localhostProfile: text });
+const CONTAINER = object(
+  { name: NAME, image: text },
+  {
+    args: list(text),
+    command: list(text),
+    env: list(
+      object(
+        { name: like(/^[A-Z_]+$/) },
+        { value: text, valueFrom: object({}, { configMapKeyRef: KEY_REF, secretKeyRef: KEY_REF }) },
+      ),
+    ),
+    imagePullPolicy: one("Always", "IfNotPresent", "Never"),
+    ports: list(object({ containerPort: PORT }, { name: NAME, protocol: one("TCP", "UDP", "SCTP"), hostIP: text })),
+    livenessProbe: PROBE,
+    readinessProbe: PROBE,
+    startupProbe: PROBE,
+    resources: RESOURCES,
+    securityContext: object(
+      {},
+      {
+        allowPrivilegeEscalation: flag,
+        readOnlyRootFilesystem: flag,
+        privileged: flag,
+        runAsNonRoot: flag,
+        runAsUser: count,
+        runAsGroup: count,
+        seccompProfile: SECCOMP,
+        capabilities: object({}, { add: list(text), drop: list(text) }),
+      },
+    ),
+    volumeMounts: list(object({ name: NAME, mountPath: like(/^\//) }, { readOnly: flag, subPath: text })),
+    workingDir: text,
+  },
+);
+const ITEMS = list(object({ key: text, path: text }, { mode: count }));
+const POD = object(
+  { containers: list(CONTAINER) },
+  {
+    initContainers: list(CONTAINER),
+    automountServiceAccountToken: flag,
+    serviceAccountName: NAME,
+    nodeSelector: LABELS,
+    priorityClassName: NAME,
+    restartPolicy: one("Always", "OnFailure", "Never"),
+    terminationGracePeriodSeconds: count,
+    securityContext: object(
+      {},
+      { runAsNonRoot: flag, runAsUser: count, runAsGroup: count, fsGroup: count, seccompProfile: SECCOMP },
+    ),
+    volumes: list(
+      object(
+        { name: NAME },
+        {
+          configMap: object({ name: NAME }, { items: ITEMS, defaultMode: count, optional: flag }),
+          secret: object({ secretName: NAME }, { items: ITEMS, defaultMode: count, optional: flag }),
+          emptyDir: object({}, { medium: one("Memory"), sizeLimit: QUANTITY }),
+          persistentVolumeClaim: object({ claimName: NAME }, { readOnly: flag }),
+        },
+      ),
+    ),
+  },
+);
+const TEMPLATE = object({ metadata: object({ labels: LABELS }, { annotations: map(text) }), spec: POD });
+const SELECTOR = object({ matchLabels: LABELS });
+const resource = (apiVersion: string, kind: string, spec: Check): Check =>
+  object({ apiVersion: one(apiVersion), kind: one(kind), metadata: METADATA, spec });
+
+/** Of the reference of Kubernetes 1.31: the fields that each kind needs, and those that it may have. */
+const KINDS: Readonly<Record<string, Check>> = {
+  Service: resource(
+    "v1",
+    "Service",
+    object(
+      { ports: list(object({ port: PORT }, { name: NAME, targetPort: either(PORT, NAME), protocol: one("TCP") })) },
+      { clusterIP: one("None"), selector: LABELS, type: one("ClusterIP", "NodePort", "LoadBalancer") },
+    ),
+  ),
+  StatefulSet: resource(
+    "apps/v1",
+    "StatefulSet",
+    object(
+      { serviceName: NAME, selector: SELECTOR, template: TEMPLATE },
+      {
+        replicas: count,
+        podManagementPolicy: one("OrderedReady", "Parallel"),
+        revisionHistoryLimit: count,
+        minReadySeconds: count,
+        volumeClaimTemplates: list(
+          object({
+            metadata: METADATA,
+            spec: object(
+              { accessModes: list(one("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")) },
+              { resources: RESOURCES, storageClassName: NAME, volumeMode: one("Filesystem", "Block") },
+            ),
+          }),
+        ),
+      },
+    ),
+  ),
+  Deployment: resource(
+    "apps/v1",
+    "Deployment",
+    object(
+      { selector: SELECTOR, template: TEMPLATE },
+      {
+        replicas: count,
+        minReadySeconds: count,
+        revisionHistoryLimit: count,
+        progressDeadlineSeconds: count,
+        paused: flag,
+        strategy: object(
+          {},
+          {
+            type: one("RollingUpdate", "Recreate"),
+            rollingUpdate: object(
+              {},
+              { maxUnavailable: either(count, like(/^\d+%$/)), maxSurge: either(count, like(/^\d+%$/)) },
+            ),
+          },
+        ),
+      },
+    ),
+  ),
+  CronJob: resource(
+    "batch/v1",
+    "CronJob",
+    object(
+      {
+        schedule: like(/^(?:[\d*,/-]+ ){4}[\d*,/-]+$/),
+        jobTemplate: object({
+          spec: object(
+            { template: TEMPLATE },
+            {
+              backoffLimit: count,
+              activeDeadlineSeconds: count,
+              parallelism: count,
+              completions: count,
+              ttlSecondsAfterFinished: count,
+              podFailurePolicy: object({
+                rules: list(
+                  object(
+                    { action: one("FailJob", "FailIndex", "Ignore", "Count") },
+                    {
+                      onExitCodes: object(
+                        { operator: one("In", "NotIn"), values: list(count) },
+                        { containerName: NAME },
+                      ),
+                    },
+                  ),
+                ),
+              }),
+            },
+          ),
+        }),
+      },
+      {
+        concurrencyPolicy: one("Allow", "Forbid", "Replace"),
+        startingDeadlineSeconds: count,
+        successfulJobsHistoryLimit: count,
+        failedJobsHistoryLimit: count,
+        suspend: flag,
+        timeZone: text,
+      },
+    ),
+  ),
+};
+
+const ALERTS = object({
+  groups: list(
+    object(
+      {
+        name: text,
+        rules: list(
+          object(
+            { alert: like(/^[A-Z]\w+$/), expr: text },
+            { for: like(/^\d+[smhd]$/), keep_firing_for: like(/^\d+[smhd]$/), labels: LABELS, annotations: map(text) },
+          ),
+        ),
+      },
+      { interval: text, limit: count },
+    ),
+  ),
+});
+
+interface Container {
+  readonly args: readonly string[];
+  readonly env?: readonly { readonly name: string }[];
+  readonly ports?: readonly { readonly name: string }[];
+  readonly livenessProbe?: { readonly httpGet: { readonly path: string; readonly port: string } };
+  readonly readinessProbe?: { readonly httpGet: { readonly path: string; readonly port: string } };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+interface Template {
+  readonly metadata: { readonly labels: object };
+  readonly spec: {
+    readonly containers: readonly [Container];
+    readonly volumes: readonly { readonly name: string }[];
+    readonly restartPolicy?: string;
+  };
+}
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly serviceName?: string;
+    readonly selector?: { readonly matchLabels: object };
+    readonly template?: Template;
+    readonly jobTemplate?: { readonly spec: { readonly template: Template } };
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+  };
+}
+
+const [alerts, ...manifestTexts] = blocksOf("yaml").toSorted(
+  (a, b) => Number(!/^groups/.test(a)) - Number(!/^groups/.test(b)),
+);
+const manifests = manifestTexts.flatMap((each) => parseAllDocuments(each).map((one) => one.toJS() as Manifest));
+const templateOf = ({ spec }: Manifest): Template | undefined => spec.template ?? spec.jobTemplate?.spec.template;
+const faultsOf = (manifest: Manifest): string[] => KINDS[manifest.kind]?.(manifest, manifest.kind) ?? ["unknown kind"];
+
+describe("manifests", () => {
+  it("are of four kinds", () => {
+    expect(manifests.map(({ kind }) => kind)).toEqual(["Service", "StatefulSet", "Deployment", "CronJob"]);
+  });
+
+  it.each(manifests)("have the fields of their kind: $kind", (manifest) => {
+    expect(faultsOf(manifest)).toEqual([]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["terminationGracePeriodSeconds: 30", "terminationGracePeriod: 30", /terminationGracePeriod: no such field/],
+    ["readinessProbe:", "readynessProbe:", /readynessProbe: no such field/],
+    ["  serviceName: bootproof-watch\n", "", /spec\.serviceName: required/],
+    ["replicas: 1", "replicas: one", /replicas: an integer/],
+    ["storage: 10Gi", "storage: 10GiB", /storage: /],
+    ["name: log, mountPath: /var", "name: log, mountPath: var", /mountPath: /],
+    ["value", "Value", /ValueFrom: no such field/],
+  ])("with %s as %s are refused", (right, wrong, wanted) => {
+    const [watch] = manifestTexts;
+    expect(watch).toContain(right);
+    const changed = parseAllDocuments(watch!.replace(right, wrong)).map((one) => one.toJS() as Manifest);
+    expect(changed.flatMap(faultsOf).join("\n")).toMatch(wanted);
+  });
+
+  it.each(manifests.filter((manifest) => templateOf(manifest)))("refer to what they have: $kind", (manifest) => {
+    const { spec } = manifest;
+    const template = templateOf(manifest)!;
+    const [container] = template.spec.containers;
+    if (spec.selector !== undefined) expect(spec.selector.matchLabels).toEqual(template.metadata.labels);
+    const volumes = [...template.spec.volumes, ...(spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata)];
+    expect(container.volumeMounts.map(({ name }) => name).toSorted()).toEqual(
+      volumes.map(({ name }) => name).toSorted(),
+    );
+    const probes = [container.livenessProbe, container.readinessProbe].flatMap((probe) => probe ?? []);
+    const ports = (container.ports ?? []).map(({ name }) => name);
+    for (const { httpGet } of probes) expect(ports).toContain(httpGet.port);
+    // A job of the batch API restarts no container by itself.
+    expect(template.spec.restartPolicy).toBe(manifest.kind === "CronJob" ? "Never" : undefined);
+    if (spec.serviceName !== undefined)
+      expect(manifests.filter(({ kind }) => kind === "Service").map(({ metadata }) => metadata.name)).toContain(
+        spec.serviceName,
+      );
+    // Every file that a command names is in a volume.
+    for (const [, file] of container.args.join("\n").matchAll(/(?:^|=)(\/\S+)$/gm))
+      expect(container.volumeMounts.filter(({ mountPath }) => file!.startsWith(`${mountPath}/`))).toHaveLength(1);
+  });
+
+  it.each(manifests.filter((manifest) => templateOf(manifest)))("probe what is served: $kind", (manifest) => {
+    const { livenessProbe, readinessProbe, args } = templateOf(manifest)!.spec.containers[0];
+    if (manifest.kind === "CronJob") return;
+    expect([livenessProbe!.httpGet.path, readinessProbe!.httpGet.path]).toEqual(["/healthz", "/readyz"]);
+    expect(args).toContain("--metrics=0.0.0.0:9464");
+  });
+});
+
+/** Runs a command line, whose files are not there: the command accepted every option if that is all that it reports. */
+async function accepted(args: readonly string[], names: readonly string[]): Promise<void> {
+  const env = Object.fromEntries(
+    names.map((name) => [name, name === "BOOTPROOF_BASE_URL" ? "https://a.example" : "ab"]),
+  );
+  const folder = mkdtempSync(join(tmpdir(), "bootproof-operations-"));
+  const text = args.filter((word, index) => !/^--log-format/.test(word) && args[index - 1] !== "--log-format");
+  const moved = text.map((word) => word.replace(/(^|=)\//, `$1${folder}/`));
+  const { code, stderr } = await bootproof(moved, { env });
+  expect([code, stderr.split("\n")[0]]).toEqual([
+    2,
+    expect.stringMatching(/^bootproof: \/\S+\/policy\.json: no such file/),
+  ]);
+  expect((await bootproof([...moved, "--log-format=json", "--no-such-option"], { env })).stderr).toContain(
+    "no-such-option",
+  );
+  rmSync(folder, { recursive: true });
+}
+
+describe("command lines", () => {
+  it.each(manifests.filter((manifest) => templateOf(manifest)))("of a $kind are accepted", async (manifest) => {
+    const [{ args, env = [] }] = templateOf(manifest)!.spec.containers;
+    await accepted(
+      args,
+      env.map(({ name }) => name),
+    );
+  });
+
+  const [unit = ""] = blocksOf("ini");
+
+  it("of the unit are accepted", async () => {
+    const [, line] = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(unit)!;
+    const [, ...args] = line!.replaceAll("\\\n", "").split(/\s+/);
+    const [, names] = /^# (BOOTPROOF_[A-Z_, ]+);/m.exec(unit)!;
+    await accepted(
+      args.map((word) => word.replace(/\$\{\w+\}/, "/state")),
+      names!.split(", "),
+    );
+  });
+
+  it.runIf(spawnSync("systemd-analyze", ["--version"]).status === 0)("and the unit are systemd's", () => {
+    const folder = mkdtempSync(join(tmpdir(), "bootproof-unit-"));
+    const verify = (changed: string): string => {
+      const file = join(folder, "bootproof-watch.service");
+      writeFileSync(file, changed.replace("/usr/local/bin/bootproof", process.execPath));
+      const { stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
+      return stderr
+        .split("\n")
+        .filter((each) => each.includes("bootproof-watch.service"))
+        .join("\n");
+    };
+    expect(verify(unit)).toBe("");
+    expect(verify(unit.replace("ProtectHome=", "ProtectHomes="))).toMatch(/Unknown key/);
+    expect(verify(unit.replace("Restart=on-failure", "Restart=on-fail"))).toMatch(/restart/);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe("metrics", () => {
+  const served = new Set(Object.values(MEASURES).flatMap((all) => all.map(({ name }) => name)));
+
+  it("of alerts are served, and the rules have the fields of Prometheus", () => {
+    const rules = parse(alerts!) as { groups: { rules: { expr: string }[] }[] };
+    expect(ALERTS(rules, "alerts")).toEqual([]);
+    const named = rules.groups.flatMap(({ rules: all }) =>
+      all.flatMap(({ expr }) => expr.match(/\bbootproof_\w+/g) ?? []),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !served.has(name))).toEqual([]);
+  });
+
+  it("of the tables are all that is served", () => {
+    const [, section] = /^## Metrics\n(.*?)^## /ms.exec(document)!;
+    const whole = [...section!.matchAll(/`(bootproof_[a-z_]*[a-z])`/g)].map(([, name]) => name!);
+    const [, work] = /^Of a worker \(.*?\)\) and (.*?)\. Of each/ms.exec(section!) ?? [null, section!];
+    const parts = [...work!.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)]
+      .map(([, name]) => name!)
+      .filter((name) => !name.startsWith("bootproof_") && name !== "ephemeral_key");
+    const documented = [
+      ...whole,
+      ...["worker", "audit"].flatMap((each) => parts.map((name) => `bootproof_${each}_${name}`)),
+    ];
+    expect([...new Set(documented)].sort()).toEqual([...served].sort());
+  });
+});

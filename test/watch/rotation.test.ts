@@ -1,0 +1,496 @@
+/** A log in several files: turned over, killed in between, and continued from a signed state. */
+import { generateKeyPairSync } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type LogLine, eventLineAfter, lineAfter } from "../../src/watch/entry.js";
+import { type LogVerification, memoryStore, readCheckpoint, verifyLog } from "../../src/watch/index.js";
+import {
+  LogError,
+  LogInUseError,
+  type OpenLogOptions,
+  type OpenedLog,
+  openLog,
+  readLog,
+} from "../../src/watch/node.js";
+import { EVENTS, START, finding, textOf } from "./support.js";
+
+const root = mkdtempSync(join(tmpdir(), "bootproof-rotation-"));
+afterAll(() => rmSync(root, { recursive: true }));
+let count = 0;
+/** `boots.jsonl` in a folder of its own. */
+function newPath(): string {
+  const folder = join(root, String(count++));
+  mkdirSync(folder);
+  return join(folder, "boots.jsonl");
+}
+const nameOf = (path: string, number: number): string =>
+  number === 1 ? path : path.replace(/\.jsonl$/, `.${number}.jsonl`);
+const filesOf = (path: string): string[] =>
+  Array.from({ length: 100 }, (_, index) => nameOf(path, index + 1)).filter((file) => existsSync(file));
+const verifiedFiles = (path: string, more: object = {}): Promise<LogVerification> =>
+  verifyLog(
+    filesOf(path).map((file) => ({ name: file, stream: readLog(file) })),
+    more,
+  );
+const textsOf = (path: string): string =>
+  filesOf(path)
+    .map((file) => readFileSync(file, "utf8"))
+    .join("");
+
+const pair = generateKeyPairSync("ed25519");
+const key = pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+const publicKey = pair.publicKey.export({ type: "spki", format: "pem" }).toString();
+const SIGNED: OpenLogOptions = { checkpoint: { key } };
+
+async function add(
+  log: OpenedLog,
+  {
+    app = "signer",
+    verdict = "verified",
+    at = START.toISOString(),
+  }: { app?: string; verdict?: "verified" | "rejected"; at?: string } = {},
+): Promise<LogLine> {
+  const line = await lineAfter(log.tail(), await finding(app, { boot: log.tail().entries }, { verdict, at }));
+  await log.append(line);
+  return line;
+}
+
+/** Closes it as a kill does: the lock is left, and nothing is written. */
+async function kill(log: OpenedLog, path: string): Promise<void> {
+  const before = new Map(readdirSync(join(path, "..")).map((name) => [name, readFileSync(join(path, "..", name))]));
+  await log.close();
+  for (const name of readdirSync(join(path, ".."))) if (!before.has(name)) rmSync(join(path, "..", name));
+  for (const [name, bytes] of before) if (!name.endsWith(".lock")) writeFileSync(join(path, "..", name), bytes);
+}
+
+async function written(path: string, entries: number, options: OpenLogOptions = {}): Promise<void> {
+  const log = await openLog(path, options);
+  for (let n = 0; n < entries; n++)
+    await add(log, { app: `app ${n % 3}`, verdict: n % 2 === 0 ? "verified" : "rejected" });
+  await log.close();
+}
+
+/** A finding has some 450 bytes: a file ends behind the second. */
+const SMALL: OpenLogOptions = { rotate: { bytes: 800 } };
+
+describe("a log that turns over", () => {
+  it("ends each file with the name of the next, and goes on there", async () => {
+    const path = newPath();
+    const notes: string[] = [];
+    await written(path, 5, { ...SMALL, onNote: (text) => notes.push(text) });
+    expect(notes).toEqual(["the log continues in boots.2.jsonl", "the log continues in boots.3.jsonl"]);
+    const files = filesOf(path).map((file) => readFileSync(file, "utf8").trimEnd().split("\n"));
+    expect(files.map((lines) => lines.length)).toEqual([3, 3, 1]);
+    expect(files.map((lines) => (JSON.parse(lines.at(-1)!) as { file?: string }).file)).toEqual([
+      "boots.2.jsonl",
+      "boots.3.jsonl",
+      undefined,
+    ]);
+    if (process.platform !== "win32") expect(statSync(nameOf(path, 2)).mode & 0o777).toBe(0o600);
+    expect(await verifiedFiles(path)).toMatchObject({ intact: true, entries: 7 });
+    const log = await openLog(path);
+    expect(log.tail().entries).toBe(7);
+    expect(log.standing("app app 0")?.verdict).toBe("rejected");
+    await add(log);
+    await log.close();
+    expect(readFileSync(nameOf(path, 3), "utf8").trimEnd().split("\n")).toHaveLength(2);
+  });
+
+  it("does so by the age of its first entry, too", async () => {
+    const path = newPath();
+    const log = await openLog(path, { rotate: { afterMs: 60_000 } });
+    for (const seconds of [0, 59, 60, 200, 261])
+      await add(log, { at: new Date(START.getTime() + seconds * 1000).toISOString() });
+    await log.close();
+    const lines = filesOf(path).map((file) => readFileSync(file, "utf8").trimEnd().split("\n").length);
+    expect(lines.slice(0, 2)).toEqual([4, 3]);
+    expect(statSync(nameOf(path, 3)).size).toBe(0);
+  });
+
+  it("takes no name that is in use", async () => {
+    const path = newPath();
+    await written(path, 1, SMALL);
+    writeFileSync(nameOf(path, 2), "mine");
+    await written(path, 1, SMALL);
+    expect(readFileSync(nameOf(path, 2), "utf8")).toBe("mine");
+    expect(readFileSync(path, "utf8")).toMatch(/"file":"boots\.3\.jsonl"\}\n$/);
+  });
+
+  it("has the lock of its first file", async () => {
+    const path = newPath();
+    const log = await openLog(path, SMALL);
+    for (let n = 0; n < 3; n++) await add(log);
+    await expect(openLog(path)).rejects.toBeInstanceOf(LogInUseError);
+    expect(readdirSync(join(path, "..")).filter((name) => name.endsWith(".lock"))).toEqual(["boots.jsonl.lock"]);
+    await log.close();
+  });
+
+  it("delivers the refusals of all its files, each once", async () => {
+    for (const options of [SMALL, { ...SMALL, ...SIGNED }]) {
+      const path = newPath();
+      await written(path, 8, options);
+      const places: number[] = [];
+      for (;;) {
+        // Each by another start.
+        const log = await openLog(path, options);
+        const line = await log.nextRefusal();
+        if (line !== null) await log.markHandedOn(line.entry.n);
+        await log.close();
+        if (line === null) break;
+        places.push(line.entry.n);
+      }
+      expect(places).toEqual([2, 5, 8, 11]);
+    }
+  });
+
+  it("goes on after a kill at any moment of the turn", async () => {
+    const path = newPath();
+    await written(path, 3, SMALL);
+    const [first, second] = [readFileSync(path), readFileSync(nameOf(path, 2))];
+    const end = first.lastIndexOf("\n", first.length - 2) + 1;
+    const cuts: [number, number | null][] = [];
+    for (let at = end; at <= first.length; at++) cuts.push([at, null]);
+    for (let at = 0; at <= second.length; at += 13) cuts.push([first.length, at]);
+    for (const [ofFirst, ofSecond] of cuts) {
+      writeFileSync(path, first.subarray(0, ofFirst));
+      rmSync(nameOf(path, 2), { force: true });
+      if (ofSecond !== null) writeFileSync(nameOf(path, 2), second.subarray(0, ofSecond));
+      const notes: string[] = [];
+      const log = await openLog(path, { ...SMALL, onNote: (text) => notes.push(text) });
+      const entries = ofSecond === second.length ? 4 : ofFirst === first.length ? 3 : 2;
+      expect(log.tail().entries).toBe(entries);
+      if (ofFirst === first.length && ofSecond === null)
+        expect(notes).toEqual([expect.stringMatching(/^boots\.2\.jsonl, in which the log continues, was not there/)]);
+      await add(log);
+      await log.close();
+      expect((await verifiedFiles(path)).intact).toBe(true);
+      expect(textsOf(path).startsWith(first.subarray(0, end).toString())).toBe(true);
+    }
+  }, 60_000);
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    [
+      "a file between is missing",
+      (path) => rmSync(nameOf(path, 2)),
+      /^boots\.3\.jsonl is there, .* does not lead to it/,
+    ],
+    ["the first is missing", (path) => rmSync(path), /^boots\.2\.jsonl is there, .* the log ends in boots\.jsonl and/],
+    ["the next is a copy of the first", (path) => copyFileSync(path, nameOf(path, 2)), /a file is repeated/],
+    ["the next is no log", (path) => writeFileSync(nameOf(path, 2), "{}\n"), /line 4 is no entry/],
+    ["the first was edited", (path) => edit(path, "prod", "test"), /line \d was edited/],
+    [
+      "the next was cut",
+      (path) => truncateSync(nameOf(path, 2), lineEnd(nameOf(path, 2))),
+      /^boots\.3\.jsonl is there/,
+    ],
+  ])("is not opened if %s", async (_, change, message) => {
+    const path = newPath();
+    await written(path, 5, SMALL);
+    change(path);
+    const before = textsOf(path);
+    const opened = openLog(path);
+    await expect(opened).rejects.toBeInstanceOf(LogError);
+    await expect(opened).rejects.toThrow(message);
+    expect(textsOf(path)).toBe(before);
+  });
+
+  it("leaves another log alone whose name is like that of a successor", async () => {
+    const path = newPath();
+    await written(nameOf(path, 2), 12);
+    await written(path, 3, SMALL);
+    expect(filesOf(path)).toEqual([path, nameOf(path, 2), nameOf(path, 3)]);
+    await (await openLog(path)).close();
+  });
+
+  it("that names itself as the next is refused, and not read forever", async () => {
+    const path = newPath();
+    await written(path, 1);
+    const log = await openLog(path);
+    await log.append(
+      await eventLineAfter(log.tail(), { event: "continued", at: START.toISOString(), file: "boots.jsonl" }),
+    );
+    await log.close();
+    await expect(openLog(path)).rejects.toThrow(/a file is repeated/);
+  });
+});
+
+function edit(path: string, from: string, to: string): void {
+  const text = readFileSync(path, "utf8");
+  expect(text).toContain(from);
+  writeFileSync(path, text.replace(from, to));
+}
+
+function editLast(path: string): void {
+  const text = readFileSync(path, "utf8");
+  const at = text.lastIndexOf("prod");
+  writeFileSync(path, `${text.slice(0, at)}test${text.slice(at + 4)}`);
+}
+
+function lineEnd(path: string): number {
+  return readFileSync(path).indexOf("\n") + 1;
+}
+
+describe("a log with a signed state", () => {
+  const MANY = { rotate: { bytes: 3000 }, ...SIGNED };
+
+  it("knows by it what all its lines say", async () => {
+    const path = newPath();
+    const log = await openLog(path, MANY);
+    for (let n = 0; n < 30; n++) {
+      await add(log, { app: `app ${n % 7}`, verdict: n % 3 === 0 ? "rejected" : "verified" });
+      if (n % 10 === 3) await log.append(await eventLineAfter(log.tail(), EVENTS[0]!));
+    }
+    await log.markHandedOn(5);
+    await kill(log, path);
+    for (let round = 0; round < 3; round++) {
+      // From the state, from all lines, and from the state that the second start has written.
+      if (round === 1) rmSync(`${path}.state`);
+      const again = await openLog(path, MANY);
+      const copy = await openCopy(path);
+      expect(again.tail()).toEqual(copy.tail());
+      for (let n = 0; n < 8; n++) expect(again.standing(`app app ${n}`)).toEqual(copy.standing(`app app ${n}`));
+      expect(again.openOutage("app signer")).toBe(START.toISOString());
+      expect((await again.nextRefusal())?.hash).toBe((await copy.nextRefusal())?.hash);
+      expect((await again.nextOutage())?.hash).toBe((await copy.nextOutage())?.hash);
+      await copy.close();
+      await add(again);
+      await again.close();
+      expect((await verifiedFiles(path)).intact).toBe(true);
+    }
+  });
+
+  /** The same log in another folder, read as a whole. */
+  async function openCopy(path: string): Promise<OpenedLog> {
+    const other = newPath();
+    for (const name of readdirSync(join(path, "..")))
+      if (!/\.(?:lock|state)$/.test(name)) copyFileSync(join(path, "..", name), join(other, "..", name));
+    return openLog(other);
+  }
+
+  it("reads only what the state does not vouch for", async () => {
+    const path = newPath();
+    await written(path, 30, MANY);
+    expect(filesOf(path).length).toBeGreaterThan(3);
+    // Nothing of the other files is read: they may be archived.
+    edit(path, "prod", "test");
+    renameSync(nameOf(path, 2), `${path}.archived`);
+    const log = await openLog(path, MANY);
+    const { entries } = log.tail();
+    await add(log);
+    await kill(log, path);
+    const again = await openLog(path, MANY);
+    expect(again.tail().entries).toBe(entries + 1);
+    await again.close();
+    await expect(openLog(path)).rejects.toThrow(/the chain is broken/);
+    rmSync(path);
+    const archived = await openLog(path, MANY);
+    expect(archived.tail().entries).toBe(entries + 1);
+    await archived.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it.each<[string, (path: string) => void]>([
+    ["it is lost", (path) => rmSync(`${path}.state`)],
+    ["it was changed", (path) => edit(`${path}.state`, '"entries":', '"entries": ')],
+    ["its signature was removed", (path) => edit(`${path}.state`, "\n— ", "\n- ")],
+    ["its line is another one", (path) => editLast(nameOf(path, filesOf(path).length))],
+    ["another key signed it", (path) => writeFileSync(`${path}.state`, otherState)],
+  ])("reads the whole log where %s", async (_, change) => {
+    const path = newPath();
+    await written(path, 12, MANY);
+    change(path);
+    edit(path, "prod", "test");
+    await expect(openLog(path, MANY)).rejects.toThrow(/the chain is broken: line 1 was edited/);
+  });
+
+  let otherState = "";
+  it("is one of its own key and origin", async () => {
+    const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const path = newPath();
+    await written(path, 12, { ...MANY, checkpoint: { key: other } });
+    otherState = readFileSync(`${path}.state`, "utf8");
+    edit(path, "prod", "test");
+    for (const checkpoint of [{ key }, { key: other, origin: "bootproof-log/other" }])
+      await expect(openLog(path, { ...MANY, checkpoint })).rejects.toThrow(/the chain is broken/);
+    await (await openLog(path, { ...MANY, checkpoint: { key: other } })).close();
+    // Neither is ever the other.
+    await expect(readCheckpoint(otherState)).rejects.toThrow(/its first line is no origin/);
+  });
+
+  it("is refused where it was cut or written anew", async () => {
+    const path = newPath();
+    await written(path, 12, SIGNED);
+    const whole = readFileSync(path);
+    truncateSync(path, whole.lastIndexOf("\n", whole.length - 2) + 1);
+    const cut = await openLog(path, SIGNED).catch((error: unknown) => error as LogError);
+    expect(cut).toBeInstanceOf(LogError);
+    expect(cut).toMatchObject({ fault: { kind: "checkpoint" } });
+    expect((cut as LogError).message).toMatch(
+      /^it is not the log of its signed checkpoint: the log ends with entry 11, and the checkpoint is of entry 12: /,
+    );
+    const other = newPath();
+    const anew = await openLog(other);
+    for (let n = 0; n < 12; n++) await add(anew, { app: "forged" });
+    await anew.close();
+    copyFileSync(other, path);
+    await expect(openLog(path, SIGNED)).rejects.toThrow(/entry 12 has the hash .*: the log was written anew/);
+    rmSync(path);
+    await expect(openLog(path, SIGNED)).rejects.toThrow(/the log ends with entry 0, and the checkpoint is of entry 12/);
+    expect(existsSync(path)).toBe(false);
+    writeFileSync(path, whole);
+    await (await openLog(path, SIGNED)).close();
+  });
+});
+
+describe("a checkpoint of a watch", () => {
+  const sign = (path: string): OpenLogOptions => ({
+    rotate: { bytes: 800 },
+    checkpoint: { key, file: `${path}.note`, origin: "bootproof-log/lab" },
+  });
+
+  it("is written after each entry, and verifies", async () => {
+    const path = newPath();
+    const notes: string[] = [];
+    const options = sign(path);
+    const log = await openLog(path, {
+      ...options,
+      checkpoint: { ...options.checkpoint!, onCheckpoint: (note) => notes.push(note) },
+    });
+    expect(existsSync(`${path}.note`)).toBe(false);
+    for (let n = 1; n <= 5; n++) {
+      await add(log);
+      const note = readFileSync(`${path}.note`, "utf8");
+      expect(notes.at(-1)).toBe(note);
+      const { entries, head } = log.tail();
+      expect(await readCheckpoint(note, { key: publicKey, origin: "bootproof-log/lab" })).toMatchObject({
+        entries,
+        head,
+      });
+      expect(await verifiedFiles(path, { checkpoint: note, key: publicKey })).toMatchObject({ intact: true, entries });
+    }
+    await log.close();
+    // Each older one, of the log that has grown since.
+    for (const checkpoint of notes)
+      expect((await verifiedFiles(path, { checkpoint, key: publicKey })).intact).toBe(true);
+  });
+
+  it("shows at the start that the log and its state were put back", async () => {
+    const path = newPath();
+    await written(path, 5, sign(path));
+    const saved = readdirSync(join(path, "..")).map((name) => [name, readFileSync(join(path, "..", name))] as const);
+    await written(path, 3, sign(path));
+    const note = readFileSync(`${path}.note`);
+    for (const file of filesOf(path)) rmSync(file);
+    for (const [name, bytes] of saved) writeFileSync(join(path, "..", name), bytes);
+    writeFileSync(`${path}.note`, note);
+    await expect(openLog(path, sign(path))).rejects.toThrow(
+      /the log ends with entry \d, and the checkpoint is of entry 1\d/,
+    );
+  });
+
+  it("replaces no other file, and none of another key", async () => {
+    const path = newPath();
+    writeFileSync(`${path}.note`, "a policy");
+    await expect(openLog(path, sign(path))).rejects.toThrow(
+      /boots\.jsonl\.note is there, and is no checkpoint of this log/,
+    );
+    expect(readFileSync(`${path}.note`, "utf8")).toBe("a policy");
+    rmSync(`${path}.note`);
+    await written(path, 1, sign(path));
+    const options = { checkpoint: { ...sign(path).checkpoint!, origin: "bootproof-log/other" } };
+    await expect(openLog(path, options)).rejects.toThrow(/another log: its origin is bootproof-log\/lab/);
+  });
+
+  it.each([
+    [{ key: publicKey }, /a PEM block with PUBLIC KEY/],
+    [{ key, origin: "signer" }, /options\.checkpoint\.origin/],
+    [{ key: 7 }, /options\.checkpoint\.key/],
+    [{}, /options\.checkpoint\.key: wanted/],
+  ])("has options that are refused: %j", async (checkpoint, message) => {
+    const path = newPath();
+    await expect(openLog(path, { checkpoint } as never)).rejects.toThrow(message);
+    expect(readdirSync(join(path, ".."))).toEqual([]);
+  });
+});
+
+describe("refusals that nothing delivers", () => {
+  const marks = (path: string): string => readFileSync(`${path}.handed-on`, "utf8");
+
+  it("cost no mark each, and are not delivered later", async () => {
+    for (const options of [{}, SIGNED, { ...SMALL, ...SIGNED }]) {
+      const path = newPath();
+      await written(path, 2, options);
+      const log = await openLog(path, options);
+      await log.countAsDelivered("refusal");
+      const mark = marks(path);
+      expect(JSON.parse(mark)).toMatchObject({ n: log.tail().entries, all: true });
+      for (let n = 0; n < 3; n++) await add(log, { verdict: "rejected" });
+      expect(await log.nextRefusal()).toBe(null);
+      expect(marks(path)).toBe(mark);
+      await kill(log, path);
+      // Once more without a target: the mark holds.
+      const second = await openLog(path, options);
+      await second.countAsDelivered("refusal");
+      await add(second, { verdict: "rejected" });
+      await kill(second, path);
+      expect(marks(path)).toBe(mark);
+      // With a target: what was refused before is not delivered, and what is refused now is, also after a kill.
+      const third = await openLog(path, options);
+      expect(await third.nextRefusal()).toBe(null);
+      const { entry } = await add(third, { verdict: "rejected" });
+      await kill(third, path);
+      for (let start = 0; start < 2; start++) {
+        const fourth = await openLog(path, options);
+        expect((await fourth.nextRefusal())?.entry.n).toBe(entry.n);
+        await fourth.close();
+      }
+    }
+  });
+
+  it("are delivered where the mark is of another log", async () => {
+    const path = newPath();
+    writeFileSync(`${path}.handed-on`, JSON.stringify({ n: 2, hash: "ab".repeat(32), all: true }));
+    await written(path, 4);
+    const log = await openLog(path);
+    expect((await log.nextRefusal())?.entry.n).toBe(2);
+    await log.close();
+  });
+
+  it("are of one kind: outages are apart", async () => {
+    const path = newPath();
+    for (const open of [() => openLog(path), async () => ({ ...memoryStore(), close: async () => {} })]) {
+      const log: OpenedLog = await open();
+      await log.countAsDelivered("refusal");
+      await add(log, { verdict: "rejected" });
+      await log.append(await eventLineAfter(log.tail(), EVENTS[0]!));
+      expect(await log.nextRefusal()).toBe(null);
+      expect((await log.nextOutage())?.entry.n).toBe(2);
+      await log.countAsDelivered("outage");
+      expect(await log.nextOutage()).toBe(null);
+      await log.close();
+    }
+  });
+});
+
+it("shows lines in the order of the files", async () => {
+  const path = newPath();
+  const lines: LogLine[] = [];
+  const log = await openLog(path, SMALL);
+  for (let n = 0; n < 2; n++) lines.push(await add(log));
+  await log.close();
+  expect(readFileSync(path, "utf8").startsWith(textOf(lines))).toBe(true);
+});
