@@ -296,9 +296,8 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (ofQueue !== null) return ofQueue;
   if (name === "MalformedError") return new UsageError([message]);
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
-  const file = nameOf((error as Error & { readonly file: string }).file);
+  const { file: path, advice: own } = error as Error & { readonly file: string; readonly advice?: string | null };
   const goesOn = state !== undefined && /no space|disk/.test(message);
-  return new UsageError([
-    { message, file, ...(goesOn && { advice: "Fix that, and run the same command again to resume." }) },
-  ]);
+  const advice = own ?? (goesOn ? "Fix that, and run the same command again to resume." : undefined);
+  return new UsageError([{ message, file: nameOf(path), ...(advice !== undefined && { advice }) }]);
 }
