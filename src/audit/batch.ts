@@ -57,6 +57,9 @@ export function partOf(
   };
 }
 
+/** How far a thread is with an entry. */
+export const MARK = { waiting: 0, begun: 1, done: 2 } as const;
+
 /** One result for each entry, in their order. */
 export interface JudgedBatch {
   readonly index: number;

@@ -7,5 +7,5 @@ export type { AuditPosition, InputBatch, InputOptions } from "./node-source.js";
 export { AuditFileError } from "./node-results.js";
 export { auditFiles } from "./node-run.js";
 export type { AuditFilesEnd, AuditFilesOptions, AuditFilesProgress } from "./node-run.js";
-export { threadJudge } from "./node-threads.js";
+export { ENTRY_TIMEOUT_MS, threadJudge } from "./node-threads.js";
 export type { ThreadOptions } from "./node-threads.js";

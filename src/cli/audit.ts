@@ -15,7 +15,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { type Flags, addOptions } from "./option-table.js";
-import { atOf, nowOf, workersOf } from "./option-values.js";
+import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
@@ -32,6 +32,7 @@ interface AuditRequest {
   readonly out: string | undefined;
   readonly state: string | undefined;
   readonly workers: number | undefined;
+  readonly entryTimeoutMs: number | undefined;
   readonly queue: string | undefined;
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
@@ -40,13 +41,13 @@ interface AuditRequest {
 }
 
 const EXAMPLES = `
-INPUT is a file with an entry in each line (NDJSON), - for such lines on stdin, or a folder: each file in it is an
-entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
+INPUT is a file with an entry in each line (NDJSON), also compressed with gzip, - for such lines on stdin, or a folder:
+each file in it is an entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
 app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
 App proofs without a boot proof of their own are verified with those of --boot-proof. Each entry is verified on its own.
 
 Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
-Malformed input has a result too: "malformed". The summary is on stderr.
+Malformed input has a result too: "malformed". An empty line has none, but is numbered. The summary is on stderr.
 
 With --state, the same command resumes a run that was killed or interrupted: no result is lost or written twice. It also
 continues a finished run: entries that were appended to its input are verified, and any other change of the input is
@@ -56,7 +57,7 @@ Examples:
     $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
     $ bootproof audit --policy policy.json proofs.ndjson --out results.ndjson --state audit.state
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
-    $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
+    $ jq -c '.[]' proofs.json | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
     $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
@@ -88,6 +89,9 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
   refuseFiles(args, inputs, flags);
   if (queue !== undefined && flags.workers !== undefined)
     args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
+  if (queue !== undefined && flags.entryTimeout !== undefined)
+    args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
+  const entryTimeoutMs = flags.entryTimeout === undefined ? undefined : entryTimeoutOf(args, flags.entryTimeout);
   const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
   const options = optionsOf(args, flags, io);
   args.throwFaults();
@@ -100,6 +104,7 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     out: out === STDIN ? undefined : out,
     state,
     workers,
+    entryTimeoutMs,
     queue,
     onlyFailures: flags.onlyFailures === true,
     failFast: flags.failFast === true,
@@ -221,10 +226,17 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
   return files.textOf(path, bytes);
 }
 
-async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, io: Io): Promise<Judge> {
+async function judgeOf(
+  { workers, entryTimeoutMs, queue }: AuditRequest,
+  setting: AuditSetting,
+  io: Io,
+): Promise<Judge> {
   if (queue === undefined) {
     const { threadJudge } = await import("../audit/node.js");
-    return threadJudge(setting, workers === undefined ? {} : { threads: workers });
+    return threadJudge(setting, {
+      ...(workers !== undefined && { threads: workers }),
+      ...(entryTimeoutMs !== undefined && { entryTimeoutMs }),
+    });
   }
   const { queueJudge } = await import("../audit/queue.js");
   return queueJudge(queue, setting, queueOptions(io));
