@@ -2,6 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { Auditor } from "./auditor.js";
 import { type JudgedBatch, MARK } from "./batch.js";
+import { useOneThread } from "../verify/cryptography.js";
 import { judgeBatch } from "./judge.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -22,7 +23,10 @@ let auditor: Promise<Auditor> | undefined;
 function auditorOfThread(): Promise<Auditor> {
   // The pool uses the first item.
   const [, setting] = workerData as readonly [unknown, AuditSetting];
-  auditor ??= Auditor.of(setting);
+  if (auditor === undefined) {
+    useOneThread();
+    auditor = Auditor.of(setting);
+  }
   return auditor;
 }
 

@@ -1,5 +1,6 @@
 /** Selects and runs the command. Commands load what they need when they run. */
 import { type Command, CommanderError } from "commander";
+import { fstatSync } from "node:fs";
 import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
 import { CheckedCommand } from "./command.js";
@@ -39,9 +40,13 @@ async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): 
   return new Progress(stderr);
 }
 
-/** Output erases the progress line first, and stdout ends it. Messages never show a key. */
+/**
+ * Output erases the progress line first, and stdout ends it, unless it is a file: a pipe may end at the terminal.
+ * Messages never show a key.
+ */
 function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string) => string): Io {
   const { isTTY, columns, rows } = given.stdout;
+  const endsProgress = progress !== null && !isFile(given.stdout);
   const stdout: Io["stdout"] = {
     isTTY,
     columns,
@@ -51,7 +56,7 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
     },
     once: (event, listener) => given.stdout.once?.(event, listener),
     write: (text) => {
-      progress?.end();
+      if (endsProgress) progress.end();
       return given.stdout.write(text);
     },
   };
@@ -69,6 +74,14 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
     stderr: { value: stderr },
     progress: { value: (what: string) => progress?.say(shown(what)) },
   }) as Io;
+}
+
+function isFile({ fd }: ProcessIo["stdout"]): boolean {
+  try {
+    return fd !== undefined && fstatSync(fd).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /**
