@@ -42,9 +42,10 @@ interface AuditRequest {
 
 const EXAMPLES = `
 INPUT is a file with an entry in each line (NDJSON), also compressed with gzip, - for such lines on stdin, or a folder:
-each file in it is an entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
-app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
-App proofs without a boot proof of their own are verified with those of --boot-proof. Each entry is verified on its own.
+each file in it is an entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect
+recognises: boot proofs, app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […],
+"appProofs": […], "activity": …}. App proofs without a boot proof of their own are verified with those of --boot-proof.
+Each entry is verified on its own.
 
 Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
 Malformed input has a result too: "malformed". An empty line has none, but is numbered. The summary is on stderr.
@@ -87,12 +88,7 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor]);
   refuseFiles(args, inputs, flags);
-  if (queue !== undefined && flags.workers !== undefined)
-    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
-  if (queue !== undefined && flags.entryTimeout !== undefined)
-    args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
-  const entryTimeoutMs = flags.entryTimeout === undefined ? undefined : entryTimeoutOf(args, flags.entryTimeout);
-  const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
+  const threads = threadsOf(args, flags);
   const options = optionsOf(args, flags, io);
   args.throwFaults();
   return {
@@ -103,13 +99,27 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     expected,
     out: out === STDIN ? undefined : out,
     state,
-    workers,
-    entryTimeoutMs,
+    ...threads,
     queue,
     onlyFailures: flags.onlyFailures === true,
     failFast: flags.failFast === true,
     options,
     isNowGiven: flags.now !== undefined,
+  };
+}
+
+/** Both are of the threads of this machine. */
+function threadsOf(
+  args: ArgumentReader,
+  { workers, entryTimeout, queue }: Flags<"audit">,
+): Pick<AuditRequest, "workers" | "entryTimeoutMs"> {
+  if (queue !== undefined && workers !== undefined)
+    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
+  if (queue !== undefined && entryTimeout !== undefined)
+    args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
+  return {
+    workers: workers === undefined ? undefined : workersOf(args, workers),
+    entryTimeoutMs: entryTimeout === undefined ? undefined : entryTimeoutOf(args, entryTimeout),
   };
 }
 

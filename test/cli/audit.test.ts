@@ -127,9 +127,8 @@ describe("audit", () => {
     const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "pretty.json");
     const refused = await audit("--policy", policy, pretty, "--out", out, "--state", state);
     expect([refused.code, existsSync(out), existsSync(state)]).toEqual([2, false, false]);
-    expect(refused.stderr).toMatch(
-      /pretty\.json: a JSON list over several lines: .*\nMake a line of each: jq -c '\.\[\]' \S+ \| bootproof audit … -\n/,
-    );
+    expect(refused.stderr).toMatch(/pretty\.json: a JSON list over several lines: .*\nMake a line of each: jq -c/);
+    expect(refused.stderr).toMatch(/jq -c '\.\[\]' \S+ \| bootproof audit … -\n/);
   });
 
   it("compares entries with --expected, and counts those without a line and lines without an entry", async () => {
