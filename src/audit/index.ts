@@ -3,7 +3,7 @@ export { Auditor } from "./auditor.js";
 export type { Batch, Judge, JudgedBatch } from "./batch.js";
 export { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "./entry.js";
 export type { Entry } from "./entry.js";
-export { UNJUDGED_REASON, judgeBatch, localJudge, unjudgedResult } from "./judge.js";
+export { TOO_SLOW_REASON, UNJUDGED_REASON, judgeBatch, localJudge, unjudgedResult } from "./judge.js";
 export { isAccepted, malformedResult, resultLine } from "./result.js";
 export type { AuditResult, EntryResult } from "./result.js";
 export { NO_ENTRIES, runAudit } from "./run.js";

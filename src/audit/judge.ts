@@ -9,6 +9,9 @@ import type { AuditSetting } from "./setting.js";
 /** An entry whose judging failed twice. The same for every judge, so that results do not depend on it. */
 export const UNJUDGED_REASON = "it could not be judged: twice, what judged it failed";
 
+/** An entry that was stopped, twice, after the longest time that one may take. The same for every limit. */
+export const TOO_SLOW_REASON = "it could not be judged: twice, it took longer than one entry may take";
+
 export function unjudgedResult(n: number): AuditResult {
   return malformedResult(n, UNJUDGED_REASON);
 }

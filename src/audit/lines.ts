@@ -2,6 +2,13 @@ import { concatBytes } from "../bytes.js";
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/** No entry: nothing but the white space of JSON. */
+export function isEmptyLine(line: Uint8Array): boolean {
+  return line.every((byte) => byte === SPACE || byte === TAB || byte === CR);
+}
 
 /**
  * Cuts chunks into lines, without line feeds and the carriage returns before them. Of a line above the limit it yields

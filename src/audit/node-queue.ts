@@ -3,7 +3,7 @@ import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { readResults } from "./answered.js";
 import { ownOptions } from "../decode/input.js";
-import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
+import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
 import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
 import { type QueueTls, type RedisConnection, isOutage, isPassing } from "./node-redis.js";
@@ -200,7 +200,7 @@ class QueueJudge implements Judge {
     const judge = await this.#own;
     const { results, slowest } = await judge.judge({ index: 0, ...part });
     for (const [at, { n, reason }] of results.entries())
-      if (reason === UNJUDGED_REASON) await this.#tellOfPoison(n, part.entries[at]!);
+      if (reason === UNJUDGED_REASON) await this.#tellOfPoison(numberOf(part, n), part.entries[at]!);
     return { results, ...(slowest && { slowest }) };
   }
 

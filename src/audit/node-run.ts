@@ -11,12 +11,22 @@ import {
   type UnmetExpectation,
   withExpectations,
 } from "./node-expected.js";
-import { type InputBatch, STDIN_INPUT, comparedInputs, inputBatches } from "./node-source.js";
+import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
+import { type InputBatch, openedBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
-import { type AuditSignal, type AuditEnd, type AuditSummary, NO_ENTRIES, type Slowest, runAudit } from "./run.js";
+import {
+  Abortion,
+  type AuditEnd,
+  type AuditSignal,
+  type AuditSummary,
+  type AuditedPart,
+  NO_ENTRIES,
+  type Slowest,
+  runAudit,
+} from "./run.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface AuditFilesOptions {
@@ -73,7 +83,10 @@ export interface AuditFilesProgress {
 export interface AuditFilesEnd extends AuditEnd {
   /** Entries that earlier processes judged. */
   readonly before: number;
-  readonly slowest: Slowest | null;
+  /** Lines of the whole input that are no entries. */
+  readonly emptyLines: number;
+  /** Of this process. `file`: its file and, of a file of lines, its line: `FILE:LINE`. */
+  readonly slowest: (Slowest & { readonly file: string }) | null;
   /** Of a whole input with `expected`: how many of its lines no entry had, and the first of them. Else null. */
   readonly unmet: { readonly count: number; readonly first: readonly UnmetExpectation[] } | null;
 }
@@ -84,8 +97,9 @@ const MAX_UNMET = 10;
 const SAVE_EVERY_MS = 500;
 
 /**
- * Audits files. Rejects with `AuditInputError` for an input that cannot be read or was changed, with `AuditFileError`
- * for results or a state that cannot be written or resumed, and with `MalformedError` for a malformed setting.
+ * Audits files. Rejects with `AuditInputError` for an input that cannot be read, has no lines (see `inputBatches`) or
+ * was changed, with `AuditFileError` for results or a state that cannot be written or resumed, and with
+ * `MalformedError` for a malformed setting.
  *
  * @example
  * const { end, summary } = await auditFiles({ inputs: ["proofs.ndjson"], setting, out: "results.ndjson" });
@@ -98,12 +112,24 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   // Checks the setting before any file is created.
   const { bootProofs } = await Auditor.of(options.setting);
   options.onBootProofs?.(bootProofs);
+  const opened = new LineInputs(options.stdin);
+  await checkedInputs(opened, options);
   for (const file of [options.state, options.out]) if (typeof file === "string") await refuseInside(file, inputs);
   const state = options.state === undefined ? null : await openState(options.state, question);
   try {
-    return await withState(options, state);
+    return await withState(options, state, opened);
   } finally {
     await state?.close();
+  }
+}
+
+/** Before anything is written. A slow stdin must not hold off the signal. */
+async function checkedInputs(opened: LineInputs, { inputs, signal }: AuditFilesOptions): Promise<void> {
+  const aborted = new Abortion(signal);
+  try {
+    await aborted.or(opened.check(inputs));
+  } finally {
+    aborted.forget();
   }
 }
 
@@ -128,7 +154,11 @@ async function refuseInside(file: string, inputs: readonly string[]): Promise<vo
   }
 }
 
-async function withState(options: AuditFilesOptions, state: OpenedState | null): Promise<AuditFilesEnd> {
+async function withState(
+  options: AuditFilesOptions,
+  state: OpenedState | null,
+  opened: LineInputs,
+): Promise<AuditFilesEnd> {
   const { out } = options;
   const before = state?.before ?? null;
   if (state !== null && typeof out !== "string") throw new TypeError("out: a file wanted, since there is a state");
@@ -136,7 +166,7 @@ async function withState(options: AuditFilesOptions, state: OpenedState | null):
   const keeper = new Keeper(out, { results, state, before });
   try {
     if (before === null) await keeper.save();
-    return await audited(options, { state, keeper, before });
+    return await audited(options, { state, keeper, before, opened });
   } finally {
     await results?.close();
   }
@@ -151,18 +181,14 @@ interface Running {
   readonly state: OpenedState | null;
   readonly keeper: Keeper;
   readonly before: AuditProgress | null;
+  readonly opened: LineInputs;
 }
 
-function sourceOf(
-  options: AuditFilesOptions,
-  before: AuditProgress | null,
-  digest: boolean,
-): AsyncGenerator<InputBatch> {
-  const { inputs, stdin, batchEntries } = options;
+function sourceOf(options: AuditFilesOptions, { before, state, opened }: Running): AsyncGenerator<InputBatch> {
+  const { inputs, batchEntries } = options;
   const from = before?.position ?? null;
-  const reading = { digest, ...(stdin && { stdin }), ...(batchEntries !== undefined && { batchEntries }) };
-  if (from !== null && hasFailedFast(options, before)) return comparedInputs(inputs, { from, ...reading });
-  return inputBatches(inputs, { from, ...reading });
+  const reading = { from, digest: state !== null, ...(batchEntries !== undefined && { batchEntries }) };
+  return openedBatches(inputs, reading, { comparesOnly: from !== null && hasFailedFast(options, before), opened });
 }
 
 /** After a first failure in an earlier process, this one judges nothing either. */
@@ -201,13 +227,15 @@ function judgeFor(
   return hasEnded ? new LateJudge(() => judgeOf(setting)) : judgeOf(setting);
 }
 
-async function audited(options: AuditFilesOptions, { state, keeper, before }: Running): Promise<AuditFilesEnd> {
+async function audited(options: AuditFilesOptions, running: Running): Promise<AuditFilesEnd> {
+  const { state, keeper, before } = running;
   const { onlyFailures = false, failFast = false, onProgress, signal } = options;
   const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
   const done = before?.summary ?? NO_ENTRIES;
   const { expected = null } = options;
-  const source = withExpectations(sourceOf(options, before, state !== null), expected);
+  const source = withExpectations(sourceOf(options, running), expected);
   const judge = await judgeFor(options, setting, before);
+  const slowest = new SlowestEntry(options.inputs);
   try {
     const run = await runAudit<ExpectedBatch>({
       source,
@@ -219,14 +247,41 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
       ...(signal && { signal }),
       write: async (part) => {
         await keeper.add(part.lines, part.batch.lines, { position: part.batch.end, summary: part.summary });
+        slowest.see(part);
         onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
       },
     });
     const end = run.end === "done" && hasFailedFast(options, before) ? "failed" : run.end;
     await keeper.finish(end === "aborted" ? null : end);
-    return { ...run, end, before: done.entries, unmet: end === "done" ? unmetOf(expected, keeper.met) : null };
+    const unmet = end === "done" ? unmetOf(expected, keeper.met) : null;
+    const { emptyLines } = keeper;
+    return { ...run, end, before: done.entries, emptyLines, slowest: slowest.found, unmet };
   } finally {
     await judge.close();
+  }
+}
+
+/** Names the place of the slowest entry while its batch is there. */
+class SlowestEntry {
+  readonly #inputs: readonly string[];
+  found: AuditFilesEnd["slowest"] = null;
+
+  constructor(inputs: readonly string[]) {
+    this.#inputs = inputs;
+  }
+
+  see({ slowest, batch }: AuditedPart<InputBatch>): void {
+    const { n, milliseconds } = slowest ?? { n: 0, milliseconds: -1 };
+    if (milliseconds <= (this.found?.milliseconds ?? -1)) return;
+    this.found = { n, milliseconds, file: this.#placeOf(batch, n) };
+  }
+
+  #placeOf({ first, numbers, files, end }: InputBatch, n: number): string {
+    const inside = files[numbers?.indexOf(n) ?? n - first] ?? null;
+    if (inside !== null && this.#inputs.length > 1) return inside;
+    const name = this.#inputs[end.input]!;
+    if (inside !== null) return `${name.replace(/\/+$/, "")}/${inside}`;
+    return `${name === STDIN_INPUT ? "stdin" : name}:${n}`;
   }
 }
 
@@ -236,8 +291,8 @@ function unmetOf(expected: ExpectedEntries | null, met: MetLines): AuditFilesEnd
   return { count: unmet.length, first: unmet.slice(0, MAX_UNMET) };
 }
 
-function lineOf(result: AuditResult, { first, files }: InputBatch): string {
-  const file = files[result.n - first] ?? null;
+function lineOf(result: AuditResult, { files }: InputBatch, at: number): string {
+  const file = files[at] ?? null;
   return resultLine(file === null ? result : { ...result, file });
 }
 
@@ -276,6 +331,11 @@ class Keeper {
     this.#progress = progress;
     for (const line of met) this.met.add(line);
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
+  }
+
+  /** Of the whole input, up to the position. */
+  get emptyLines(): number {
+    return this.#progress.position?.emptyLines ?? 0;
   }
 
   async finish(end: AuditProgress["end"]): Promise<void> {

@@ -2,31 +2,24 @@
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { copyPlain, ownOptions } from "../decode/input.js";
-import { diskReason } from "../disk/reason.js";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
-import { LineCutter } from "./lines.js";
-
-export const STDIN_INPUT = "-";
-
-/** An input that cannot be read, or differs from that of the earlier run. */
-export class AuditInputError extends Error {
-  override readonly name = "AuditInputError";
-  readonly file: string;
-
-  constructor(file: string, message: string) {
-    super(message);
-    this.file = file;
-  }
-}
+import { LineCutter, isEmptyLine } from "./lines.js";
+import { AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
 
 export interface AuditPosition {
   readonly entries: number;
+  /** Lines that are no entries, but are numbered with them. */
+  readonly emptyLines: number;
+  /** Of a compressed input, those that it unpacks to. */
   readonly bytes: number;
-  /** The current input, from 0; how much of it was read, in bytes, or in files of a folder; and its entries. */
+  /**
+   * The current input, from 0; how much of it was read, in bytes as above, or in files of a folder; and its lines or
+   * files.
+   */
   readonly input: number;
   readonly offset: number;
-  readonly inputEntries: number;
+  readonly inputLines: number;
   /** SHA-256 of everything before; null if not requested. */
   readonly digest: string | null;
 }
@@ -49,22 +42,32 @@ export interface InputOptions {
 
 /** Large, so that a handover costs little; small, so that no thread waits long for the last batch. */
 const BATCH_ENTRIES = 512;
-const CHUNK = 1024 * 1024;
 
 /**
  * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder, whose files, at
- * any depth, are entries, ordered by the bytes of their names.
+ * any depth, are entries, ordered by the bytes of their names. Lines may be compressed with gzip. Empty lines are
+ * numbered, and are no entries: a batch without entries has only a position. Throws {@link AuditInputError}, before the
+ * first batch, where an input is one JSON value over several lines, one list of other things than boot proofs or app
+ * proofs, or compressed with Zstandard.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
-  return batchesOf(inputs, options, false);
+  return batchesOf(inputs, options, { comparesOnly: false });
 }
 
-/** Yields nothing: compares the inputs up to the position. */
-export function comparedInputs(
+/** The same, of inputs that may have been opened. `comparesOnly`: yields nothing, and ends at the position. */
+export function openedBatches(
   inputs: readonly string[],
-  options: InputOptions & { readonly from: AuditPosition },
+  options: InputOptions,
+  how: Reading,
 ): AsyncGenerator<InputBatch> {
-  return batchesOf(inputs.slice(0, options.from.input + 1), options, true);
+  const from = options.from ?? null;
+  const read = how.comparesOnly && from !== null ? inputs.slice(0, from.input + 1) : inputs;
+  return batchesOf(read, options, how);
+}
+
+interface Reading {
+  readonly comparesOnly: boolean;
+  readonly opened?: LineInputs;
 }
 
 const INPUT_OPTIONS: Readonly<Record<keyof InputOptions, true>> = {
@@ -74,43 +77,33 @@ const INPUT_OPTIONS: Readonly<Record<keyof InputOptions, true>> = {
   batchEntries: true,
 };
 
-function batchesOf(
-  inputs: readonly string[],
-  options: InputOptions,
-  comparesOnly: boolean,
-): AsyncGenerator<InputBatch> {
+function batchesOf(inputs: readonly string[], options: InputOptions, how: Reading): AsyncGenerator<InputBatch> {
   const own = ownOptions("options", options, INPUT_OPTIONS);
-  return readBatches([...inputs], Object.assign(own, { from: copyPlain(own.from ?? null) }), comparesOnly);
+  return readBatches([...inputs], Object.assign(own, { from: copyPlain(own.from ?? null) }), how);
 }
 
 async function* readBatches(
   inputs: readonly string[],
   options: InputOptions,
-  comparesOnly: boolean,
+  { comparesOnly, opened = new LineInputs(options.stdin) }: Reading,
 ): AsyncGenerator<InputBatch> {
-  const { digest = false, stdin, batchEntries = BATCH_ENTRIES } = options;
-  const from = (options.from?.entries ?? 0) > 0 ? options.from! : null;
+  const { digest = false, batchEntries = BATCH_ENTRIES } = options;
+  const from = linesBefore(options.from ?? null) > 0 ? options.from! : null;
   const hash = digest || (from?.digest ?? null) !== null ? createHash("sha256") : null;
-  const reader = new InputReader(inputs, { from, hash, stdin, batchEntries, comparesOnly });
+  await opened.check(inputs);
+  const reader = new InputReader(inputs, { from, hash, opened, batchEntries, comparesOnly });
   for (const input of inputs.keys()) yield* reader.read(input);
 }
 
-/** Bytes of all inputs; null if the size of one is not known yet. */
-export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
-  const sizes = await Promise.all(
-    inputs.map(async (input) => {
-      const found = input === STDIN_INPUT ? null : await stat(input).catch(() => null);
-      return found?.isFile() === true ? found.size : null;
-    }),
-  );
-  return sizes.reduce((sum, size) => (sum === null || size === null ? null : sum + size), 0);
+function linesBefore(position: Pick<AuditPosition, "entries" | "emptyLines"> | null): number {
+  return position === null ? 0 : position.entries + position.emptyLines;
 }
 
 class InputReader {
   readonly #inputs: readonly string[];
   readonly #from: AuditPosition | null;
   readonly #hash: Hash | null;
-  readonly #stdin: AsyncIterable<Uint8Array> | undefined;
+  readonly #opened: LineInputs;
   readonly #batchEntries: number;
   readonly #comparesOnly: boolean;
   #isSame = false;
@@ -120,13 +113,16 @@ class InputReader {
   #at: Omit<AuditPosition, "digest">;
   #entries: Uint8Array[] = [];
   #files: (string | null)[] = [];
+  #numbers: number[] = [];
+  /** Since the last batch. */
+  #emptyLines = 0;
 
   constructor(
     inputs: readonly string[],
     parts: {
       readonly from: AuditPosition | null;
       readonly hash: Hash | null;
-      readonly stdin: AsyncIterable<Uint8Array> | undefined;
+      readonly opened: LineInputs;
       readonly batchEntries: number;
       readonly comparesOnly: boolean;
     },
@@ -134,10 +130,10 @@ class InputReader {
     this.#inputs = inputs;
     this.#from = parts.from;
     this.#hash = parts.hash;
-    this.#stdin = parts.stdin;
+    this.#opened = parts.opened;
     this.#batchEntries = parts.batchEntries;
     this.#comparesOnly = parts.comparesOnly;
-    this.#at = parts.from ?? { entries: 0, bytes: 0, input: 0, offset: 0, inputEntries: 0 };
+    this.#at = parts.from ?? { entries: 0, emptyLines: 0, bytes: 0, input: 0, offset: 0, inputLines: 0 };
   }
 
   /** Reads the known part again, and compares it with the digest. */
@@ -145,8 +141,8 @@ class InputReader {
     const name = this.#inputs[input]!;
     this.#hash?.update(`input ${input}\n`);
     const before = this.#doneOf(input);
-    if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputEntries: 0 };
-    const isFolder = name !== STDIN_INPUT && (await told(name, stat(name))).isDirectory();
+    if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputLines: 0 };
+    const isFolder = name !== STDIN_INPUT && (await readable(name, stat(name))).isDirectory();
     yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
     // The input is shorter than it was.
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
@@ -160,7 +156,7 @@ class InputReader {
   async *#lines(name: string, before: number): AsyncGenerator<InputBatch> {
     const cutter = new LineCutter(MAX_ENTRY_BYTES);
     let left = before;
-    for await (const chunk of this.#chunks(name)) {
+    for await (const chunk of this.#opened.chunks(name)) {
       const known = chunk.subarray(0, Math.min(left, chunk.length));
       this.#hash?.update(known);
       left -= known.length;
@@ -174,7 +170,7 @@ class InputReader {
     const last = cutter.rest();
     if (last !== null) this.#addLine(last, name);
     this.#isOpen = false;
-    if (this.#entries.length > 0) yield this.#flush();
+    if (this.#lineCount > 0) yield this.#flush();
   }
 
   /** A batch after each chunk, so that entries from a slow stdin are judged at once. */
@@ -192,7 +188,7 @@ class InputReader {
       take(end);
       yield this.#flush();
     }
-    if (this.#entries.length > 0) {
+    if (this.#lineCount > 0) {
       take(last);
       yield this.#flush();
     }
@@ -203,9 +199,9 @@ class InputReader {
     let count = 0;
     let size = 0;
     for await (const { path, shown } of filesIn(Buffer.from(name), name)) {
-      const file = await told(shown, open(path));
+      const file = await readable(shown, open(path));
       try {
-        const entry = await told(shown, start(file));
+        const entry = await readable(shown, start(file));
         const inside = shown.slice(name.length).replace(/^\/+/, "");
         this.#hash?.update(`${inside}\0${entry.length}\n`).update(entry);
         count++;
@@ -226,7 +222,8 @@ class InputReader {
   }
 
   #addLine(line: Uint8Array, name: string): void {
-    if (!this.#isOpen) return this.#add(line, this.#placeOf(name, null));
+    const isEmpty = line.length <= MAX_ENTRY_BYTES && isEmptyLine(line);
+    if (!this.#isOpen) return isEmpty ? this.#addEmpty() : this.#add(line, this.#placeOf(name, null));
     // The line before the position was judged without its line feed: it may end now, but not go on.
     if (line.length > 0) throw this.#changed(name);
     this.#isOpen = false;
@@ -234,29 +231,42 @@ class InputReader {
 
   #add(entry: Uint8Array, file: string | null): void {
     if (this.#comparesOnly) return;
+    this.#numbers.push(linesBefore(this.#at) + this.#lineCount + 1);
     this.#entries.push(entry);
     this.#files.push(file);
+  }
+
+  #addEmpty(): void {
+    if (!this.#comparesOnly) this.#emptyLines++;
+  }
+
+  /** Lines and files since the last batch. */
+  get #lineCount(): number {
+    return this.#entries.length + this.#emptyLines;
   }
 
   /** With a single file of lines, the entry's number is the line. */
   #placeOf(name: string, inside: string | null): string | null {
     const isOne = this.#inputs.length === 1;
     if (inside !== null) return isOne ? inside : `${name.replace(/\/+$/, "")}/${inside}`;
-    const line = this.#at.inputEntries + this.#entries.length + 1;
+    const line = this.#at.inputLines + this.#lineCount + 1;
     return isOne ? null : `${name === STDIN_INPUT ? "stdin" : name}:${line}`;
   }
 
   #flush(): InputBatch {
-    const [entries, files] = [this.#entries, this.#files];
-    [this.#entries, this.#files] = [[], []];
-    const first = this.#at.entries + 1;
-    const { inputEntries } = this.#at;
+    const [entries, files, numbers] = [this.#entries, this.#files, this.#numbers];
+    const [lines, emptyLines] = [this.#lineCount, this.#emptyLines];
+    const first = numbers[0] ?? linesBefore(this.#at) + 1;
+    [this.#entries, this.#files, this.#numbers, this.#emptyLines] = [[], [], [], 0];
     this.#at = {
       ...this.#at,
       entries: this.#at.entries + entries.length,
-      inputEntries: inputEntries + entries.length,
+      emptyLines: this.#at.emptyLines + emptyLines,
+      inputLines: this.#at.inputLines + lines,
     };
-    return { index: this.#index++, first, entries, files, end: { ...this.#at, digest: this.#digest() } };
+    const hasGaps = numbers.some((number, at) => number !== first + at);
+    const end = { ...this.#at, digest: this.#digest() };
+    return { index: this.#index++, first, ...(hasGaps && { numbers }), entries, files, end };
   }
 
   #digest(): string | null {
@@ -277,50 +287,14 @@ class InputReader {
         `another file for the results`,
     );
   }
-
-  #chunks(name: string): AsyncIterable<Uint8Array> {
-    if (name !== STDIN_INPUT) return chunksOf(name);
-    if (this.#stdin === undefined) throw new TypeError("stdin: wanted, since an input is -");
-    return this.#stdin;
-  }
 }
 
 const LF = 0x0a;
 
-async function told<T>(file: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    const reason = diskReason(error);
-    throw reason === null ? error : new AuditInputError(file, reason);
-  }
-}
-
-/** Each chunk has its own memory, since entries are views of it. */
-async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
-  const file = await told(path, open(path));
-  try {
-    for (;;) {
-      const { buffer, bytesRead } = await told(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
-}
-
 async function start(file: FileHandle): Promise<Uint8Array> {
   const { size } = await file.stat();
   // The file may grow meanwhile.
-  const buffer = Buffer.allocUnsafeSlow(Math.min(size, MAX_ENTRY_BYTES) + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, null);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return buffer.subarray(0, length);
+  return firstBytes(file, Math.min(size, MAX_ENTRY_BYTES) + 1);
 }
 
 interface FoundFile {
@@ -330,13 +304,13 @@ interface FoundFile {
 
 /** Holds the names of one folder at a time, and of those above it. */
 async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
-  const found = await told(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
+  const found = await readable(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
   found.sort((a, b) => Buffer.compare(a.name, b.name));
   for (const entry of found) {
     const path = Buffer.concat([folder, Buffer.from("/"), entry.name]);
     const shown = `${shownFolder.replace(/\/+$/, "")}/${entry.name.toString()}`;
     if (entry.isDirectory()) yield* filesIn(path, shown);
-    else if (entry.isFile() || (await told(shown, stat(path))).isFile()) yield { path, shown };
+    else if (entry.isFile() || (await readable(shown, stat(path))).isFile()) yield { path, shown };
     // Nothing is omitted silently.
     else throw new AuditInputError(shown, "neither a file nor a folder: link to files alone, and audit it from there");
   }

@@ -25,7 +25,7 @@ import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
 import type { AuditSetting } from "./setting.js";
 
-const STATE_FORMAT = "bootproof-audit-state/2";
+const STATE_FORMAT = "bootproof-audit-state/3";
 
 interface AuditQuestion {
   readonly inputs: readonly string[];
@@ -142,7 +142,15 @@ const STATE = objectOf<StateFile>(
     asked: anyObject,
     position: nullable(
       objectOf<AuditPosition>(
-        { entries: count, bytes: count, input: count, offset: count, inputEntries: count, digest: text },
+        {
+          entries: count,
+          emptyLines: count,
+          bytes: count,
+          input: count,
+          offset: count,
+          inputLines: count,
+          digest: text,
+        },
         IGNORE,
       ),
     ),

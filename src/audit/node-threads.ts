@@ -1,12 +1,13 @@
-/** A judge with threads. It isolates an entry that kills a thread, and goes on. */
+/** A judge with threads. It isolates an entry that kills a thread or takes too long, and goes on. */
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
-import { type Batch, type Judge, type JudgedBatch, ownBatch, partOf } from "./batch.js";
-import { joined, unjudgedResult } from "./judge.js";
+import { type Batch, type Judge, type JudgedBatch, MARK, ownBatch, partOf } from "./batch.js";
+import { TOO_SLOW_REASON, joined, unjudgedResult } from "./judge.js";
 import { defaultThreads } from "./node-cores.js";
 import type { PackedBatch } from "./node-thread.js";
 import { ownOptions } from "../decode/input.js";
+import { malformedResult } from "./result.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
@@ -16,13 +17,41 @@ export interface ThreadOptions {
   readonly module?: string;
   /** Heap limit of each thread, in MiB. Default: Node's. */
   readonly maxHeapMiB?: number;
+  /** The longest time that one entry may take, in milliseconds; then its thread is replaced. Default: 60,000. */
+  readonly entryTimeoutMs?: number;
 }
 
-const THREAD_OPTIONS: Readonly<Record<keyof ThreadOptions, true>> = { threads: true, module: true, maxHeapMiB: true };
+const THREAD_OPTIONS: Readonly<Record<keyof ThreadOptions, true>> = {
+  threads: true,
+  module: true,
+  maxHeapMiB: true,
+  entryTimeoutMs: true,
+};
 
-/** Judges in threads, which start on demand. `Auditor.of` must accept the setting. */
+/** Of {@link ThreadOptions.entryTimeoutMs}. */
+export const ENTRY_TIMEOUT_MS = 60_000;
+
+/**
+ * Judges in threads, which start on demand. `Auditor.of` must accept the setting. An entry that ends its thread twice,
+ * or twice takes too long, is malformed; the others of its batch are judged again. Throws TypeError for a time that is
+ * not positive.
+ */
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
-  return new ThreadJudge(ownSetting(setting), ownOptions("options", options, THREAD_OPTIONS));
+  const own = ownOptions("options", options, THREAD_OPTIONS);
+  const { entryTimeoutMs = ENTRY_TIMEOUT_MS } = own;
+  if (!(entryTimeoutMs > 0 && Number.isFinite(entryTimeoutMs)))
+    throw new TypeError("options.entryTimeoutMs: a positive number of milliseconds wanted");
+  return new ThreadJudge(ownSetting(setting), { ...own, entryTimeoutMs });
+}
+
+/** A suspended process counts one of these periods, and not the time. */
+const PERIODS = 10;
+const TRIES = 2;
+
+/** Why a batch has no results, and the entries that may be the reason: none, if the thread did not say. */
+interface Failure {
+  readonly isLate: boolean;
+  readonly suspects: readonly number[];
 }
 
 /** Forever: nothing waits for an idle thread, and a new one takes time. */
@@ -32,8 +61,10 @@ type PoolThread = Tinypool["threads"][number];
 
 class ThreadJudge implements Judge {
   readonly concurrency: number;
+  readonly #entryTimeoutMs: number;
   readonly #pool: Tinypool;
   readonly #watched = new WeakSet<PoolThread>();
+  readonly #stopped = new WeakSet<PoolThread>();
   /** Errors of threads that died. Other rejections have nothing to do with the entries. */
   readonly #deaths = new WeakSet<object>();
   /** Called where no thread can be started. */
@@ -42,8 +73,10 @@ class ThreadJudge implements Judge {
   #running = 0;
   #isClosed = false;
 
-  constructor(setting: AuditSetting, { threads = defaultThreads(), module, maxHeapMiB }: ThreadOptions) {
+  constructor(setting: AuditSetting, options: ThreadOptions & { readonly entryTimeoutMs: number }) {
+    const { threads = defaultThreads(), module, maxHeapMiB } = options;
     this.concurrency = threads;
+    this.#entryTimeoutMs = options.entryTimeoutMs;
     this.#pool = new Tinypool({
       filename: module ?? shippedThread(),
       minThreads: 0,
@@ -63,36 +96,54 @@ class ThreadJudge implements Judge {
   }
 
   async #judge(batch: Batch): Promise<JudgedBatch> {
-    const { index, first, entries } = batch;
+    if (batch.entries.length === 1) return this.#judgeAlone(batch);
     const judged = await this.#attempt(batch);
-    if (judged !== null) return judged;
-    if (entries.length > 1) {
-      const half = Math.ceil(entries.length / 2);
-      const parts = [
-        await this.#judge({ index, ...partOf(batch, 0, half) }),
-        await this.#judge({ index, ...partOf(batch, half, entries.length) }),
-      ];
-      return { index, ...joined(parts) };
-    }
-    // The thread may have died for another reason, so a single entry is tried once more.
-    return (await this.#attempt(batch)) ?? { index, results: entries.map(() => unjudgedResult(first)) };
+    if ("results" in judged) return judged;
+    const parts: Omit<JudgedBatch, "index">[] = [];
+    for (const [from, to] of rangesOf(batch.entries.length, judged.suspects))
+      parts.push(await this.#judge({ index: batch.index, ...partOf(batch, from, to) }));
+    return { index: batch.index, ...joined(parts) };
   }
 
-  /** Null: the thread died. */
-  async #attempt(batch: Batch): Promise<JudgedBatch | null> {
+  /** The thread may have failed for another reason, so a single entry is tried once more. */
+  async #judgeAlone(batch: Batch): Promise<JudgedBatch> {
+    const { index, first } = batch;
+    for (let tries = 1; ; tries++) {
+      const judged = await this.#attempt(batch);
+      if ("results" in judged) return judged;
+      if (tries < TRIES) continue;
+      if (!judged.isLate) return { index, results: [unjudgedResult(first)] };
+      const slowest = { n: first, milliseconds: this.#entryTimeoutMs };
+      return { index, results: [malformedResult(first, TOO_SLOW_REASON)], slowest };
+    }
+  }
+
+  async #attempt(batch: Batch): Promise<JudgedBatch | Failure> {
     await this.#turn();
+    const packed = pack(batch);
+    const controller = new AbortController();
+    const watch = new EntryWatch(packed.marks, this.#entryTimeoutMs, () => this.#stop(controller));
     try {
-      const packed = pack(batch);
-      const judged = this.#pool.run(packed, { transferList: [packed.bytes.buffer as ArrayBuffer] });
+      const { signal } = controller;
+      const judged = this.#pool.run(packed, { transferList: [packed.bytes.buffer as ArrayBuffer], signal });
       this.#watch();
       return await this.#unlessBroken(judged as Promise<JudgedBatch>);
     } catch (error) {
-      if (!this.#deaths.has(error as object)) throw error;
-      return null;
+      if (!controller.signal.aborted && !this.#deaths.has(error as object)) throw error;
+      return { isLate: controller.signal.aborted, suspects: watch.begun };
     } finally {
+      watch.end();
       this.#running--;
       this.#waiting.shift()?.();
     }
+  }
+
+  /** The pool replaces the thread. */
+  #stop(controller: AbortController): void {
+    const before = this.#pool.threads;
+    controller.abort();
+    const left = new Set(this.#pool.threads);
+    for (const thread of before) if (!left.has(thread)) this.#stopped.add(thread);
   }
 
   /** `Promise.race` with a long-lived promise would retain the results of every batch. */
@@ -125,7 +176,8 @@ class ThreadJudge implements Judge {
         for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
       });
       thread.once("exit", () => {
-        if (!isDead && !this.#isClosed) thread.emit("error", new Error("it ended by itself"));
+        if (!isDead && !this.#isClosed && !this.#stopped.has(thread))
+          thread.emit("error", new Error("it ended by itself"));
       });
     }
   }
@@ -149,5 +201,44 @@ function pack({ entries, ...batch }: Batch): PackedBatch {
   for (const entry of entries) ends.push((length += entry.length));
   const bytes = new Uint8Array(length);
   for (const [at, entry] of entries.entries()) bytes.set(entry, ends[at]! - entry.length);
-  return { ...batch, bytes, ends };
+  return { ...batch, bytes, ends, marks: new Uint8Array(new SharedArrayBuffer(entries.length + 1)) };
+}
+
+/** Suspects alone, and what is between them; without any, halves. */
+function rangesOf(length: number, suspects: readonly number[]): readonly (readonly [from: number, to: number])[] {
+  const cuts = suspects.length === 0 ? [Math.ceil(length / 2)] : suspects.flatMap((at) => [at, at + 1]);
+  const places = [...new Set([0, ...cuts, length])];
+  return places.slice(1).map((to, at) => [places[at]!, to] as const);
+}
+
+/** Calls `onLate` once an entry takes too long. Until the thread has begun, no time counts. */
+class EntryWatch {
+  readonly #marks: Uint8Array;
+  readonly #periods: Uint8Array;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(marks: Uint8Array, timeoutMs: number, onLate: () => void) {
+    this.#marks = marks;
+    this.#periods = new Uint8Array(marks.length - 1);
+    this.#timer = setInterval(() => {
+      if (this.#isLate()) onLate();
+    }, timeoutMs / PERIODS).unref();
+  }
+
+  #isLate(): boolean {
+    const periods = this.#periods;
+    for (const at of periods.keys()) periods[at] = this.#marks[at] === MARK.begun ? periods[at]! + 1 : 0;
+    if (!periods.some((each) => each > PERIODS)) return false;
+    this.end();
+    return true;
+  }
+
+  /** The entries that the thread had begun and not finished. */
+  get begun(): readonly number[] {
+    return [...this.#marks.subarray(0, -1).entries()].flatMap(([at, mark]) => (mark === MARK.begun ? at : []));
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
 }

@@ -1,6 +1,6 @@
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
-import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { type Batch, type Judge, type JudgedBatch, numberOf } from "./batch.js";
 import { type AuditResult, isAccepted, resultLine } from "./result.js";
 
 /** Counts over all entries so far. Plain data of bounded size. */
@@ -53,8 +53,8 @@ export interface AuditRun<B extends Batch> {
   readonly judge: Judge;
   /** Stores one part of the results. Until it resolves, no other part is delivered. */
   readonly write: (part: AuditedPart<B>) => Promise<void> | void;
-  /** The line of a result, without line feed. Default: `resultLine`. */
-  readonly lineOf?: (result: AuditResult, batch: B) => string;
+  /** The line of a result, without line feed; `at`: its place in the batch, from 0. Default: `resultLine`. */
+  readonly lineOf?: (result: AuditResult, batch: B, at: number) => string;
   /** Writes only entries that were not accepted. */
   readonly onlyFailures?: boolean;
   /** Ends after the first entry that was not accepted. */
@@ -110,7 +110,7 @@ export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<Aud
 }
 
 /** Races with the abort signal and retains no results. */
-class Abortion {
+export class Abortion {
   readonly #signal: AuditSignal | undefined;
   #wake: () => void = () => {};
   readonly #listener = (): void => this.#wake();
@@ -179,7 +179,9 @@ class Pipeline<B extends Batch> {
       return;
     }
     const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
-    const judged = this.#judge.judge(batch);
+    // One without entries carries the position that was reached.
+    const isNothing = batch.entries.length === 0;
+    const judged = isNothing ? Promise.resolve({ index: batch.index, results: [] }) : this.#judge.judge(batch);
     // It may reject before it is awaited.
     judged.catch(() => {});
     this.#inFlight.push({ batch, bytes, judged });
@@ -215,14 +217,16 @@ class Results<B extends Batch> {
 
   add(batch: B, judged: JudgedBatch): AuditedPart<B> {
     const { onlyFailures = false, lineOf = resultLine } = this.#run;
-    const results = this.#counted(withExpected(batch, checkedResults(batch, judged)));
+    const results = this.#counted(numbered(batch, withExpected(batch, checkedResults(batch, judged))));
     this.#summary = withResults(this.#summary, results);
     this.hasFailed = this.#summary.accepted < this.#summary.entries;
-    const told = onlyFailures ? results.filter((result) => !isAccepted(result)) : results;
-    const lines = told.map((result) => `${lineOf(result, batch)}\n`).join("");
+    const lines = results.flatMap((result, at) =>
+      onlyFailures && isAccepted(result) ? [] : `${lineOf(result, batch, at)}\n`,
+    );
     const { slowest } = judged;
-    if (slowest !== undefined && slowest.milliseconds > (this.#slowest?.milliseconds ?? -1)) this.#slowest = slowest;
-    return { batch, lines, summary: this.#summary, slowest: this.#slowest };
+    if (slowest !== undefined && slowest.milliseconds > (this.#slowest?.milliseconds ?? -1))
+      this.#slowest = { ...slowest, n: numberOf(batch, slowest.n) };
+    return { batch, lines: lines.join(""), summary: this.#summary, slowest: this.#slowest };
   }
 
   #counted(results: readonly AuditResult[]): readonly AuditResult[] {
@@ -242,6 +246,12 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
   if (!isWhole || results.some(({ n }, at) => n !== first + at))
     throw new Error(`the results of entries ${first} to ${first + entries.length - 1} are not theirs`);
   return results;
+}
+
+/** A judge counts from the first entry of a batch; empty lines count in the input, too. */
+function numbered(batch: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
+  const { numbers } = ownMembers(batch, { numbers: true, first: true });
+  return numbers === undefined ? results : results.map((result, at) => ({ ...result, n: numbers[at]! }));
 }
 
 /** Marks the results of entries without an expectation. */

@@ -81,16 +81,18 @@ export function interruptedText(entries: number, hasState: boolean): string {
 }
 
 /** Covers the whole audit, with the part before a resume; only the slowest entry is of this process. */
-export function summaryText({ end, summary, slowest, unmet }: AuditFilesEnd): string {
+export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditFilesEnd): string {
   const lines = [
     headline(summary, end),
+    ...emptyLineLines(emptyLines),
     ...failureLines(summary),
     ...expectedLines(summary, unmet),
     ...deploymentLines(summary),
   ];
   if (summary.oldest !== null)
     lines.push(`Documents: the oldest of ${summary.oldest}, the newest of ${summary.newest!}`);
-  if (slowest !== null) lines.push(`Slowest: entry ${slowest.n}, ${slowest.milliseconds.toFixed(1)} ms`);
+  if (slowest !== null)
+    lines.push(`Slowest: entry ${slowest.n} (${slowest.file}), ${slowest.milliseconds.toFixed(1)} ms`);
   return `${lines.map(printable).join("\n")}\n`;
 }
 
@@ -104,6 +106,14 @@ function headline({ entries, verdicts, stale }: AuditSummary, end: AuditFilesEnd
       return `${count(verdicts[verdict])} ${verdict}${age}`;
     });
   return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}`;
+}
+
+/** They are numbered, and have no result. */
+function emptyLineLines(emptyLines: number): string[] {
+  if (emptyLines === 0) return [];
+  return [
+    emptyLines === 1 ? "1 empty line, which is no entry" : `${count(emptyLines)} empty lines, which are no entries`,
+  ];
 }
 
 function failureLines({ failures }: AuditSummary): string[] {

@@ -18,7 +18,7 @@ import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
-import { atOf, nowOf, workersOf } from "./option-values.js";
+import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
@@ -35,6 +35,7 @@ interface AuditRequest {
   readonly out: string | undefined;
   readonly state: string | undefined;
   readonly workers: number | undefined;
+  readonly entryTimeoutMs: number | undefined;
   readonly queue: string | undefined;
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
@@ -44,13 +45,14 @@ interface AuditRequest {
 }
 
 const EXAMPLES = `
-INPUT is a file with an entry in each line (NDJSON), - for such lines on stdin, or a folder: each file in it is an
-entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
-app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
-App proofs without a boot proof of their own are verified with those of --boot-proof. Each entry is verified on its own.
+INPUT is a file with an entry in each line (NDJSON), also compressed with gzip, - for such lines on stdin, or a folder:
+each file in it is an entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect
+recognises: boot proofs, app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […],
+"appProofs": […], "activity": …}. App proofs without a boot proof of their own are verified with those of --boot-proof.
+Each entry is verified on its own.
 
 Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
-Malformed input has a result too: "malformed". The summary is on stderr.
+Malformed input has a result too: "malformed". An empty line has none, but is numbered. The summary is on stderr.
 
 With --state, the same command resumes a run that was killed or interrupted: no result is lost or written twice. It also
 continues a finished run: entries that were appended to its input are verified, and any other change of the input is
@@ -60,7 +62,7 @@ Examples:
     $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
     $ bootproof audit --policy policy.json proofs.ndjson --out results.ndjson --state audit.state
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
-    $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
+    $ jq -c '.[]' proofs.json | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
     $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
@@ -91,9 +93,7 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
   args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor]);
   refuseFiles(args, inputs, flags);
-  if (queue !== undefined && flags.workers !== undefined)
-    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
-  const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
+  const threads = threadsOf(args, flags);
   const options = optionsOf(args, flags, io);
   const health = healthOf(args, flags);
   requireLogFormat(args, flags.logFormat);
@@ -106,13 +106,28 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     expected,
     out: out === STDIN ? undefined : out,
     state,
-    workers,
+    ...threads,
     queue,
     onlyFailures: flags.onlyFailures === true,
     failFast: flags.failFast === true,
     options,
     isNowGiven: flags.now !== undefined,
     health,
+  };
+}
+
+/** Both are of the threads of this machine. */
+function threadsOf(
+  args: ArgumentReader,
+  { workers, entryTimeout, queue }: Flags<"audit">,
+): Pick<AuditRequest, "workers" | "entryTimeoutMs"> {
+  if (queue !== undefined && workers !== undefined)
+    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
+  if (queue !== undefined && entryTimeout !== undefined)
+    args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
+  return {
+    workers: workers === undefined ? undefined : workersOf(args, workers),
+    entryTimeoutMs: entryTimeout === undefined ? undefined : entryTimeoutOf(args, entryTimeout),
   };
 }
 
@@ -241,13 +256,16 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
 }
 
 async function judgeOf(
-  { workers, queue }: AuditRequest,
+  { workers, entryTimeoutMs, queue }: AuditRequest,
   setting: AuditSetting,
   { io, health }: { readonly io: Io; readonly health: Health | null },
 ): Promise<Judge> {
   if (queue === undefined) {
     const { threadJudge } = await import("../audit/node.js");
-    return threadJudge(setting, workers === undefined ? {} : { threads: workers });
+    return threadJudge(setting, {
+      ...(workers !== undefined && { threads: workers }),
+      ...(entryTimeoutMs !== undefined && { entryTimeoutMs }),
+    });
   }
   const { queueJudge } = await import("../audit/queue.js");
   return queueJudge(queue, setting, { ...queueOptions(io), onQueue: (contact) => health?.queue(contact) });
@@ -320,11 +338,14 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (ofQueue !== null) return ofQueue;
   if (name === "MalformedError") return new UsageError([message]);
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
-  const file = nameOf((error as Error & { readonly file: string }).file);
-  const { hasLostLock = false } = error as Error & { readonly hasLostLock?: boolean };
-  if (hasLostLock) return new UnreachableError([{ message, file }]);
+  interface Facts {
+    readonly file: string;
+    readonly hasLostLock?: boolean;
+    readonly advice?: string | null;
+  }
+  const { file: path, hasLostLock = false, advice: own } = error as Error & Facts;
+  if (hasLostLock) return new UnreachableError([{ message, file: nameOf(path) }]);
   const goesOn = state !== undefined && /no space|disk/.test(message);
-  return new UsageError([
-    { message, file, ...(goesOn && { advice: "Fix that, and run the same command again to resume." }) },
-  ]);
+  const advice = own ?? (goesOn ? "Fix that, and run the same command again to resume." : undefined);
+  return new UsageError([{ message, file: nameOf(path), ...(advice !== undefined && { advice }) }]);
 }

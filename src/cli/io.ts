@@ -4,6 +4,7 @@
 interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
+  readonly fd?: number | undefined;
   readonly columns?: number | undefined;
   /** Whether more is buffered than should be. */
   readonly writableNeedDrain?: boolean | undefined;

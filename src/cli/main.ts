@@ -1,5 +1,6 @@
 /** Selects and runs the command. Commands load what they need when they run. */
 import { type Command, CommanderError } from "commander";
+import { fstatSync } from "node:fs";
 import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
 import { CheckedCommand } from "./command.js";
@@ -59,9 +60,13 @@ interface Shown {
   readonly lines: Pick<typeof MessageLines, "eventLine" | "messageLines"> | null;
 }
 
-/** Output erases the progress line first, and stdout ends it. Messages never show a key. */
+/**
+ * Output erases the progress line first, and stdout ends it, unless it is a file: a pipe may end at the terminal.
+ * Messages never show a key.
+ */
 function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
   const { isTTY, columns, rows } = given.stdout;
+  const endsProgress = progress !== null && !isFile(given.stdout);
   const stdout: Io["stdout"] = {
     isTTY,
     columns,
@@ -71,7 +76,7 @@ function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
     },
     once: (event, listener) => given.stdout.once?.(event, listener),
     write: (text) => {
-      progress?.end();
+      if (endsProgress) progress.end();
       return given.stdout.write(text);
     },
   };
@@ -95,6 +100,14 @@ function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
     progress: { value: (what: string) => progress?.say(shown(what)) },
     report: { value: report },
   }) as Io;
+}
+
+function isFile({ fd }: ProcessIo["stdout"]): boolean {
+  try {
+    return fd !== undefined && fstatSync(fd).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /**

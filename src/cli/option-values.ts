@@ -1,9 +1,11 @@
 /** Readers of option values. They report a fault to the arguments, and return undefined. */
+import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
 import { parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { readShape } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
 import { type ExpectedPayload, challengeFault, pointerFault } from "../verify/expected-payload.js";
@@ -54,6 +56,16 @@ export function countOf(args: ArgumentReader, option: OptionName, text: string, 
   if (args.isEmpty(option)) return undefined;
   const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
   return isCount ? Number(text) : args.fault(`--${option} ${text}: a number from 0 to ${most} expected`);
+}
+
+const MOST_ENTRY_TIMEOUT_MS = 86_400_000;
+
+/** The same syntax as durations of a policy. */
+export function entryTimeoutOf(args: ArgumentReader, text: string): number | undefined {
+  if (args.isEmpty("entry-timeout")) return undefined;
+  const milliseconds = readShape(duration, text).value ?? 0;
+  if (milliseconds > 0 && milliseconds <= MOST_ENTRY_TIMEOUT_MS) return milliseconds;
+  return args.fault(`--entry-timeout ${text}: a duration such as 10s, 5m or 1h expected, up to 1d`);
 }
 
 export function portOf(args: ArgumentReader, text: string): number | undefined {

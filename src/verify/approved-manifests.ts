@@ -15,6 +15,8 @@ interface Fields {
 
 interface Entry<Checked> {
   readonly fields: Fields;
+  /** Different for almost all others, so that few are compared byte by byte. */
+  readonly sum: number;
   readonly checked: Checked;
   readonly checks: readonly Check[];
 }
@@ -22,8 +24,12 @@ interface Entry<Checked> {
 export class ApprovedManifests<Checked> {
   #entries: Entry<Checked>[] = [];
 
-  find(fields: Fields): Omit<Entry<Checked>, "fields"> | undefined {
-    const known = this.#entries.find((entry) => isSame(entry.fields, fields));
+  find(fields: Fields): Pick<Entry<Checked>, "checked" | "checks"> | undefined {
+    return this.#find(fields, sumOf(fields));
+  }
+
+  #find(fields: Fields, sum: number): Entry<Checked> | undefined {
+    const known = this.#entries.find((entry) => entry.sum === sum && isSame(entry.fields, fields));
     if (known !== undefined) this.#entries = [...this.#entries.filter((entry) => entry !== known), known];
     return known;
   }
@@ -37,9 +43,18 @@ export class ApprovedManifests<Checked> {
     if (manifest === undefined || !manifestEnvelope) return;
     if ((manifest?.length ?? 0) + manifestEnvelope.length > MAX_BYTES) return;
     const fields = { manifest, manifestEnvelope, declaredManifestVersion };
-    if (this.find(fields) === undefined)
-      this.#entries = [...this.#entries, { fields, checked, checks }].slice(-MAX_MANIFESTS);
+    const sum = sumOf(fields);
+    if (this.#find(fields, sum) === undefined)
+      this.#entries = [...this.#entries, { fields, sum, checked, checks }].slice(-MAX_MANIFESTS);
   }
+}
+
+/** FNV-1a of the envelope. It decides nothing: {@link isSame} does. */
+function sumOf({ manifestEnvelope }: Fields): number {
+  if (manifestEnvelope === undefined || manifestEnvelope.length > MAX_BYTES) return 0;
+  let sum = 0x811c9dc5;
+  for (let i = 0; i < manifestEnvelope.length; i++) sum = Math.imul(sum ^ manifestEnvelope[i]!, 0x01000193);
+  return sum;
 }
 
 function isSame(a: Fields, b: Fields): boolean {

@@ -226,6 +226,13 @@ interface NodeKeyInput {
 /** The spelling that imitations accept, too. */
 const NODE_HASH: Readonly<Record<Hash, string>> = { "SHA-256": "sha256", "SHA-384": "sha384" };
 
+let usesOneThread = false;
+
+/** Has Node's `node:crypto` verify in the calling thread alone: for a pool of threads, where no core is idle. */
+export function useOneThread(): void {
+  usesOneThread = true;
+}
+
 /** `isGenuine`: Node's own, not an imitation. */
 function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
   const importKey = isGenuine ? rawKey : spkiKey;
@@ -236,8 +243,9 @@ function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
       if (key === null) return null;
       const input = { key, dsaEncoding: "ieee-p1363" } as const;
       const hash = NODE_HASH[CURVES[curve].hash];
-      if (curve === "P-256") return { verify: (message, signature) => node.verify(hash, message, input, signature) };
       // Another thread pays off for P-384 only: the links of a path are verified in parallel.
+      if (curve === "P-256" || usesOneThread)
+        return { verify: (message, signature) => node.verify(hash, message, input, signature) };
       return {
         verify: (message, signature) =>
           new Promise((resolve) => {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { type AuditSetting, type Judge, judgeBatch } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, auditFiles } from "../../src/audit/node.js";
@@ -10,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "bootproof-run-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 let count = 0;
 const pathOf = (name: string): string => join(folder, `${name}-${count++}`);
-const fileOf = (content: string): string => {
+const fileOf = (content: string | Uint8Array): string => {
   const path = pathOf("input");
   writeFileSync(path, content);
   return path;
@@ -177,6 +178,20 @@ describe("an audit that has ended", () => {
         "the last gone": gone,
       },
     },
+    "a compressed file": {
+      make: () => ({ inputs: [fileOf(gzipSync("one\ntwo\n"))] }),
+      grow: (made) => writeFileSync(last(made), Buffer.concat([gzipSync("one\ntwo\n"), gzipSync("bad\n")])),
+      changes: {
+        replaced: (made) => writeFileSync(last(made), gzipSync("uno\ntwo\n")),
+        "cut off": (made) => writeFileSync(last(made), gzipSync("one\ntwo\n").subarray(0, -1)),
+        "a list": rewrite('[\n"one"\n]'),
+      },
+    },
+    "a file that is unpacked": {
+      make: () => ({ inputs: [fileOf(gzipSync("one\ntwo\n"))] }),
+      grow: rewrite("one\ntwo\nbad\n"),
+      changes: { shrunk: rewrite("one\n") },
+    },
     stdin: {
       make: () => ((piped = "one\ntwo\n"), { inputs: ["-"], stdin: () => streamOf(piped) }),
       grow: () => (piped = "one\ntwo\nbad\n"),
@@ -239,6 +254,79 @@ describe("an audit that has ended", () => {
       }
     },
   );
+
+  it("counts empty lines once, at its end too, and continues after them", async () => {
+    const file = fileOf("one\n\n\ntwo\n\n");
+    const { options, first } = await ended({ inputs: [file] });
+    expect(first).toMatchObject({ emptyLines: 3, summary: { entries: 2 } });
+    expect(await audited({ ...options, judge: judging() })).toEqual({ ...first, slowest: null, before: 2 });
+    for (const [content, emptyLines, entries] of [
+      ["one\n\n\ntwo\n\n\n \n", 5, 2],
+      ["one\n\n\ntwo\n\n\n \nthree\n\n", 6, 3],
+    ] as const) {
+      writeFileSync(file, content);
+      const grown = await audited({ ...options, judge: judging() });
+      expect(grown).toMatchObject({ end: "done", emptyLines, before: 2, summary: { entries } });
+    }
+    const lines = readFileSync(options.out, "utf8").trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([1, 4, 8]);
+    writeFileSync(file, "one\n\ntwo\n\n\n\n \nthree\n\n");
+    await expect(audited({ ...options, judge: judging() })).rejects.toThrow(/it was changed since/);
+    const failures = await whole({ inputs: [fileOf("\none\n\nbad\n")], onlyFailures: true });
+    expect((JSON.parse(failures) as { n: number }).n).toBe(4);
+  });
+
+  it("names the slowest entry by file and line", async () => {
+    const slow = (): Judge => ({
+      concurrency: 1,
+      judge: ({ index, first, entries }) => {
+        const at = entries.findIndex((entry) => text(entry) === "slow");
+        const results = entries.map((_, place) => ({ n: first + place, verdict: "verified" as const, failed: [] }));
+        return Promise.resolve({
+          index,
+          results,
+          slowest: { n: first + Math.max(at, 0), milliseconds: at < 0 ? 1 : 9 },
+        });
+      },
+      close: () => Promise.resolve(),
+    });
+    const [one, two] = [fileOf("a\n"), fileOf("\nb\n\nslow\n")];
+    const inside = folderOf({ a: "x", b: "slow" });
+    for (const [inputs, n, file] of [
+      [[two], 4, `${two}:4`],
+      [[one, two], 5, `${two}:4`],
+      [[inside], 2, `${inside}/b`],
+      [[one, inside], 3, `${inside}/b`],
+    ] as const) {
+      const { slowest } = await audited({ inputs, setting, out: pathOf("out"), judge: slow });
+      expect(slowest).toEqual({ n, milliseconds: 9, file });
+    }
+  });
+
+  it("writes nothing where an input has no lines", async () => {
+    const options = { setting, out: pathOf("out"), state: pathOf("state"), judge: judging() };
+    for (const inputs of [[fileOf("[\n  1\n]")], [fileOf("{}\n"), fileOf("[1]")], ["-"]]) {
+      const all = { ...options, inputs, stdin: streamOf("{\n}") };
+      await expect(audited(all)).rejects.toMatchObject({ name: "AuditInputError", file: inputs.at(-1) });
+      expect([existsSync(options.out), existsSync(options.state), existsSync(`${options.state}.lock`)]).toEqual([
+        false,
+        false,
+        false,
+      ]);
+    }
+  });
+
+  it("is interrupted while stdin is silent", async () => {
+    const controller = new AbortController();
+    async function* silent(): AsyncGenerator<Uint8Array> {
+      await new Promise(() => {});
+      yield new Uint8Array();
+    }
+    const options = { inputs: ["-"], stdin: silent(), setting, out: pathOf("out"), judge: judging() };
+    const audit = audited({ ...options, signal: controller.signal });
+    setTimeout(() => controller.abort(), 20);
+    expect((await audit).end).toBe("aborted");
+  });
 
   describe("with its first failure", () => {
     const LAST = "one\nbad\nthree\n";
@@ -336,7 +424,7 @@ describe("a state", () => {
     ["", /damaged, or no state/],
     ["{", /damaged, or no state/],
     ['{"state": "bootproof-audit-state/1"}', /no state of an audit, or one that another version/],
-    ['{"state": "bootproof-audit-state/2"}', /damaged: tool: missing, a string wanted; now: missing/],
+    ['{"state": "bootproof-audit-state/3"}', /damaged: tool: missing, a string wanted; now: missing/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });

@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { type InputBatch, type InputOptions, inputBatches, inputBytes } from "../../src/audit/node.js";
@@ -31,6 +32,8 @@ const read = async (inputs: readonly string[], options?: InputOptions): Promise<
 };
 const textsOf = (batches: readonly InputBatch[]): string[] =>
   batches.flatMap(({ entries }) => entries.map((entry) => Buffer.from(entry).toString("latin1")));
+const numbersOf = (batches: readonly InputBatch[]): number[] =>
+  batches.flatMap(({ first, numbers, entries }) => entries.map((_, at) => numbers?.[at] ?? first + at));
 const filesOf = (batches: readonly InputBatch[]): unknown[] => batches.flatMap(({ files }) => files);
 async function* inPieces(bytes: Uint8Array, sizes: Iterator<number>): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length;) {
@@ -52,19 +55,21 @@ describe("lines", () => {
   it("are cut at any piece boundary, and numbered continuously", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.constantFrom("a", "{}", "\n", "\r\n", "\r", "\n\n", "ä", "x".repeat(70)), { maxLength: 300 }),
+        fc.array(fc.constantFrom("a", "{}", "\n", "\r\n", "\r", "\n\n", " ", "\t", "ä", "x".repeat(70)), {
+          maxLength: 300,
+        }),
         fc.infiniteStream(fc.integer({ min: 1, max: 90 })),
         async (parts, sizes) => {
           const bytes = Buffer.from(parts.join(""));
           const batches = await read(["-"], { stdin: inPieces(bytes, sizes) });
-          expect(textsOf(batches)).toEqual(linesOf(bytes.toString("latin1")));
-          let first = 1;
-          for (const [index, batch] of batches.entries()) {
-            expect([batch.index, batch.first]).toEqual([index, first]);
-            expect(batch.entries.length).toBeGreaterThan(0);
-            first += batch.entries.length;
-          }
-          expect(batches.at(-1)?.end.bytes ?? 0).toBe(bytes.length);
+          const all = linesOf(bytes.toString("latin1")).map((line, at) => [at + 1, line] as const);
+          const entries = all.filter(([, line]) => /[^ \t\r]/.test(line));
+          expect(numbersOf(batches)).toEqual(entries.map(([n]) => n));
+          expect(textsOf(batches)).toEqual(entries.map(([, line]) => line));
+          for (const [index, batch] of batches.entries()) expect(batch.index).toBe(index);
+          const { end } = batches.at(-1) ?? { end: { bytes: 0, entries: 0, emptyLines: 0 } };
+          expect([end.entries, end.emptyLines]).toEqual([entries.length, all.length - entries.length]);
+          expect(end.bytes).toBe(bytes.length);
         },
       ),
       { numRuns: 100 },
@@ -121,7 +126,7 @@ describe("lines", () => {
     for (const size of [1, 7, text.length, 1 << 20]) {
       expect(await after("\nmore", size)).toEqual(["more"]);
       expect(await after("\r\nmore\n", size)).toEqual(["more"]);
-      expect(await after("\n\nmore", size)).toEqual(["", "more"]);
+      expect(await after("\n\nmore", size)).toEqual(["more"]);
       for (const none of ["", "\n", "\r\n"]) expect(await after(none, size)).toEqual([]);
       for (const other of ["more", "more\n", " \n", "\rmore\n"])
         await expect(after(other, size)).rejects.toThrow(/it is another one than/);
@@ -130,6 +135,33 @@ describe("lines", () => {
     await expect(read([two, two], { digest: true, from: two500 })).rejects.toThrow(/it, or an input before it, was/);
     const stdin = inPieces(Buffer.from("another"), [3, 3, 3].values());
     await expect(read(["-"], { digest: true, from: second!.end, stdin })).rejects.toThrow(/it is another one than/);
+  });
+
+  it("that are empty are numbered, and cost no entry", async () => {
+    const text = "a\n\n \t\r\nb\nc\n\n";
+    const batches = await read([fileOf(text)], { digest: true, batchEntries: 2 });
+    expect([numbersOf(batches), textsOf(batches)]).toEqual([
+      [1, 4, 5],
+      ["a", "b", "c"],
+    ]);
+    expect(batches[0]).toMatchObject({ first: 1, numbers: [1, 4] });
+    expect(batches[1]).not.toHaveProperty("numbers");
+    expect(batches.at(-1)!.end).toMatchObject({ entries: 3, emptyLines: 3, bytes: text.length });
+    for (const [index, { end }] of batches.entries()) {
+      const rest = await read([fileOf(text)], { digest: true, batchEntries: 2, from: end });
+      expect(numbersOf(rest)).toEqual(numbersOf(batches.slice(index + 1)));
+      expect(rest.at(-1)?.end ?? end).toEqual(batches.at(-1)!.end);
+    }
+    const two = await read([fileOf(text), fileOf("\nd")]);
+    expect(numbersOf(two)).toEqual([1, 4, 5, 8]);
+    expect(filesOf(two).at(-1)).toMatch(/:2$/);
+    // Without an entry, too, a position says how far it came.
+    const none = await read([fileOf("\n\n")]);
+    expect(none.map(({ entries, end }) => [entries.length, end.emptyLines, end.bytes])).toEqual([[0, 2, 2]]);
+    // Not JSON's white space, and a line that is too long.
+    expect(textsOf(await read([fileOf("\u00a0\n\f\n")])).length).toBe(2);
+    const long = await read([fileOf(`${" ".repeat(16 * 1024 * 1024 + 5)}\n`)]);
+    expect(long.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([16 * 1024 * 1024 + 1]);
   });
 
   it("of several inputs have their places", async () => {
@@ -141,6 +173,143 @@ describe("lines", () => {
     expect(await inputBytes([one, two])).toBe(5);
     expect(await inputBytes([one, "-"])).toBeNull();
     expect(await inputBytes([folder])).toBeNull();
+  });
+});
+
+describe("a compressed input", () => {
+  const text = Array.from({ length: 3000 }, (_, at) => `line ${at}`).join("\n");
+  const whole = gzipSync(text);
+  const piped = (bytes: Uint8Array, size: number): AsyncIterable<Uint8Array> =>
+    inPieces(bytes, { next: () => ({ value: size }) } as Iterator<number>);
+
+  it("is unpacked, whatever its name is, from stdin and a pipe too", async () => {
+    const plain = await read([fileOf(text)], { digest: true });
+    const packed = await read([fileOf(whole)], { digest: true });
+    expect(packed.map(({ end, numbers, first, entries }) => [end, numbers, first, entries.length])).toEqual(
+      plain.map(({ end, numbers, first, entries }) => [end, numbers, first, entries.length]),
+    );
+    for (const size of [1, 3, 5, 1 << 20])
+      expect(textsOf(await read(["-"], { stdin: piped(whole, size) }))).toEqual(textsOf(plain));
+    expect(await inputBytes([fileOf(whole)])).toBeNull();
+    for (const [at, { end }] of plain.entries()) {
+      const rest = await read([fileOf(whole)], { digest: true, from: end });
+      expect(textsOf(rest)).toEqual(textsOf(plain.slice(at + 1)));
+    }
+  });
+
+  it("may have several members, and grows by another", async () => {
+    const members = Buffer.concat([whole, gzipSync("\nmore\n"), gzipSync(""), gzipSync("most\n")]);
+    expect(textsOf(await read([fileOf(members)])).slice(-3)).toEqual(["line 2999", "more", "most"]);
+    const before = (await read([fileOf(whole)], { digest: true })).at(-1)!.end;
+    const rest = await read([fileOf(members)], { digest: true, from: before });
+    expect(textsOf(rest)).toEqual(["more", "most"]);
+    const other = fileOf(gzipSync(text.replace("line 7\n", "line x\n")));
+    await expect(read([other], { digest: true, from: before })).rejects.toThrow(/it was changed since/);
+    // Fill bytes, as tapes have them.
+    expect(textsOf(await read([fileOf(Buffer.concat([whole, Buffer.alloc(512)]))])).length).toBe(3000);
+  });
+
+  it.each<[string, Uint8Array, RegExp]>([
+    ["cut off", whole.subarray(0, -3), /^its gzip is damaged or cut off \(unexpected end of file\)$/],
+    ["cut off in its header", whole.subarray(0, 7), /unexpected end of file/],
+    ["cut off in another member", Buffer.concat([whole, whole.subarray(0, 5)]), /unexpected end of file/],
+    ["with another sum", whole.with(-7, whole.at(-7)! ^ 1), /incorrect data check/],
+    ["changed", whole.with(40, whole[40]! ^ 0x55), /its gzip is damaged/],
+    ["before other bytes", Buffer.concat([whole, Buffer.from("some other text")]), /incorrect header check/],
+    [
+      "before zeros and another member",
+      Buffer.concat([whole, Buffer.alloc(20), gzipSync("omitted\n")]),
+      /^something follows its gzip, after zero bytes$/,
+    ],
+  ])("is never cut off silently: %s", async (_, bytes, message) => {
+    for (const inputs of [[fileOf(bytes)], ["-"]])
+      await expect(read(inputs, { stdin: piped(bytes, 100) })).rejects.toMatchObject({
+        name: "AuditInputError",
+        file: inputs[0],
+        message: expect.stringMatching(message) as string,
+        advice: expect.stringContaining("the same command then resumes") as string,
+      });
+  });
+
+  it("that unpacks to far more is held within the limits of a line", async () => {
+    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x78), { level: 1 });
+    const before = process.memoryUsage.rss();
+    const batches = await read([fileOf(bomb)]);
+    expect(batches.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([16 * 1024 * 1024 + 1]);
+    expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(150);
+  });
+
+  it("of Zstandard is named with a command", async () => {
+    const path = `${fileOf("")} it's.zst`;
+    const start = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0]);
+    writeFileSync(path, start);
+    await expect(read([fileOf("{}"), path])).rejects.toMatchObject({
+      file: path,
+      message: "compressed with Zstandard, which is not unpacked here",
+      advice: `Unpack it: zstd -dc '${path.replace("'", "'\\''")}' | bootproof audit … -`,
+    });
+    await expect(read(["-"], { stdin: piped(start, 1) })).rejects.toMatchObject({
+      advice: "Unpack it: zstd -dc | bootproof audit … -",
+    });
+  });
+});
+
+describe("an input without lines", () => {
+  const proof = { ephemeralPublicKeyHex: "00", cloudAttestationDocB64: "" };
+  const app = { proofPayload: "", signature: "", publicKey: "" };
+  const details = { attestationDocument: "", manifestEnvelope: {} };
+  const activity = { activity: {} };
+  const LIST = "'.[]'";
+
+  it.each<[string, string, string]>([
+    ["a list of boot proofs", JSON.stringify([proof, proof], null, 2), LIST],
+    ["its members on one line each", `[\n${JSON.stringify(proof)},\n${JSON.stringify(proof)}\n]\n`, LIST],
+    ["one item", `[\n${JSON.stringify(activity)}\n]`, LIST],
+    ["a list of lists", JSON.stringify([[1]], null, "\t"), LIST],
+    ["empty lines before it", `\n \n${JSON.stringify([app], null, 2)}`, LIST],
+    ["an object", JSON.stringify({ bootProofs: [proof] }, null, 2), "."],
+    ["provisioning details", JSON.stringify(details, null, 4), "."],
+    ["a member on the first line", `{"bootProofs": [\n  ${JSON.stringify(proof)}, ${JSON.stringify(proof)}\n]}`, "."],
+    ["two members on it", `{ "a": "b]", "c":\r\n  [1,\n2] }`, "."],
+    ["only its first line", "[", LIST],
+    ["a list of activities, on one line", JSON.stringify([activity, activity]), LIST],
+    ["a list of both", `\n${JSON.stringify([proof, app])}\n\n`, LIST],
+    ["a list of texts", '["a","b"]\n', LIST],
+    ["a list that is too long", `[${'"xxxxxxxxxxxxxxx",'.repeat(1024 * 1024)}1]`, LIST],
+  ])("is named with the command that makes lines: %s", async (_, content, filter) => {
+    const path = fileOf(content);
+    const long = content.length > 1024 * 1024;
+    await expect(read([fileOf("{}"), path])).rejects.toMatchObject({
+      name: "AuditInputError",
+      file: path,
+      message: expect.stringMatching(/each line of an input is an entry$/) as string,
+      advice: `Make a line of each: jq -c ${filter} ${path} | bootproof audit … -`,
+    });
+    const stdin = (): AsyncIterable<Uint8Array> => inPieces(Buffer.from(content), [7, 1 << 26, 1].values());
+    await expect(read(["-"], { stdin: stdin() })).rejects.toMatchObject({
+      advice: `Make a line of each: … | jq -c ${filter} | bootproof audit … -`,
+    });
+    const packed = fileOf(gzipSync(content, { level: long ? 1 : 6 }));
+    await expect(read([packed])).rejects.toMatchObject({
+      advice: `Make a line of each: gzip -dc ${packed} | jq -c ${filter} | bootproof audit … -`,
+    });
+  });
+
+  it.each<[string, string, number]>([
+    ["a list of boot proofs", JSON.stringify([proof, { bootProof: proof }]), 1],
+    ["a list of app proofs", `${JSON.stringify([app])}\n`, 1],
+    ["a list, and a line after it", "[1,2]\n{}\n", 2],
+    ["an empty list", "[]", 1],
+    ["a bracket among lines", "[\n{}\n{}\n", 3],
+    ["a line that was cut off", `{"bootProof":{"a":"x\n{}\n`, 2],
+    ["one that was cut off after a comma", `{"bootProof":"x",\n{}\n`, 2],
+    ["other text", "no JSON\n{\n", 2],
+    ["a bracket later", `{}\n[\n`, 2],
+    ["nothing", "", 0],
+  ])("is not: %s", async (_, content, entries) => {
+    expect(textsOf(await read([fileOf(content)])).length).toBe(entries);
+    const stdin = inPieces(Buffer.from(content), { next: () => ({ value: 5 }) } as Iterator<number>);
+    expect(textsOf(await read(["-"], { stdin }))).toEqual(textsOf(await read([fileOf(content)])));
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Batch, UNJUDGED_REASON, localJudge } from "../../src/audit/index.js";
+import { type Batch, TOO_SLOW_REASON, UNJUDGED_REASON, localJudge } from "../../src/audit/index.js";
 import { threadJudge } from "../../src/audit/node.js";
 import { vector } from "../cli/support.js";
 
@@ -17,9 +17,18 @@ const module = pathToFileURL(join(folder, "thread.mjs")).href;
 writeFileSync(
   new URL(module),
   `import { existsSync, writeFileSync } from "node:fs";
-export default async ({ index, first, bytes, ends, expected }) => {
+let judged = 0;
+export default async ({ index, first, bytes, ends, expected, marks }) => {
   const results = [];
+  const entries = ends.map((end, at) => Buffer.from(bytes.subarray(at === 0 ? 0 : ends[at - 1], end)).toString());
+  // A thread that has not begun, however long it takes.
+  if (entries[0] === "slow start") await new Promise((resolve) => setTimeout(resolve, 1500));
+  marks[ends.length] = 1;
+  // As four at once are.
+  if (entries.includes("never")) marks.fill(1, 0, 4);
   for (const [at, end] of ends.entries()) {
+    judged++;
+    marks[at] = 1;
     const entry = Buffer.from(bytes.subarray(at === 0 ? 0 : ends[at - 1], end)).toString();
     if (entry === "exit") process.exit(0);
     if (entry === "once" && !existsSync(${JSON.stringify(join(folder, "once"))})) {
@@ -31,9 +40,13 @@ export default async ({ index, first, bytes, ends, expected }) => {
       setImmediate(() => { throw new Error("nobody caught it"); });
       await new Promise(() => {});
     }
+    if (entry === "hang") for (;;);
+    if (entry === "never") await new Promise(() => {});
+    if (entry === "wait") await new Promise((resolve) => setTimeout(resolve, 250));
     if (entry === "reject") throw new Error("the setting is none");
-    const reason = expected?.[at];
+    const reason = entry === "count" ? String(judged) : expected?.[at];
     results.push({ n: first + at, verdict: "verified", failed: [], ...(reason && { reason }) });
+    marks[at] = 2;
   }
   return { index, results };
 };
@@ -73,6 +86,51 @@ describe("threads", () => {
     const bad = results.filter(({ verdict }) => verdict !== "verified");
     expect(bad).toEqual([6, 12].map((n) => ({ n, verdict: "malformed", failed: [], reason: UNJUDGED_REASON })));
     expect(judged.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+    await judge.close();
+  });
+
+  it.each(["hang", "never"])("stop the entry that takes too long (%s), and continue", async (poison) => {
+    const judge = threadJudge(setting, { threads: 2, module, entryTimeoutMs: 400 });
+    const entries = Array.from({ length: 9 }, (_, at) => (at === 3 ? poison : "good"));
+    const start = performance.now();
+    const batches = [batch(0, 1, entries), batch(1, 10, ["good"]), batch(2, 11, [poison])];
+    const judged = await Promise.all(batches.map((each) => judge.judge(each)));
+    const results = judged.flatMap((each) => each.results);
+    expect(results.map(({ n }) => n)).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
+    const bad = results.filter(({ verdict }) => verdict !== "verified");
+    expect(bad).toEqual([4, 11].map((n) => ({ n, verdict: "malformed", failed: [], reason: TOO_SLOW_REASON })));
+    expect(judged.map(({ slowest }) => slowest)).toEqual([
+      { n: 4, milliseconds: 400 },
+      undefined,
+      { n: 11, milliseconds: 400 },
+    ]);
+    // Three times for the first: with the others, and twice alone.
+    expect(performance.now() - start).toBeGreaterThan(1200);
+    await judge.close();
+  });
+
+  it("limit each entry, not the batch, and do not count the start of a thread", async () => {
+    const judge = threadJudge(setting, { threads: 1, module, entryTimeoutMs: 1000 });
+    const entries = ["slow start", ...Array.from({ length: 6 }, () => "wait")];
+    const { results } = await judge.judge(batch(0, 1, entries));
+    expect(results.map(({ verdict }) => verdict)).toEqual(entries.map(() => "verified"));
+    // Still the same thread.
+    const [again] = (await judge.judge(batch(1, 8, ["count"]))).results;
+    expect(again!.reason).toBe("8");
+    await judge.close();
+  });
+
+  it("have a limit that is a time", () => {
+    for (const entryTimeoutMs of [0, -1, NaN, Infinity])
+      expect(() => threadJudge(setting, { entryTimeoutMs })).toThrow(/^options\.entryTimeoutMs: a positive number/);
+  });
+
+  it("mark what they judge: a limit far below an entry's time makes it malformed", async () => {
+    const boot = readFileSync(vector("boot-proofs/bootproof-1.json"), "utf8");
+    const large = Buffer.from(`[${Array.from({ length: 200 }, () => boot).join(",")}]`);
+    const judge = threadJudge(setting, { threads: 1, entryTimeoutMs: 1 });
+    const { results } = await judge.judge({ index: 0, first: 1, entries: [large, Buffer.from("{}")] });
+    expect(results.map(({ reason }) => reason)).toEqual([TOO_SLOW_REASON, expect.stringMatching(/empty JSON object/)]);
     await judge.close();
   });
 

@@ -1,6 +1,7 @@
 /** A judge returns batches at any time; results are in order, and the number in flight is bounded. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { numberOf, ownBatch, partOf } from "../../src/audit/batch.js";
 import {
   type AuditResult,
   type Batch,
@@ -262,5 +263,21 @@ describe("a batch in this process", () => {
       [1, ["3 malformed"]],
     ]);
     await judge.close();
+  });
+});
+
+describe("a batch with gaps", () => {
+  const entries = [1, 2, 3].map((byte) => Uint8Array.of(byte));
+  const gapped = { index: 0, first: 4, numbers: [4, 7, 9], entries };
+
+  it("keeps the number of each entry in its parts and copies", () => {
+    expect(partOf(gapped, 1, 3)).toEqual({ first: 5, numbers: [7, 9], entries: entries.slice(1) });
+    expect(ownBatch(gapped)).toEqual(gapped);
+    expect([5, 6].map((n) => numberOf(partOf(gapped, 1, 3), n))).toEqual([7, 9]);
+    expect(numberOf({ first: 4 }, 6)).toBe(6);
+  });
+
+  it("has a number for each entry", () => {
+    expect(() => ownBatch({ ...gapped, numbers: [4] })).toThrow(/^batch\.numbers: one for each entry wanted$/);
   });
 });

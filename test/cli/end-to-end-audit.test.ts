@@ -7,6 +7,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { MANY_AT, fleetOf } from "./many.js";
@@ -90,6 +91,51 @@ describe("the built command audits", () => {
     const { out, args } = newFiles();
     expect((await run(...asked, ...args, "--", input)).code).toBe(1);
     expect(readFileSync(out, "utf8")).toBe(whole.stdout);
+  });
+
+  it("gzip, with empty lines and members that are added, to the results of the same lines", async () => {
+    const text = readFileSync(input, "utf8");
+    const half = text.indexOf("\n", text.length / 2) + 1;
+    const packed = join(folder, "entries.ndjson.gz");
+    const { out, state, args } = newFiles();
+    const first = gzipSync(text.slice(0, half));
+    // As a copy that was interrupted.
+    writeFileSync(packed, first.subarray(0, -5));
+    const cut = await run(...asked, ...args, "--", packed);
+    expect([cut.code, cut.stderr]).toEqual([2, expect.stringContaining("its gzip is damaged or cut off")]);
+    writeFileSync(packed, first);
+    expect((await run(...asked, ...args, "--", packed)).code).toBe(1);
+    expect(whole.stdout.startsWith(readFileSync(out, "utf8"))).toBe(true);
+    writeFileSync(packed, Buffer.concat([first, gzipSync(text.slice(half)), gzipSync("\n \n")]));
+    const all = await run(...asked, ...args, "--", packed);
+    expect([all.code, readFileSync(out, "utf8") === whole.stdout]).toEqual([1, true]);
+    expect(all.stderr).toMatch(/^3,000 entries: .*\n2 empty lines, which are no entries\n/);
+    expect(all.stderr).toMatch(/\nSlowest: entry (\d+) \(\S+entries\.ndjson\.gz:\1\), [\d.]+ ms\n$/);
+    const { position } = JSON.parse(readFileSync(state, "utf8")) as { position: { emptyLines: number } };
+    expect(position.emptyLines).toBe(2);
+  });
+
+  it("no list over several lines, of which nothing is written", async () => {
+    const pretty = join(folder, "it's pretty.json");
+    writeFileSync(
+      pretty,
+      JSON.stringify(
+        boots.map((boot) => JSON.parse(boot) as object),
+        null,
+        2,
+      ),
+    );
+    const { out, state, args } = newFiles();
+    const { code, stdout, stderr } = await run(...asked, ...args, "--", pretty);
+    expect([code, stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
+    const command = /\nMake a line of each: (jq .*) \| bootproof audit … -\n$/.exec(stderr)?.[1];
+    expect(command).toBe(`jq -c '.[]' '${pretty.replace("'", "'\\''")}'`);
+    const timeout = await run(...asked, "--entry-timeout", "soon", "--", input);
+    expect([timeout.code, timeout.stderr]).toEqual([2, expect.stringContaining("--entry-timeout soon: a duration")]);
+    const queued = await run(...asked.slice(0, -2), "--queue", "redis://x", "--entry-timeout", "1s", "--", input);
+    expect([queued.code, queued.stderr]).toEqual([2, expect.stringContaining("with --queue, leave it out")]);
+    const limited = await run(...asked, "--entry-timeout", "10s", "--", input);
+    expect([limited.code, limited.stdout === whole.stdout]).toEqual([1, true]);
   });
 
   const KILLS = IS_SOAK ? 100 : 10;

@@ -1,7 +1,10 @@
+import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
+import { type CommandRow, run } from "../../src/cli/main.js";
 import { Progress } from "../../src/cli/progress.js";
 import { verifying } from "../../src/cli/pieces.js";
 import { bootproof, connectionTo } from "./support.js";
@@ -178,5 +181,42 @@ describe("a command that takes longer than a second", () => {
     const { code, stderr } = await bootproof(quiet, { isTTY: true });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/^bootproof: signer: http:/)]);
     expect(stderr).not.toMatch(/[\r\u001b]/);
+  });
+});
+
+describe("after the first output on stdout, progress", () => {
+  const linesWith = async (stdout: { readonly fd?: number; readonly isTTY?: boolean }): Promise<string> => {
+    let written = "";
+    const given = {
+      stdin: (async function* () {})(),
+      stdout: { ...stdout, write: () => true },
+      stderr: { isTTY: true, write: (text: string) => (written += text) },
+      env: {},
+      now: () => new Date(0),
+    };
+    const add: CommandRow[2] = (program, io, finish) => {
+      program.command("work").action(async () => {
+        io.progress("before");
+        await new Promise((resolve) => setTimeout(resolve, 1050));
+        io.stdout.write("a result");
+        io.progress("after");
+        finish(0);
+      });
+    };
+    expect(await run(["work"], given, [["work", "evidence", add]])).toBe(0);
+    return written;
+  };
+
+  it("goes on where stdout is a file, and ends at a terminal and in a pipe", async () => {
+    const file = openSync(fileURLToPath(import.meta.url), "r");
+    try {
+      const [toFile, toTerminal, elsewhere, closed] = await Promise.all(
+        [{ fd: file }, { isTTY: true }, { fd: openSync("/dev/null", "w") }, { fd: 987_654 }].map(linesWith),
+      );
+      expect(toFile).toBe(`${ERASE}before…${ERASE}after…${ERASE}`);
+      for (const other of [toTerminal, elsewhere, closed]) expect(other).toBe(`${ERASE}before…${ERASE}`);
+    } finally {
+      closeSync(file);
+    }
   });
 });

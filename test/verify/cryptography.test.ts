@@ -276,6 +276,25 @@ describe("the choice", () => {
   });
 });
 
+describe("a pool of threads", () => {
+  it("verifies in the calling thread alone, by the same rules", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
+    const point = new Uint8Array(publicKey.export({ type: "spki", format: "der" }).subarray(-97));
+    const message = toUtf8("what was signed");
+    const good = new Uint8Array(sign("sha384", message, { key: privateKey, dsaEncoding: "ieee-p1363" }));
+    const bad = [flipped(good, 5), good.subarray(1), new Uint8Array(96), new Uint8Array(0), concatBytes(good, good)];
+    vi.resetModules();
+    const { cryptography, useOneThread } = await import("../../src/verify/cryptography.js");
+    for (const isOne of [false, true]) {
+      if (isOne) useOneThread();
+      const key = (await (await cryptography()).importPoint("P-384", point))!;
+      expect(key.verify(message, good) instanceof Promise).toBe(!isOne);
+      expect(await key.verify(message, good)).toBe(true);
+      for (const signature of bad) expect(await key.verify(message, signature)).toBe(false);
+    }
+  });
+});
+
 describe("Ed25519", () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const key = new Uint8Array(Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url"));

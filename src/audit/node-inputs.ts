@@ -1,0 +1,363 @@
+/** Opens inputs of lines: unpacks compressed ones, and refuses what is no NDJSON before anything is written. */
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { type Gunzip, createGunzip } from "node:zlib";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { diskReason } from "../disk/reason.js";
+import { attempt } from "../errors.js";
+import { beginsAsJson, kindOfJson } from "../inspect/kind.js";
+import { MAX_ENTRY_BYTES } from "./entry.js";
+import { LineCutter, isEmptyLine } from "./lines.js";
+
+export const STDIN_INPUT = "-";
+
+/** An input that cannot be read, is no input of entries, or differs from that of the earlier run. */
+export class AuditInputError extends Error {
+  override readonly name = "AuditInputError";
+  readonly file: string;
+  /** What to do about it, such as a command for a shell; null: the message says it. */
+  readonly advice: string | null;
+
+  constructor(file: string, message: string, advice: string | null = null) {
+    super(message);
+    this.file = file;
+    this.advice = advice;
+  }
+}
+
+/** Turns system errors into {@link AuditInputError}. */
+export async function readable<T>(file: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const reason = diskReason(error);
+    throw reason === null ? error : new AuditInputError(file, reason);
+  }
+}
+
+export const CHUNK = 1024 * 1024;
+
+/** The inputs of one run. Those that can be read only once are read on from where {@link check} has stopped. */
+export class LineInputs {
+  readonly #stdin: AsyncIterable<Uint8Array> | undefined;
+  readonly #begun = new Map<string, AsyncIterable<Uint8Array>>();
+  #isChecked = false;
+
+  constructor(stdin: AsyncIterable<Uint8Array> | undefined) {
+    this.#stdin = stdin;
+  }
+
+  /** The bytes of an input, unpacked. */
+  chunks(name: string): AsyncIterable<Uint8Array> {
+    const begun = this.#begun.get(name);
+    this.#begun.delete(name);
+    return begun ?? unpacked(name, this.#packed(name));
+  }
+
+  /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or no NDJSON. */
+  async check(inputs: readonly string[]): Promise<void> {
+    if (this.#isChecked) return;
+    this.#isChecked = true;
+    for (const name of inputs) {
+      const found = name === STDIN_INPUT ? null : await readable(name, stat(name));
+      if (found?.isDirectory() !== true) await this.#checkLines(name, found?.isFile() === true);
+    }
+  }
+
+  async #checkLines(name: string, canReopen: boolean): Promise<void> {
+    const chunks = this.chunks(name)[Symbol.asyncIterator]();
+    const held: Uint8Array[] = [];
+    const lines = new FirstLines(canReopen ? Infinity : MAX_HELD_BYTES);
+    let packing: Packing | null = null;
+    while (!lines.isDecided) {
+      const { done, value } = await chunks.next();
+      if (done === true) break;
+      if (!canReopen) held.push(value);
+      lines.read(value);
+    }
+    if (canReopen) {
+      packing = packingOf(await startOf(name, LONGEST_MAGIC));
+      await chunks.return?.();
+    } else this.#begun.set(name, continued(held, chunks));
+    if (lines.form !== null) throw noLines(name, lines.form, packing);
+  }
+
+  #packed(name: string): AsyncIterable<Uint8Array> {
+    if (name !== STDIN_INPUT) return chunksOf(name);
+    if (this.#stdin === undefined) throw new TypeError("stdin: wanted, since an input is -");
+    return this.#stdin;
+  }
+}
+
+/** Of an input that can be read only once: a whole entry, and what comes with it. */
+const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
+
+/** Each chunk has its own memory, since entries are views of it. */
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = await readable(path, open(path));
+  try {
+    for (;;) {
+      const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** The first bytes of an open file, at most so many. */
+export async function firstBytes(file: FileHandle, most: number): Promise<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(most);
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, null);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+async function startOf(path: string, most: number): Promise<Uint8Array> {
+  const file = await readable(path, open(path));
+  try {
+    return await readable(path, firstBytes(file, most));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Bytes of all inputs, as lines have them; null if the size of one is not known yet. */
+export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
+  const sizes = await Promise.all(inputs.map((input) => sizeOf(input).catch(() => null)));
+  return sizes.reduce((sum, size) => (sum === null || size === null ? null : sum + size), 0);
+}
+
+async function sizeOf(input: string): Promise<number | null> {
+  const found = input === STDIN_INPUT ? null : await stat(input);
+  if (found?.isFile() !== true) return null;
+  return packingOf(await startOf(input, LONGEST_MAGIC)) === null ? found.size : null;
+}
+
+interface Packing {
+  readonly name: string;
+  readonly magic: readonly number[];
+  /** The program that unpacks a file to its stdout. */
+  readonly program: string;
+  /** Null: it is not unpacked here. */
+  readonly engine: (() => Gunzip) | null;
+}
+
+const PACKINGS: readonly Packing[] = [
+  {
+    name: "gzip",
+    magic: [0x1f, 0x8b],
+    program: "gzip -dc",
+    engine: () => createGunzip({ chunkSize: CHUNK }),
+  },
+  {
+    name: "Zstandard",
+    magic: [0x28, 0xb5, 0x2f, 0xfd],
+    program: "zstd -dc",
+    // Node 20 has none. That of Node 22.23 ends without an error in a file that was cut off, and after the first frame.
+    engine: null,
+  },
+];
+const LONGEST_MAGIC = 4;
+
+function packingOf(start: Uint8Array): Packing | null {
+  return PACKINGS.find(({ magic }) => magic.every((byte, at) => start[at] === byte)) ?? null;
+}
+
+/** By content: names may lie. */
+async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const chunks = packed[Symbol.asyncIterator]();
+  const held: Uint8Array[] = [];
+  let start: Uint8Array = new Uint8Array();
+  while (start.length < LONGEST_MAGIC) {
+    const { done, value } = await chunks.next();
+    if (done === true) break;
+    held.push(value);
+    start = start.length === 0 ? value : Buffer.concat([start, value]);
+  }
+  const packing = packingOf(start);
+  const all = continued(held, chunks);
+  if (packing === null) yield* all;
+  else yield* unpackedBy(packing, name, all);
+}
+
+/** What was read already, and then the rest. */
+async function* continued(held: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* held;
+    for (;;) {
+      const { done, value } = await rest.next();
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await rest.return?.();
+  }
+}
+
+async function* unpackedBy(
+  packing: Packing,
+  name: string,
+  packed: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  if (packing.engine === null) throw notUnpacked(packing, name);
+  const engine = packing.engine();
+  const fed = { bytes: 0, zeros: 0 };
+  // Its error is that of the engine, too.
+  const feeding = pipeline(counted(packed, fed), engine).catch(() => {});
+  try {
+    for await (const chunk of engine) yield chunk as Uint8Array;
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (!code.startsWith("Z_")) throw error;
+    throw new AuditInputError(name, `its ${packing.name} is damaged or cut off (${message})`, DAMAGED);
+  } finally {
+    engine.destroy();
+    await feeding;
+  }
+  // Zeros fill blocks. Of anything else after them, Node drops all without a word.
+  if (fed.bytes - engine.bytesWritten > fed.zeros)
+    throw new AuditInputError(name, `something follows its ${packing.name}, after zero bytes`, DAMAGED);
+}
+
+const DAMAGED =
+  "Entries before the damage are judged, but the input is not whole: write it again. With --state, the same command " +
+  "then resumes.";
+
+/** Counts the bytes, and the zeros at their end. */
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  fed: { bytes: number; zeros: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    let zeros = 0;
+    while (zeros < chunk.length && chunk[chunk.length - 1 - zeros] === 0) zeros++;
+    fed.zeros = zeros === chunk.length ? fed.zeros + zeros : zeros;
+    fed.bytes += chunk.length;
+    yield chunk;
+  }
+}
+
+function notUnpacked({ name: packing, program }: Packing, name: string): AuditInputError {
+  const from = name === STDIN_INPUT ? program : `${program} ${shellWord(name)}`;
+  return new AuditInputError(
+    name,
+    `compressed with ${packing}, which is not unpacked here`,
+    `Unpack it: ${from} | bootproof audit … -`,
+  );
+}
+
+/** Quoted for a shell. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** What an input is instead of lines. */
+type OtherForm = "a list over several lines" | "an object over several lines" | "a list on one line";
+
+/** `jq -c .` writes each value as a line, `jq -c '.[]'` each item of a list. */
+const FORMS: Readonly<Record<OtherForm, readonly [message: string, filter: string]>> = {
+  "a list over several lines": ["a JSON list over several lines: each line of an input is an entry", "'.[]'"],
+  "an object over several lines": ["JSON over several lines: each line of an input is an entry", "."],
+  "a list on one line": [
+    "one line with a JSON list that is neither of boot proofs nor of app proofs: each line of an input is an entry",
+    "'.[]'",
+  ],
+};
+
+function noLines(name: string, form: OtherForm, packing: Packing | null): AuditInputError {
+  const [message, filter] = FORMS[form];
+  const jq = `jq -c ${filter}`;
+  const file = shellWord(name);
+  const ofFile = packing === null ? `${jq} ${file}` : `${packing.program} ${file} | ${jq}`;
+  const command = name === STDIN_INPUT ? `… | ${jq}` : ofFile;
+  return new AuditInputError(name, message, `Make a line of each: ${command} | bootproof audit … -`);
+}
+
+/**
+ * Whether the beginning of an input is no NDJSON. One odd line among others is a malformed entry: otherwise whoever
+ * wrote it could stop the whole audit.
+ */
+class FirstLines {
+  readonly #cutter = new LineCutter(MAX_ENTRY_BYTES);
+  readonly #most: number;
+  readonly #lines: Uint8Array[] = [];
+  #bytes = 0;
+  #hasEnded = false;
+  #first: "list" | "brackets" | "open" | "line" | null = null;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  read(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    for (const { line } of this.#cutter.cut(chunk)) if (!this.isDecided) this.#add(line);
+    // Too much of an input that can be read only once: its lines are judged as they are.
+    if (this.#bytes > this.#most && !this.isDecided) this.#first = "line";
+  }
+
+  #add(line: Uint8Array): void {
+    if (isEmptyLine(line)) return;
+    this.#lines.push(line);
+    this.#first ??= beginningOf(line);
+  }
+
+  get isDecided(): boolean {
+    return this.#first === "line" || this.#lines.length >= (this.#first === "brackets" ? 3 : 2);
+  }
+
+  /** Null: lines. To be read once it is decided, or at the end. */
+  get form(): OtherForm | null {
+    const rest = this.#hasEnded ? null : this.#cutter.rest();
+    this.#hasEnded = true;
+    if (rest !== null && !this.isDecided) this.#add(rest);
+    const [first, second, third] = this.#lines;
+    if (first === undefined || this.#first === "line") return null;
+    if (this.#first === "list") return second === undefined ? "a list on one line" : null;
+    if (!(this.#first === "brackets" ? this.#goesOn(second, third) : second !== undefined && !isWhole(second)))
+      return null;
+    return first.find((byte) => !BLANKS.includes(byte)) === OPENING ? OVER_LINES[0] : OVER_LINES[1];
+  }
+
+  /** A whole entry after the brackets is the only item of a list, or they are an odd line. */
+  #goesOn(second: Uint8Array | undefined, third: Uint8Array | undefined): boolean {
+    if (second === undefined || !isWhole(second)) return true;
+    return third !== undefined && /^[\s\]}]+$/.test(textOf(third));
+  }
+}
+
+const OVER_LINES = ["a list over several lines", "an object over several lines"] as const;
+const OPENING = 0x5b;
+const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
+
+const textOf = (line: Uint8Array): string => Buffer.from(line.buffer, line.byteOffset, line.length).toString();
+
+/**
+ * `list`: a whole list of other things. `brackets`: nothing but opening ones. `open`: it ends where JSON continues.
+ * `line`: anything else, which is judged as an entry.
+ */
+function beginningOf(line: Uint8Array): "list" | "brackets" | "open" | "line" {
+  if (!beginsAsJson(line)) return "line";
+  if (line.length > MAX_ENTRY_BYTES) return line.find((byte) => !BLANKS.includes(byte)) === OPENING ? "list" : "line";
+  const { value } = attempt(() => parseJson(line));
+  if (Array.isArray(value)) {
+    const kind = kindOfJson(value);
+    return value.length === 0 || kind === "boot proofs" || kind === "app proofs" ? "line" : "list";
+  }
+  if (value !== undefined) return "line";
+  const text = textOf(line);
+  if (/^[\s[{]+$/.test(text)) return "brackets";
+  const outside = text.replace(/"(?:[^"\\]|\\.)*"/g, "");
+  return !outside.includes('"') && /[[{,:]\s*$/.test(outside) ? "open" : "line";
+}
+
+function isWhole(line: Uint8Array): boolean {
+  const { value } = attempt(() => parseJson(line));
+  return isJsonObject(value) || Array.isArray(value);
+}
