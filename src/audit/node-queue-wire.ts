@@ -250,11 +250,15 @@ export async function peersOf(place: Place, kind: PeerKind): Promise<Peer[]> {
   return texts.flatMap((text) => peerOf(text) ?? []);
 }
 
-/** The batch of a job; null if it is lost, or its producer is gone. */
-export async function batchOf(place: Place, run: string, job: string): Promise<Buffer | null> {
+/** The batch of a job; null if the server lost it. */
+export async function batchOf(
+  place: Place,
+  run: string,
+  job: string,
+): Promise<{ readonly batch: Buffer | null; readonly isProducerAlive: boolean }> {
   const both = place.client.pipeline().exists(peerKey(place, "producers", run)).getBuffer(keys.batch(place, job));
   const [isAlive, batch] = await runAll(both);
-  return isAlive === 1 ? (batch as Buffer | null) : null;
+  return { batch: batch as Buffer | null, isProducerAlive: isAlive === 1 };
 }
 
 function peerOf(text: string | null): Peer | null {

@@ -131,9 +131,9 @@ export class RedisConnection {
   }
 
   /** Runs the first command. If it fails, closes and throws QueueError. */
-  async first(work: Promise<void>): Promise<void> {
+  async first<T>(work: Promise<T>): Promise<T> {
     try {
-      await work;
+      return await work;
     } catch (error) {
       this.close();
       throw new QueueError("unreachable", `${this.shown}: the queue cannot be used: ${this.messageOf(error)}`);

@@ -63,7 +63,7 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
 
 describe.concurrent("the server of a queue", () => {
   const refusalOf = async (url: string): Promise<Error> => {
-    const error: unknown = await connectRedis(url, () => {}, START_MS).then(
+    const error: unknown = await connectRedis(url, () => {}, { startMs: START_MS }).then(
       (connection) => connection.close(),
       (refused: unknown) => refused,
     );
@@ -113,17 +113,22 @@ const until = async (holds: () => boolean): Promise<void> => {
     if (Date.now() > end) throw new Error("not come to it");
 };
 
-async function server(test: TestContext): Promise<RedisServer> {
-  const redis = await redisServer();
+async function server(test: TestContext, ...args: Parameters<typeof redisServer>): Promise<RedisServer> {
+  const redis = await redisServer(...args);
   test.onTestFinished(() => redis.close());
   return redis;
 }
 
 /** A worker that takes its time, so that there is a middle. */
-function slowWorker(url: string, notes: string[], signal: AbortSignal): ReturnType<typeof runWorker> {
+function slowWorker(
+  url: string,
+  notes: string[],
+  signal: AbortSignal,
+  milliseconds = 100,
+): ReturnType<typeof runWorker> {
   const judgeOf: RunWorkerOptions["judgeOf"] = async (setting) => {
     const judge = await localJudge(setting);
-    return { ...judge, judge: async (batch) => (await new Promise((go) => setTimeout(go, 100)), judge.judge(batch)) };
+    return { ...judge, judge: async (batch) => (await new Promise((go) => setTimeout(go, milliseconds)), judge.judge(batch)) };
   };
   return runWorker(url, SETTING, { workers: 1, signal, judgeOf, onNote: (text) => notes.push(text) });
 }
@@ -153,6 +158,58 @@ describe.skipIf(NO_REDIS).concurrent("a server of a queue without memory", () =>
     test.expect(await lines).toBe(await linesHere(SETTING, ENTRIES));
     ended.abort();
     test.expect((await worker).batches).toBeGreaterThan(0);
-    test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+    test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
   });
+});
+
+/** Each that Redis has, and Valkey. */
+const POLICIES = [
+  "noeviction",
+  "allkeys-lru",
+  "allkeys-lfu",
+  "allkeys-random",
+  "volatile-lru",
+  "volatile-lfu",
+  "volatile-random",
+  "volatile-ttl",
+] as const;
+
+/** Of 3 kB each, so that few of them fill the memory. */
+const LARGE = entriesOf(480).map((entry) => Uint8Array.from([...entry, ...new Uint8Array(2000).fill(0x20)]));
+
+interface Memory {
+  readonly program?: string | undefined;
+  readonly policy: (typeof POLICIES)[number];
+  /** Bytes for the queue. */
+  readonly room?: number;
+}
+
+async function auditWithLittleMemory(test: TestContext, { program, policy, room = 500_000 }: Memory): Promise<void> {
+  const redis = await server(test, { program, args: ["--maxmemory-policy", policy] });
+  const ended = new AbortController();
+  const [workers, producers]: [string[], string[]] = [[], []];
+  const worker = slowWorker(redis.url, workers, ended.signal, 20);
+  await until(() => workers.some((text) => text.includes("ready for batches")));
+  // Buffers of connections count, too.
+  await linesBy(await queueJudge(redis.url, SETTING), LARGE.slice(0, 64));
+  const used = Number(/used_memory:(\d+)/.exec(await redis.client.info("memory"))![1]);
+  await redis.client.config("SET", "maxmemory", `${used + room}`);
+  const judge = await queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
+  if (process.env.DBG) { const t0=Date.now(); const iv=setInterval(async()=>{ const i=await redis.client.info(); const g=(r)=>r.exec(i)?.[1]; console.error(policy, Date.now()-t0, g(/evicted_keys:(\d+)/), g(/used_memory:(\d+)/), g(/maxmemory:(\d+)/), (await redis.client.keys("*")).map(k=>k.replace(/.*:/,"").slice(-12)).join(" "), producers.slice(-2).join("|"), workers.slice(-2).join("|")); }, 3000); test.onTestFinished(()=>clearInterval(iv)); }
+  test.expect(await linesBy(judge, LARGE)).toBe(await linesHere(SETTING, LARGE));
+  ended.abort();
+  await worker;
+  const evicted = Number(/evicted_keys:(\d+)/.exec(await redis.client.info("stats"))![1]);
+  const warned = producers.filter((text) => text.includes(`(maxmemory-policy ${policy})`));
+  if (policy === "noeviction") {
+    test.expect([evicted, warned]).toEqual([0, []]);
+    test.expect([...producers, ...workers].join("\n")).toContain("OOM");
+  } else {
+    test.expect(evicted).toBeGreaterThan(0);
+    test.expect(warned).toHaveLength(1);
+  }
+}
+
+describe.skipIf(NO_REDIS).concurrent("a server of a queue that evicts", () => {
+  it.for(POLICIES)("changes no byte: %s", (policy, test) => auditWithLittleMemory(test, { policy }));
 });
