@@ -309,7 +309,8 @@ class QueueJudge implements Judge {
 
   async #look(): Promise<void> {
     try {
-      await this.#announce();
+      // A full server refuses it.
+      await this.#announce().catch((error: unknown) => this.#sayError(error));
       for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
       await this.#relieve();
       if (this.#tasks.size > 0) await this.#lookForWorkers();

@@ -195,7 +195,6 @@ async function auditWithLittleMemory(test: TestContext, { program, policy, room 
   const used = Number(/used_memory:(\d+)/.exec(await redis.client.info("memory"))![1]);
   await redis.client.config("SET", "maxmemory", `${used + room}`);
   const judge = await queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
-  if (process.env.DBG) { const t0=Date.now(); const iv=setInterval(async()=>{ const i=await redis.client.info(); const g=(r)=>r.exec(i)?.[1]; console.error(policy, Date.now()-t0, g(/evicted_keys:(\d+)/), g(/used_memory:(\d+)/), g(/maxmemory:(\d+)/), (await redis.client.keys("*")).map(k=>k.replace(/.*:/,"").slice(-12)).join(" "), producers.slice(-2).join("|"), workers.slice(-2).join("|")); }, 3000); test.onTestFinished(()=>clearInterval(iv)); }
   test.expect(await linesBy(judge, LARGE)).toBe(await linesHere(SETTING, LARGE));
   ended.abort();
   await worker;
