@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { createReadStream } from "node:fs";
 import type { AuditFilesEnd, ExpectedEntries } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
+import type { QueueJudgeOptions } from "../audit/queue.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
@@ -17,7 +18,7 @@ import { ofKind } from "./kinds.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { atOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
-import { queueOptions, queueProblem } from "./queue.js";
+import { type QueueRequest, queueOf, queueOptions, queuePaths, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 import { isSameFile } from "./write-whole.js";
 
@@ -32,7 +33,7 @@ interface AuditRequest {
   readonly out: string | undefined;
   readonly state: string | undefined;
   readonly workers: number | undefined;
-  readonly queue: string | undefined;
+  readonly queue: QueueRequest | undefined;
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
@@ -73,21 +74,25 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "audit"));
   command.action(async (inputs: string[], flags: Flags<"audit">) => {
-    finish(await run(requestOf(args, inputs, flags, io), io));
+    finish(await run(await requestOf(args, inputs, flags, io), io));
   });
 }
 
-function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">, io: Io): AuditRequest {
-  const { policy, bootProof = [], expected, out, state, queue, trustAnchor } = flags;
+async function requestOf(
+  args: ArgumentReader,
+  inputs: readonly string[],
+  flags: Flags<"audit">,
+  io: Io,
+): Promise<AuditRequest> {
+  const { policy, bootProof = [], expected, out, state, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor, ...queuePaths(flags)]);
   refuseFiles(args, inputs, flags);
-  if (queue !== undefined && flags.workers !== undefined)
-    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
+  const queue = await queueFor(args, flags, io);
   const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
   const options = optionsOf(args, flags, io);
   args.throwFaults();
@@ -106,6 +111,15 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     options,
     isNowGiven: flags.now !== undefined,
   };
+}
+
+async function queueFor(args: ArgumentReader, flags: Flags<"audit">, io: Io): Promise<QueueRequest | undefined> {
+  if (flags.queue !== undefined && flags.workers !== undefined)
+    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
+  if (flags.queue !== undefined) return queueOf(args, flags, io);
+  for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
+    if (args.has(name)) args.fault(`--${name} requires --queue`);
+  return undefined;
 }
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
@@ -161,6 +175,7 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
     const setting = await settingOf(request, io);
     const { auditFiles, inputBytes } = await import("../audit/node.js");
     const expected = await expectedOf(request, io);
+    const queue = request.queue && (await queueOptions(request.queue, io));
     progress.start(await inputBytes(request.inputs));
     const output = new ResultLines(io);
     const end = await auditFiles({
@@ -173,7 +188,7 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
       ...(request.inputs.includes(STDIN) && { stdin: io.stdin }),
       ...(request.state !== undefined && { state: request.state }),
       out: request.out ?? ((lines) => output.write(lines)),
-      judge: (of) => judgeOf(request, of, io),
+      judge: (of) => judgeOf(request, of, queue),
       signal: AbortSignal.any([interruption.signal, output.signal]),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => progress.tell(at),
@@ -221,13 +236,17 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
   return files.textOf(path, bytes);
 }
 
-async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, io: Io): Promise<Judge> {
+async function judgeOf(
+  { workers, queue }: AuditRequest,
+  setting: AuditSetting,
+  options: QueueJudgeOptions | undefined,
+): Promise<Judge> {
   if (queue === undefined) {
     const { threadJudge } = await import("../audit/node.js");
     return threadJudge(setting, workers === undefined ? {} : { threads: workers });
   }
   const { queueJudge } = await import("../audit/queue.js");
-  return queueJudge(queue, setting, queueOptions(io));
+  return queueJudge(queue.url, setting, options);
 }
 
 function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
