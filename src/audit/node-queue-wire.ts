@@ -256,7 +256,10 @@ export async function batchOf(
   run: string,
   job: string,
 ): Promise<{ readonly batch: Buffer | null; readonly isProducerAlive: boolean }> {
-  const both = place.client.pipeline().exists(peerKey(place, "producers", run)).getBuffer(keys.batch(place, job));
+  const both = place.client
+    .pipeline()
+    .exists(peerKey(place, "producers", run))
+    .getBuffer(keys.batch(place, job));
   const [isAlive, batch] = await runAll(both);
   return { batch: batch as Buffer | null, isProducerAlive: isAlive === 1 };
 }

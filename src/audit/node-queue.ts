@@ -62,6 +62,8 @@ const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
 const CONCURRENCY = 16;
 const MAX_SAID = 100;
 const TICK_MS = 1000;
+/** Ticks before the first look at a job. */
+const YOUNG = 2;
 /** Looks before a missing job is enqueued again: its answer may be on the way. */
 const MISSING = 2;
 /** Ticks without a worker before a note. */
@@ -106,6 +108,8 @@ interface Task extends Part {
   /** No worker had taken it at the last look. */
   isWaiting: boolean;
   hasRoom: boolean;
+  /** Since it was put there. */
+  ticks: number;
   missing: number;
   losses: number;
 }
@@ -222,7 +226,7 @@ class QueueJudge implements Judge {
       };
       const task: Task = {
         ...part,
-        ...{ id: "", digest: "", settle, missing: 0, losses: 0 },
+        ...{ id: "", digest: "", settle, ticks: 0, missing: 0, losses: 0 },
         ...{ hasRoom: true, isOnItsWay: false, isStored: false, isWaiting: false },
       };
       // If it was not stored, `#lookFor` finds it missing.
@@ -240,7 +244,7 @@ class QueueJudge implements Judge {
     task.digest ||= jobDigest(setting, batch);
     task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
     this.#tasks.set(task.id, task);
-    Object.assign(task, { isOnItsWay: true, isStored: false });
+    Object.assign(task, { isOnItsWay: true, isStored: false, ticks: 0 });
     try {
       await Promise.all([
         keepBatch(place, task.id, batch),
@@ -330,7 +334,8 @@ class QueueJudge implements Judge {
   }
 
   async #lookFor(task: Task): Promise<void> {
-    if (task.isOnItsWay) return;
+    // Most have an answer before, and each look is a command.
+    if (task.isOnItsWay || ++task.ticks < YOUNG) return;
     // A job whose data the server lost, as one that evicts does, stays in the list of what is in progress.
     const isThere = await renewJob(this.#run.place, task.id, this.#queue.toKey(task.id));
     const state = isThere ? await this.#queue.getJobState(task.id) : "unknown";

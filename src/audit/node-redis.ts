@@ -1,8 +1,9 @@
 /** The connection to Redis or Valkey. Its packages are loaded on demand. */
 import { createSecureContext } from "node:tls";
 import type * as BullMq from "bullmq";
+import type * as IoRedis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { ownOptions } from "../decode/input.js";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import { type QueueAddress, parseQueueUrl } from "./node-queue-url.js";
 import { QueueError } from "./queue-error.js";
 import { withLifetime } from "./node-queue-wire.js";
@@ -43,7 +44,8 @@ function withoutPassword(text: string, password: string): string {
   return words.map((word) => (word === password ? "[password]" : word)).join("");
 }
 
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|alert number (?:4[0-9]|116)\b|alert (?:certificate|unknown ca)/;
+const CERTIFICATE =
+  /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|alert number (?:4[0-9]|116)\b|alert (?:certificate|unknown ca)/;
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/NOAUTH/, "it demands a password: write USER:PASSWORD@ before the host, in the URL in BOOTPROOF_QUEUE_URL"],
@@ -158,9 +160,7 @@ const OUTAGE =
 
 export function isOutage(error: unknown): boolean {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return (
-    /^E[A-Z]+$/.test(code) || OUTAGE.test(message)
-  );
+  return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
 /** An outage, or a server that refuses writes for a while. */
@@ -228,7 +228,7 @@ function requirePem(member: keyof QueueTls, tls: QueueTls): void {
   }
 }
 
-type Ioredis = Pick<typeof import("ioredis"), "Redis" | "Cluster">;
+type Ioredis = Pick<typeof IoRedis, "Redis" | "Cluster">;
 
 function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddress, tls: QueueTls | undefined): Redis {
   const { kind, hosts, name, db, username, password } = address;
@@ -247,9 +247,9 @@ function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddr
 
 /** Has the commands of a client. Only `duplicate` and `nodes` differ. */
 function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options: ClientOptions): Redis {
-  const { retryStrategy: _, lazyConnect, ...redisOptions } = options;
+  const redisOptions = { ...otherMembers(options, "retryStrategy", "lazyConnect") };
   const cluster = new Nodes([...hosts], {
-    ...(lazyConnect && { lazyConnect }),
+    lazyConnect: true,
     clusterRetryStrategy: retryAfter,
     // Certificates have names, which a look-up here would lose.
     dnsLookup: (host, done) => done(null, host),

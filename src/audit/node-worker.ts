@@ -189,7 +189,8 @@ class QueueWorker {
   /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
     const { place, evicts, seal, notes } = this.#standing;
-    const refuse = (): void => notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
+    const refuse = (): void =>
+      notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
     // The server lost it.
     if (queued.data === undefined || (isJsonObject(queued.data) && Object.keys(queued.data).length === 0)) return;
     const run = runOfJob(queued.data);

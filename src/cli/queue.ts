@@ -90,6 +90,10 @@ export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code } = error as Error & { readonly code: "url" | "prefix" | "tls" | "missing" | "unreachable" | "judge" };
   if (code === "unreachable") return new UnreachableError([error.message]);
-  const places: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: ", tls: "--queue-" };
+  const places: Partial<Record<typeof code, string>> = {
+    url: "--queue: ",
+    prefix: "--queue-prefix: ",
+    tls: "--queue-",
+  };
   return new UsageError([`${places[code] ?? ""}${error.message}`]);
 }

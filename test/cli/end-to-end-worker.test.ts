@@ -220,11 +220,19 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
   });
 
   it.each([
-    ["another host", ["--queue", "redis://10.0.0.1"], /--queue: redis:\/\/10.0.0.1:6379 has no credentials, and those in/],
+    [
+      "another host",
+      ["--queue", "redis://10.0.0.1"],
+      /--queue: redis:\/\/10.0.0.1:6379 has no credentials, and those in/,
+    ],
     ["no TLS", ["--queue", "redis://127.0.0.1"], /those in BOOTPROOF_QUEUE_URL are for rediss:\/\/127.0.0.1:6379/],
     ["a file in place of a URL", ["--queue", INPUT], /--queue: unix:\/\/\S+ has no credentials/],
     ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: a name of at most 100/],
-    ["a file that is no certificate", ["--queue", "--queue-ca", POLICY_FILE], /--queue-ca: a certificate in PEM wanted/],
+    [
+      "a file that is no certificate",
+      ["--queue", "--queue-ca", POLICY_FILE],
+      /--queue-ca: a certificate in PEM wanted/,
+    ],
     ["a key alone", ["--queue", "--queue-key", POLICY_FILE], /--queue-key: without its cert/],
     ["a file without --queue", ["--queue-ca", INPUT], /--queue-ca requires --queue/],
     ["a file that is not there", ["--queue", "--queue-ca", path("none.pem")], /none.pem: no such file/],

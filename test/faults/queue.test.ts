@@ -131,7 +131,10 @@ function slowWorker(
 ): ReturnType<typeof runWorker> {
   const judgeOf: RunWorkerOptions["judgeOf"] = async (setting) => {
     const judge = await localJudge(setting);
-    return { ...judge, judge: async (batch) => (await new Promise((go) => setTimeout(go, milliseconds)), judge.judge(batch)) };
+    return {
+      ...judge,
+      judge: async (batch) => (await new Promise((go) => setTimeout(go, milliseconds)), judge.judge(batch)),
+    };
   };
   return runWorker(url, SETTING, { workers: 1, signal, judgeOf, onNote: (text) => notes.push(text) });
 }
@@ -304,7 +307,19 @@ function makeCertificates(folder: string): void {
   const openssl = (...args: string[]): void => void execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
   for (const name of ["ca", "other"])
-    openssl("req", "-x509", ...curve, "-days", "2", "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.pem`);
+    openssl(
+      "req",
+      "-x509",
+      ...curve,
+      "-days",
+      "2",
+      "-subj",
+      `/CN=${name}`,
+      "-keyout",
+      `${name}.key`,
+      "-out",
+      `${name}.pem`,
+    );
   openssl("req", ...curve, "-subj", "/CN=redis", "-keyout", "redis.key", "-out", "redis.csr");
   writeFileSync(join(folder, "ext"), "subjectAltName=IP:127.0.0.1\n");
   const issued = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "ext"];
@@ -386,7 +401,10 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const [ca, cert, key] = [text("ca.pem"), text("redis.pem"), text("redis.key")];
     test.expect(await auditBy(url, { tls: { ca, cert, key } })).toBe(await here);
     const untrusted = matching(/the authority that it is from belongs into --queue-ca/);
-    for (const tls of [{ cert, key }, { ca: text("other.pem"), cert, key }])
+    for (const tls of [
+      { cert, key },
+      { ca: text("other.pem"), cert, key },
+    ])
       test.expect(await refusal(url, { tls })).toMatchObject({ code: "unreachable", message: untrusted });
     const demanded = matching(/check --queue-cert and --queue-key/);
     test.expect(await refusal(url, { tls: { ca } })).toMatchObject({ code: "unreachable", message: demanded });
