@@ -26,8 +26,8 @@ or SIGTERM it finishes its batches. Any number of workers may run, and each may 
 
 The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Anyone who can write
 to that server can forge results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
-The URL belongs into the environment, too, if it has a password: BOOTPROOF_QUEUE_URL. A worker then needs no --queue, and an
-audit needs it without a URL.
+The URL belongs into the environment, too, if it has a password: BOOTPROOF_QUEUE_URL. A worker then needs no --queue,
+and an audit needs it without a URL.
 
 Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
