@@ -1,12 +1,12 @@
 /** What producer and worker share: joining the queue, and reporting each note once. */
 import { TOOL } from "../version.js";
-import { type Peer, type Place, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
+import { type Peer, type QueuePlace, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
 import { type QueueTls, type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
 export interface Member {
   readonly connection: RedisConnection;
-  readonly place: Place;
+  readonly place: QueuePlace;
   /** The server drops data when its memory is full, so an absent key says nothing. */
   readonly evicts: boolean;
   readonly seal: Seal;
