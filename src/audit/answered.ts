@@ -63,7 +63,9 @@ interface WrittenResults {
 export function writeResults(results: readonly AuditResult[]): WrittenResults {
   const indexes = new Map<string, number>();
   const forms: Form[] = [];
-  const order = results.map(({ n: _, ...own }) => {
+  const order = results.map((result) => {
+    // JSON has no undefined members.
+    const own = { ...result, n: undefined };
     const text = JSON.stringify(own);
     const known = indexes.get(text);
     if (known !== undefined) return known;

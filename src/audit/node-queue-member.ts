@@ -1,6 +1,6 @@
 /** What producer and worker share: joining the queue, and reporting each note once. */
 import { TOOL } from "../version.js";
-import { type Peer, type Place, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
+import { type Peer, type QueuePlace, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
 import { type QueueTls, type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
@@ -38,7 +38,9 @@ export class ContactReport {
 
 export interface Member {
   readonly connection: RedisConnection;
-  readonly place: Place;
+  readonly place: QueuePlace;
+  /** The server drops data when its memory is full, so an absent key says nothing. */
+  readonly evicts: boolean;
   readonly seal: Seal;
   readonly peer: Peer;
   readonly notes: Notes;
@@ -69,21 +71,24 @@ export async function joinQueue(
   await connection.first(tryRights(place));
   const notes = new Notes(connection.shown, onNote, most);
   if (!seal.isThere) notes.tell(TRUSTED);
-  await connection.first(warnOfEviction(connection, notes));
+  const evicts = await connection.first(warnOfEviction(connection, notes));
   const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
-  return { connection, place, seal, peer, notes };
+  return { connection, place, evicts, seal, peer, notes };
 }
 
-async function warnOfEviction({ client }: RedisConnection, notes: Notes): Promise<void> {
+async function warnOfEviction({ client }: RedisConnection, notes: Notes): Promise<boolean> {
+  let evicts = false;
   for (const master of mastersOf(client)) {
     const info = await master.info("memory");
     const [, policy = "noeviction"] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
     if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
+    evicts = true;
     notes.once(
       `this server drops data when its memory is full (maxmemory-policy ${policy}): what it drops is verified again, ` +
         `which costs time; set noeviction`,
     );
   }
+  return evicts;
 }
 
 class Notes {

@@ -107,7 +107,10 @@ export function withCredentialsOf(url: string, other: string): string {
   const hasOwn = own.username !== undefined || own.password !== undefined;
   if (hasOwn || (source.username === undefined && source.password === undefined)) return url;
   if (serverOf(own) !== serverOf(source))
-    throw new QueueError("url", `${own.shown} has no credentials, and those at hand are for ${source.shown}`);
+    throw new QueueError(
+      "url",
+      `${own.shown} has no credentials, and those in BOOTPROOF_QUEUE_URL are for ${source.shown}`,
+    );
   const [, , user = ""] = FORM.exec(urlOf(other))!;
   return urlOf(url).replace("://", () => `://${user}@`);
 }

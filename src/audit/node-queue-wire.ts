@@ -16,13 +16,13 @@ const ALIVE_SECONDS = 10;
 /** Lifetime of settings, batches and answers. A producer that was away for longer enqueues its jobs again. */
 const KEPT_SECONDS = 600;
 /** Lifetime of all other keys. The producer renews it. */
-export const DAY_SECONDS = 86_400;
+const DAY_SECONDS = 86_400;
 const MAX_PEERS = 1000;
 const RUN = /^[0-9a-f]{32}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /** A server, and what the keys there begin with. */
-export interface Place {
+export interface QueuePlace {
   readonly client: Redis;
   readonly prefix: string;
 }
@@ -35,14 +35,14 @@ export function prefixOf(name: string = NAME): string {
 }
 
 export const keys = {
-  setting: ({ prefix }: Place, run: string): string => `${prefix}:setting:${run}`,
-  batch: ({ prefix }: Place, job: string): string => `${prefix}:batch:${job}`,
-  answers: ({ prefix }: Place, run: string): string => `${prefix}:answers:${run}`,
-  deadLetters: ({ prefix }: Place): string => `${prefix}:dead-letters`,
+  setting: ({ prefix }: QueuePlace, run: string): string => `${prefix}:setting:${run}`,
+  batch: ({ prefix }: QueuePlace, job: string): string => `${prefix}:batch:${job}`,
+  answers: ({ prefix }: QueuePlace, run: string): string => `${prefix}:answers:${run}`,
+  deadLetters: ({ prefix }: QueuePlace): string => `${prefix}:dead-letters`,
 };
 
 /** Runs a transaction. Throws the first error of its commands. */
-export async function runAll(transaction: ChainableCommander): Promise<unknown[]> {
+async function runAll(transaction: ChainableCommander): Promise<unknown[]> {
   const replies = await transaction.exec().catch((error: Error & { readonly previousErrors?: readonly Error[] }) => {
     throw error.previousErrors?.[0] ?? error;
   });
@@ -202,7 +202,7 @@ function isNumber(value: unknown): value is number {
 }
 
 /** Adds an answer to the stream of its run, which expires, and frees the memory of its batch. */
-export async function putAnswer(place: Place, answer: Answer, seal: Seal): Promise<void> {
+export async function putAnswer(place: QueuePlace, answer: Answer, seal: Seal): Promise<void> {
   const { client } = place;
   const text = JSON.stringify(answer);
   const stream = keys.answers(place, answer.run);
@@ -221,11 +221,11 @@ export interface Peer {
 
 type PeerKind = "producers" | "workers";
 
-const peerKey = ({ prefix }: Place, kind: PeerKind, id: string): string => `${prefix}:${kind}:${id}`;
-const peersKey = ({ prefix }: Place, kind: PeerKind): string => `${prefix}:${kind}`;
+const peerKey = ({ prefix }: QueuePlace, kind: PeerKind, id: string): string => `${prefix}:${kind}:${id}`;
+const peersKey = ({ prefix }: QueuePlace, kind: PeerKind): string => `${prefix}:${kind}`;
 
 /** Must be repeated within {@link ALIVE_SECONDS}. */
-export async function announce(place: Place, kind: PeerKind, peer: Peer): Promise<void> {
+export async function announce(place: QueuePlace, kind: PeerKind, peer: Peer): Promise<void> {
   await runAll(
     place.client
       .multi()
@@ -235,12 +235,12 @@ export async function announce(place: Place, kind: PeerKind, peer: Peer): Promis
   );
 }
 
-export async function withdraw(place: Place, kind: PeerKind, id: string): Promise<void> {
+export async function withdraw(place: QueuePlace, kind: PeerKind, id: string): Promise<void> {
   await place.client.del(peerKey(place, kind, id));
   await place.client.srem(peersKey(place, kind), id);
 }
 
-export async function peersOf(place: Place, kind: PeerKind): Promise<Peer[]> {
+export async function peersOf(place: QueuePlace, kind: PeerKind): Promise<Peer[]> {
   const { client } = place;
   const ids = (await client.smembers(peersKey(place, kind))).filter((id) => RUN.test(id)).slice(0, MAX_PEERS);
   if (ids.length === 0) return [];
@@ -250,14 +250,18 @@ export async function peersOf(place: Place, kind: PeerKind): Promise<Peer[]> {
   return texts.flatMap((text) => peerOf(text) ?? []);
 }
 
-/** The batch of a job; null if it is lost, or its producer is gone. */
-export async function batchOf(place: Place, run: string, job: string): Promise<Buffer | null> {
+/** The batch of a job; null if the server lost it. */
+export async function batchOf(
+  place: QueuePlace,
+  run: string,
+  job: string,
+): Promise<{ readonly batch: Buffer | null; readonly isProducerAlive: boolean }> {
   const both = place.client
     .pipeline()
     .exists(peerKey(place, "producers", run))
     .getBuffer(keys.batch(place, job));
   const [isAlive, batch] = await runAll(both);
-  return isAlive === 1 ? (batch as Buffer | null) : null;
+  return { batch: batch as Buffer | null, isProducerAlive: isAlive === 1 };
 }
 
 function peerOf(text: string | null): Peer | null {
@@ -278,18 +282,18 @@ export function difference(own: Peer, other: Peer): string | null {
 }
 
 /** Sent before the job that needs it, over the same connection. */
-export async function keepBatch(place: Place, job: string, batch: Buffer): Promise<void> {
+export async function keepBatch(place: QueuePlace, job: string, batch: Buffer): Promise<void> {
   await place.client.set(keys.batch(place, job), batch, "EX", KEPT_SECONDS);
 }
 
 /** Whether both are still there. Renews their lifetimes. */
-export async function renewJob(place: Place, job: string, jobKey: string): Promise<boolean> {
+export async function renewJob(place: QueuePlace, job: string, jobKey: string): Promise<boolean> {
   const both = place.client.pipeline().expire(jobKey, DAY_SECONDS).expire(keys.batch(place, job), KEPT_SECONDS);
   return (await runAll(both)).every((isThere) => isThere === 1);
 }
 
 /** Stores the setting. It expires unless this is called again. */
-export async function keepSetting(place: Place, run: string, text: string): Promise<void> {
+export async function keepSetting(place: QueuePlace, run: string, text: string): Promise<void> {
   const key = keys.setting(place, run);
   const isThere = (await place.client.expire(key, KEPT_SECONDS)) === 1;
   if (!isThere) await place.client.set(key, text, "EX", KEPT_SECONDS);
@@ -304,7 +308,7 @@ export interface DeadLetter {
 
 const MAX_DEAD_LETTERS = 1000;
 
-export async function addDeadLetter(place: Place, letter: DeadLetter): Promise<void> {
+export async function addDeadLetter(place: QueuePlace, letter: DeadLetter): Promise<void> {
   const list = keys.deadLetters(place);
   const added = place.client.multi().lpush(list, JSON.stringify(letter));
   await runAll(added.ltrim(list, 0, MAX_DEAD_LETTERS - 1).expire(list, DAY_SECONDS));
@@ -345,7 +349,7 @@ return result`;
 }
 
 /** Throws the server's error if the user may not run what a queue needs. */
-export async function tryRights({ client, prefix }: Place): Promise<void> {
+export async function tryRights({ client, prefix }: QueuePlace): Promise<void> {
   const key = `${prefix}:rights:${newRunId()}`;
   const commands = [
     "'HSET', KEYS[1], 'a', '1'",

@@ -65,6 +65,8 @@ const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
 const CONCURRENCY = 16;
 const MAX_SAID = 100;
 const TICK_MS = 1000;
+/** Ticks before the first look at a job. */
+const YOUNG = 2;
 /** Looks before a missing job is enqueued again: its answer may be on the way. */
 const MISSING = 2;
 /** Ticks without a worker before a note. */
@@ -104,16 +106,23 @@ interface Task extends Part {
   /** Of its newest job. An answer to an earlier one counts, too. */
   id: string;
   digest: string;
-  readonly settle: (judged: JudgedPart | null) => void;
+  readonly settle: (outcome: Outcome) => void;
   /** Not acknowledged by the server yet. */
   isOnItsWay: boolean;
   isStored: boolean;
+  /** No worker had taken it at the last look. */
+  isWaiting: boolean;
   hasRoom: boolean;
+  /** Since it was put there. */
+  ticks: number;
   missing: number;
   losses: number;
 }
 
 type JudgedPart = Omit<JudgedBatch, "index">;
+
+/** `failed`, according to the server or a sealed answer; `lost`, by the server, again and again. */
+type Outcome = JudgedPart | "failed" | "lost";
 
 class QueueJudge implements Judge {
   readonly concurrency: number;
@@ -125,6 +134,7 @@ class QueueJudge implements Judge {
   readonly #room: QueueRoom;
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> | null = null;
+  #pressure: "loses" | "refuses" | null = null;
   #lonelyTicks = 0;
   #attempts = 0;
   #own: Promise<Judge> | null = null;
@@ -183,19 +193,17 @@ class QueueJudge implements Judge {
 
   /** Cuts a failed job into parts. A failure is unsealed, so it only decides who judges the entries next. */
   async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
-    if (failures === TRIES) return this.#judgeHere(part);
-    const judged = await this.#ask(part);
-    if (judged !== null) return judged;
+    if (failures === TRIES) return this.#judgeHere(part, FAILED);
+    const outcome = await this.#ask(part);
+    if (outcome === "lost") return this.#judgeHere(part, LOST);
+    if (outcome !== "failed") return outcome;
     const pieces = splitPart(part, Math.ceil(part.entries.length / PARTS));
     return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
   }
 
   /** In a thread, so that an entry cannot end the audit. */
-  async #judgeHere(part: Part): Promise<JudgedPart> {
-    this.#run.notes.once(
-      `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, the server ` +
-        `loses its jobs, or another program writes to the server`,
-    );
+  async #judgeHere(part: Part, why: string): Promise<JudgedPart> {
+    this.#run.notes.once(why);
     this.#own ??= Promise.resolve(this.#run.judgeOf(this.#run.setting));
     const judge = await this.#own;
     const { results, slowest } = await judge.judge({ index: 0, ...part });
@@ -212,20 +220,19 @@ class QueueJudge implements Judge {
     await addDeadLetter(place, letter).catch((error: unknown) => this.#sayError(error));
   }
 
-  /** Null if the job failed, according to the server or a sealed answer, or was lost again and again. */
-  async #ask(part: Part): Promise<JudgedPart | null> {
-    await this.#room.enter();
+  async #ask(part: Part): Promise<Outcome> {
+    if (!(await this.#room.enter())) return "lost";
     return new Promise((resolve, reject) => {
-      const settle = (judged: JudgedPart | null): void => {
+      const settle = (outcome: Outcome): void => {
         for (const [id, each] of this.#tasks) if (each === task) this.#tasks.delete(id);
         if (task.hasRoom) this.#room.leave();
         task.hasRoom = false;
-        resolve(judged);
+        resolve(outcome);
       };
       const task: Task = {
         ...part,
-        ...{ id: "", digest: "", settle, missing: 0, losses: 0 },
-        ...{ hasRoom: true, isOnItsWay: false, isStored: false },
+        ...{ id: "", digest: "", settle, ticks: 0, missing: 0, losses: 0 },
+        ...{ hasRoom: true, isOnItsWay: false, isStored: false, isWaiting: false },
       };
       // If it was not stored, `#lookFor` finds it missing.
       this.#enqueue(task).catch((error: unknown) => {
@@ -242,7 +249,7 @@ class QueueJudge implements Judge {
     task.digest ||= jobDigest(setting, batch);
     task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
     this.#tasks.set(task.id, task);
-    Object.assign(task, { isOnItsWay: true, isStored: false });
+    Object.assign(task, { isOnItsWay: true, isStored: false, ticks: 0 });
     try {
       await Promise.all([
         keepBatch(place, task.id, batch),
@@ -283,7 +290,7 @@ class QueueJudge implements Judge {
     // Another worker has answered the job.
     if (task === undefined) return;
     if (answer.run !== this.#run.peer.id || answer.digest !== task.digest) return this.#refuse(FOREIGN);
-    if (answer.results === null) return task.settle(null);
+    if (answer.results === null) return task.settle("failed");
     this.#settle(task, answer);
   }
 
@@ -293,7 +300,7 @@ class QueueJudge implements Judge {
     this.#lonelyTicks = 0;
     this.#room.grow();
     // The worker's threads ended. This process must find out whether the entry is the cause.
-    if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle(null);
+    if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle("failed");
     task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
   }
 
@@ -312,9 +319,11 @@ class QueueJudge implements Judge {
 
   async #look(): Promise<void> {
     try {
-      await this.#announce();
+      // A full server refuses it.
+      await this.#announce().catch((error: unknown) => this.#sayError(error));
       await this.#run.contact.count(this.#queue.toKey("wait"));
       for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
+      await this.#relieve();
       if (this.#tasks.size > 0) await this.#lookForWorkers();
     } catch (error) {
       this.#sayError(error);
@@ -332,40 +341,52 @@ class QueueJudge implements Judge {
   }
 
   async #lookFor(task: Task): Promise<void> {
-    if (task.isOnItsWay) return;
+    // Most have an answer before, and each look is a command.
+    if (task.isOnItsWay || ++task.ticks < YOUNG) return;
     // A job whose data the server lost, as one that evicts does, stays in the list of what is in progress.
     const isThere = await renewJob(this.#run.place, task.id, this.#queue.toKey(task.id));
     const state = isThere ? await this.#queue.getJobState(task.id) : "unknown";
     if (!this.#tasks.has(task.id)) return;
+    task.isWaiting = state === "waiting";
     if (state === "failed") {
       await this.#queue.remove(task.id);
-      task.settle(null);
+      task.settle("failed");
     } else if (state === "unknown" || state === "completed") {
       if (++task.missing >= MISSING) await this.#putAgain(task);
     } else task.missing = 0;
   }
 
   async #putAgain(task: Task): Promise<void> {
-    if (task.isStored) this.#noteLoss(task);
-    else await this.#enqueue(task);
+    const { evicts, notes } = this.#run;
+    // A server that only refuses data is waited for.
+    this.#pressure = task.isStored || evicts ? "loses" : (this.#pressure ?? "refuses");
+    if (task.isStored) notes.once("the server lost jobs: they are put there again");
+    if ((task.isStored || evicts) && ++task.losses === LOSSES) return task.settle("lost");
+    await this.#withdraw(task);
   }
 
-  /** A server that loses jobs gets fewer at once, since some lose one for each that they get. */
-  #noteLoss(task: Task): void {
-    this.#run.notes.once("the server lost jobs: they are put there again");
-    this.#room.shrink();
-    if (++task.losses === LOSSES) return task.settle(null);
-    task.isOnItsWay = true;
-    task.hasRoom = false;
+  /** Frees the memory of a job: a worker drops one without a batch. It is put there again when there is room. */
+  async #withdraw(task: Task): Promise<void> {
+    Object.assign(task, { isOnItsWay: true, isWaiting: false, hasRoom: false });
     this.#room.leave();
     // Others are looked for meanwhile.
-    void this.#room.enter().then(() => this.#putBack(task));
+    void this.#room.enter().then((hasRoom) => this.#putBack(task, hasRoom));
+    await this.#run.place.client.unlink(keys.batch(this.#run.place, task.id));
   }
 
-  async #putBack(task: Task): Promise<void> {
-    // A late answer has settled it.
-    if (!this.#tasks.has(task.id)) return this.#room.leave();
-    task.hasRoom = true;
+  /** Once for all that were lost or refused together: a full server gets fewer at once, or nothing could be taken. */
+  async #relieve(): Promise<void> {
+    if (this.#pressure === null) return;
+    this.#room.shrink(this.#pressure === "loses");
+    const waiting = [...new Set(this.#tasks.values())].filter((task) => task.isWaiting && task.hasRoom);
+    for (const task of waiting.reverse().slice(0, this.#room.excess)) await this.#withdraw(task);
+    this.#pressure = null;
+  }
+
+  async #putBack(task: Task, hasRoom: boolean): Promise<void> {
+    task.hasRoom = hasRoom;
+    // A late answer may have settled it.
+    if (!hasRoom || !this.#tasks.has(task.id)) return task.settle("lost");
     await this.#enqueue(task).catch((error: unknown) => this.#sayError(error));
   }
 
@@ -386,6 +407,10 @@ class QueueJudge implements Judge {
   }
 }
 
+const FAILED =
+  `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, or another ` +
+  `program writes to the server`;
+const LOST = "the server loses jobs again and again: their entries are judged here. It needs more memory";
 const SEAL = "its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET";
 const FORM = "its form is not that of this version";
 const FOREIGN = "it is for other entries or another setting";

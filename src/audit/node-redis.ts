@@ -1,8 +1,9 @@
 /** The connection to Redis or Valkey. Its packages are loaded on demand. */
 import { createSecureContext } from "node:tls";
 import type * as BullMq from "bullmq";
+import type * as IoRedis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { ownOptions } from "../decode/input.js";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import { type QueueAddress, parseQueueUrl } from "./node-queue-url.js";
 import { QueueError } from "./queue-error.js";
 import { withLifetime } from "./node-queue-wire.js";
@@ -132,9 +133,9 @@ export class RedisConnection {
   }
 
   /** Runs the first command. If it fails, closes and throws QueueError. */
-  async first(work: Promise<void>): Promise<void> {
+  async first<T>(work: Promise<T>): Promise<T> {
     try {
-      await work;
+      return await work;
     } catch (error) {
       this.close();
       throw new QueueError("unreachable", `${this.shown}: the queue cannot be used: ${this.messageOf(error)}`);
@@ -227,7 +228,7 @@ function requirePem(member: keyof QueueTls, tls: QueueTls): void {
   }
 }
 
-type Ioredis = Pick<typeof import("ioredis"), "Redis" | "Cluster">;
+type Ioredis = Pick<typeof IoRedis, "Redis" | "Cluster">;
 
 function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddress, tls: QueueTls | undefined): Redis {
   const { kind, hosts, name, db, username, password } = address;
@@ -246,9 +247,9 @@ function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddr
 
 /** Has the commands of a client. Only `duplicate` and `nodes` differ. */
 function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options: ClientOptions): Redis {
-  const { retryStrategy: _, lazyConnect, ...redisOptions } = options;
+  const redisOptions = { ...otherMembers(options, "retryStrategy", "lazyConnect") };
   const cluster = new Nodes([...hosts], {
-    ...(lazyConnect && { lazyConnect }),
+    lazyConnect: true,
     clusterRetryStrategy: retryAfter,
     // Certificates have names, which a look-up here would lose.
     dnsLookup: (host, done) => done(null, host),

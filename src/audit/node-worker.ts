@@ -209,13 +209,15 @@ class QueueWorker {
 
   /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
-    const { place, seal, notes } = this.#standing;
+    const { place, evicts, seal, notes } = this.#standing;
     const refuse = (): void =>
       notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
+    // The server lost it.
+    if (queued.data === undefined || (isJsonObject(queued.data) && Object.keys(queued.data).length === 0)) return;
     const run = runOfJob(queued.data);
     if (run === null) return refuse();
-    const batch = await batchOf(place, run, queued.id!);
-    if (batch === null) return;
+    const { batch, isProducerAlive } = await batchOf(place, run, queued.id!);
+    if (batch === null || !(isProducerAlive || evicts)) return;
     const job = readJob(queued.id!, queued.data, batch, seal);
     if (job === null) return refuse();
     const seat = await this.#seatFor(job);

@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import type { AuditFilesEnd, ExpectedEntries } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
 import type { Health, HealthSubject } from "../health/node.js";
+import type { QueueJudgeOptions } from "../audit/queue.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
@@ -20,7 +21,7 @@ import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
-import { queueOptions, queueProblem } from "./queue.js";
+import { type QueueRequest, queueOf, queueOptions, queuePaths, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 import { isSameFile } from "./write-whole.js";
 
@@ -36,7 +37,7 @@ interface AuditRequest {
   readonly state: string | undefined;
   readonly workers: number | undefined;
   readonly entryTimeoutMs: number | undefined;
-  readonly queue: string | undefined;
+  readonly queue: QueueRequest | undefined;
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
@@ -80,20 +81,26 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "audit"));
   command.action(async (inputs: string[], flags: Flags<"audit">) => {
-    finish(await run(requestOf(args, inputs, flags, io), io));
+    finish(await run(await requestOf(args, inputs, flags, io), io));
   });
 }
 
-function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">, io: Io): AuditRequest {
-  const { policy, bootProof = [], expected, out, state, queue, trustAnchor } = flags;
+async function requestOf(
+  args: ArgumentReader,
+  inputs: readonly string[],
+  flags: Flags<"audit">,
+  io: Io,
+): Promise<AuditRequest> {
+  const { policy, bootProof = [], expected, out, state, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor, ...queuePaths(flags)]);
   refuseFiles(args, inputs, flags);
   const threads = threadsOf(args, flags);
+  const queue = await queueFor(args, flags, io);
   const options = optionsOf(args, flags, io);
   const health = healthOf(args, flags);
   requireLogFormat(args, flags.logFormat);
@@ -129,6 +136,13 @@ function threadsOf(
     workers: workers === undefined ? undefined : workersOf(args, workers),
     entryTimeoutMs: entryTimeout === undefined ? undefined : entryTimeoutOf(args, entryTimeout),
   };
+}
+
+async function queueFor(args: ArgumentReader, flags: Flags<"audit">, io: Io): Promise<QueueRequest | undefined> {
+  if (flags.queue !== undefined) return queueOf(args, flags, io);
+  for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
+    if (args.has(name)) args.fault(`--${name} requires --queue`);
+  return undefined;
 }
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
@@ -186,6 +200,7 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
     const { auditFiles, inputBytes } = await import("../audit/node.js");
     const expected = await expectedOf(request, io);
     health = await startedHealth(request.health, subjectOf(request), io);
+    const queue = request.queue && (await queueOptions(request.queue, io));
     progress.start(await inputBytes(request.inputs));
     const output = new ResultLines(io);
     const end = await auditFiles({
@@ -198,7 +213,7 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
       ...(request.inputs.includes(STDIN) && { stdin: io.stdin }),
       ...(request.state !== undefined && { state: request.state }),
       out: request.out ?? ((lines) => output.write(lines)),
-      judge: (of) => judgeOf(request, of, { io, health }),
+      judge: (of) => judgeOf(request, of, queue && { ...queue, onQueue: (contact) => health?.queue(contact) }),
       signal: AbortSignal.any([interruption.signal, output.signal]),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => {
@@ -258,7 +273,7 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
 async function judgeOf(
   { workers, entryTimeoutMs, queue }: AuditRequest,
   setting: AuditSetting,
-  { io, health }: { readonly io: Io; readonly health: Health | null },
+  options: QueueJudgeOptions | undefined,
 ): Promise<Judge> {
   if (queue === undefined) {
     const { threadJudge } = await import("../audit/node.js");
@@ -268,7 +283,7 @@ async function judgeOf(
     });
   }
   const { queueJudge } = await import("../audit/queue.js");
-  return queueJudge(queue, setting, { ...queueOptions(io), onQueue: (contact) => health?.queue(contact) });
+  return queueJudge(queue.url, setting, options);
 }
 
 function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
@@ -330,6 +345,13 @@ function emptyInput({ inputs }: AuditRequest): UsageError {
   return new UsageError([`${names}: no entries: the program that wrote it may have failed`]);
 }
 
+/** Members of `AuditInputError` and `AuditFileError`. */
+interface FileFacts {
+  readonly file: string;
+  readonly hasLostLock?: boolean;
+  readonly advice?: string | null;
+}
+
 /** By name: these errors are of another copy of the library. */
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
@@ -338,12 +360,7 @@ function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (ofQueue !== null) return ofQueue;
   if (name === "MalformedError") return new UsageError([message]);
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
-  interface Facts {
-    readonly file: string;
-    readonly hasLostLock?: boolean;
-    readonly advice?: string | null;
-  }
-  const { file: path, hasLostLock = false, advice: own } = error as Error & Facts;
+  const { file: path, hasLostLock = false, advice: own } = error as Error & FileFacts;
   if (hasLostLock) return new UnreachableError([{ message, file: nameOf(path) }]);
   const goesOn = state !== undefined && /no space|disk/.test(message);
   const advice = own ?? (goesOn ? "Fix that, and run the same command again to resume." : undefined);

@@ -31,8 +31,8 @@ export type ValueWord =
   | "version"
   | "when";
 
-/** With dots: one or more values. Null: a switch. */
-type Value = ValueWord | `${ValueWord}...` | null;
+/** With dots: one or more values. With a question mark: one, or none. Null: a switch. */
+type Value = ValueWord | `${ValueWord}...` | `${ValueWord}?` | null;
 
 /** What it does to what passes (cli/README.md, "What loosens and what demands"). */
 type Effect = "loosens" | "demands" | "neither";
@@ -103,6 +103,10 @@ export const OPTIONS = {
   previous: ["file", "loosens"],
   "private-key": ["hex", "neither"],
   queue: ["url", "neither"],
+  "queue-ca": ["file", "neither"],
+  "queue-cert": ["file", "neither"],
+  "queue-key": ["file", "neither"],
+  "queue-prefix": ["name", "neither"],
   quiet: [null, "neither"],
   "quorum-key": ["hex", "demands"],
   release: ["file", "neither"],
@@ -163,6 +167,14 @@ const PAYLOAD = [
   ["challenge", "the same, of a random value that you sent: the proof was made after it"],
 ] as const satisfies readonly Row[];
 
+/** Of both sides of a queue. */
+const QUEUE = [
+  ["queue-prefix", "what the keys of the queue begin with, the same on both sides (default: bootproof)"],
+  ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
+  ["queue-cert", "for rediss://: the certificate of this client, PEM"],
+  ["queue-key", "for rediss://: the private key of --queue-cert, PEM"],
+] as const satisfies readonly Row[];
+
 /** The sources of `pin` that no enclave attests. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
 
@@ -204,7 +216,12 @@ export const COMMAND_OPTIONS = {
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
     ["workers", "threads that verify (default: one for each core, at most 16)"],
-    ["queue", "have bootproof worker verify, on other machines: redis://HOST:PORT"],
+    [
+      "queue",
+      "have bootproof worker verify, on other machines: redis://HOST:PORT (default: the URL in BOOTPROOF_QUEUE_URL)",
+      "url?",
+    ],
+    ...QUEUE,
     ["entry-timeout", "the longest time that one entry may take, such as 10s (default: 60s); then it is malformed"],
     ["only-failures", "write only the lines of entries that are not accepted"],
     ["fail-fast", "stop at the first entry that is not accepted"],
@@ -216,7 +233,12 @@ export const COMMAND_OPTIONS = {
     ...HEALTH,
   ],
   worker: [
-    ["queue", "the queue: redis://HOST:PORT, or rediss:// for TLS, with USER:PASSWORD@ and /DATABASE"],
+    [
+      "queue",
+      "the queue: redis://HOST:PORT/DATABASE, or rediss:// for TLS; redis+cluster://, redis+sentinel:// or unix:// " +
+        "(default: the URL in BOOTPROOF_QUEUE_URL, the place for USER:PASSWORD@)",
+    ],
+    ...QUEUE,
     ["policy", "the policy of the audits that it serves"],
     ["no-policy", "serve audits without a policy"],
     ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
@@ -391,7 +413,8 @@ type ValueOf<R extends Row> = R extends readonly [OptionName, string | null, inf
 type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
 type FlagName<N extends OptionName> = N extends `no-${infer P}` ? Camel<P> : Camel<N>;
 type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
-type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : string;
+type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : ParsedOne<V>;
+type ParsedOne<V> = V extends `${string}?` ? string | true : string;
 
 /** What commander parses: `--no-policy` is `policy: false`. */
 export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
@@ -404,7 +427,9 @@ export function addOptions(command: Command, name: CommandName): Command {
 
 function optionOf(name: OptionName, value: Value, help: string | null): Option {
   if (help === null) return new Option(`--${name} [${value}]`).hideHelp();
-  return new Option(value === null ? `--${name}` : `--${name} <${value}>`, help);
+  if (value === null) return new Option(`--${name}`, help);
+  const isOptional = value.endsWith("?");
+  return new Option(isOptional ? `--${name} [${value.slice(0, -1)}]` : `--${name} <${value}>`, help);
 }
 
 /** The commands that show an option, in the order of the help. */

@@ -1,14 +1,86 @@
-/** `--queue`, its secret in the environment, and its errors. */
+/** `--queue` and its files, what the environment has of it, and its errors. */
 import { printable } from "../report/printable.js";
+import { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
+import type { ArgumentReader } from "./options.js";
 
 const SECRET = "BOOTPROOF_QUEUE_SECRET";
+const URL_NAME = "BOOTPROOF_QUEUE_URL";
 
-/** For producers and workers. */
-export function queueOptions(io: Io): { readonly secret?: string; readonly onNote: (text: string) => void } {
+interface QueueFlags {
+  /** True: without a value. */
+  readonly queue?: string | true;
+  readonly queuePrefix?: string;
+  readonly queueCa?: string;
+  readonly queueCert?: string;
+  readonly queueKey?: string;
+}
+
+export interface QueueRequest {
+  /** May have a password, and is never printed. */
+  readonly url: string;
+  readonly prefix: string | undefined;
+  /** Paths. */
+  readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+}
+
+/** Undefined, with a fault, if no URL is found. */
+export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): Promise<QueueRequest | undefined> {
+  const url = await urlOf(args, flags.queue, io);
+  const { queuePrefix: prefix, queueCa: ca, queueCert: cert, queueKey: key } = flags;
+  const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return url === undefined ? undefined : { url, prefix, files };
+}
+
+/** Those of the queue's files, for `refuseRepeatedStdin`. */
+export function queuePaths({ queueCa, queueCert, queueKey }: QueueFlags): (string | undefined)[] {
+  return [queueCa, queueCert, queueKey];
+}
+
+/** The credentials of the environment are for the server that it names, and for no other. */
+async function urlOf(args: ArgumentReader, flag: string | true | undefined, io: Io): Promise<string | undefined> {
+  const own = io.env[URL_NAME] ?? "";
+  const { parseQueueUrl, withCredentialsOf } = await import("../audit/node-queue-url.js");
+  if (typeof flag !== "string") {
+    if (own === "")
+      return args.fault(
+        `--queue URL is required, such as redis://127.0.0.1:6379, on the command line or in ${URL_NAME}`,
+      );
+    return readable(args, URL_NAME, () => (parseQueueUrl(own), own));
+  }
+  if (args.isEmpty("queue")) return undefined;
+  return readable(args, "--queue", () => (own === "" ? (parseQueueUrl(flag), flag) : withCredentialsOf(flag, own)));
+}
+
+function readable(args: ArgumentReader, place: string, read: () => string): string | undefined {
+  try {
+    return read();
+  } catch (error) {
+    return args.fault(`${place}: ${(error as Error).message}`);
+  }
+}
+
+interface QueueOptions {
+  readonly secret?: string;
+  readonly prefix?: string;
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  readonly onNote: (text: string) => void;
+}
+
+/** For producers and workers. Reads the files. */
+export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueueOptions> {
   const secret = io.env[SECRET] ?? "";
+  const files = new InputFiles(io);
+  const tls: Record<string, string> = {};
+  for (const [name, path] of Object.entries(paths)) {
+    const bytes = await files.bytes(path);
+    if (bytes !== undefined) tls[name] = files.textOf(path, bytes) ?? "";
+  }
+  files.throwFaults();
   return {
     ...(secret !== "" && { secret }),
+    ...(prefix !== undefined && { prefix }),
+    ...(Object.keys(tls).length > 0 && { tls }),
     onNote: (text) => io.report(`note: ${printable(text)}\n`, { event: "queue" }),
   };
 }
@@ -16,7 +88,12 @@ export function queueOptions(io: Io): { readonly secret?: string; readonly onNot
 /** Null for any other error. By name: the error is of another copy of the library. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
-  const { code } = error as Error & { readonly code: "url" | "missing" | "unreachable" | "judge" };
+  const { code } = error as Error & { readonly code: "url" | "prefix" | "tls" | "missing" | "unreachable" | "judge" };
   if (code === "unreachable") return new UnreachableError([error.message]);
-  return new UsageError([code === "url" ? `--queue: ${error.message}` : error.message]);
+  const places: Partial<Record<typeof code, string>> = {
+    url: "--queue: ",
+    prefix: "--queue-prefix: ",
+    tls: "--queue-",
+  };
+  return new UsageError([`${places[code] ?? ""}${error.message}`]);
 }

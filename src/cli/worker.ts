@@ -11,11 +11,11 @@ import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
-import { queueOptions, queueProblem } from "./queue.js";
+import { type QueueRequest, queueOf, queueOptions, queuePaths, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
 interface WorkerRequest {
-  readonly queue: string;
+  readonly queue: QueueRequest;
   /** Null: `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
@@ -30,6 +30,8 @@ or SIGTERM it finishes its batches. Any number of workers may run, and each may 
 
 The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Anyone who can write
 to that server can forge results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
+The URL belongs into the environment, too, if it has a password: BOOTPROOF_QUEUE_URL. A worker then needs no --queue,
+and an audit needs it without a URL.
 
 Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
@@ -42,22 +44,22 @@ export function addWorkerCommand(program: Command, io: Io, finish: (code: number
     .command("worker")
     .summary("verify for the audits of other machines, through a queue")
     .description("Verify what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
-    .usage("--queue URL (--policy FILE | --no-policy) [--workers N]")
+    .usage("[--queue URL] (--policy FILE | --no-policy) [--workers N]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "worker"));
   command.action(async (flags: Flags<"worker">) => {
-    finish(await run(requestOf(args, flags), io));
+    finish(await run(await requestOf(args, flags, io), io));
   });
 }
 
-function requestOf(args: ArgumentReader, flags: Flags<"worker">): WorkerRequest {
-  const { queue, policy, trustAnchor, workers } = flags;
+async function requestOf(args: ArgumentReader, flags: Flags<"worker">, io: Io): Promise<WorkerRequest> {
+  const { policy, trustAnchor, workers } = flags;
   args.refuseRepeated();
-  if (queue === undefined) args.fault("--queue URL is required, such as redis://127.0.0.1:6379");
+  const queue = await queueOf(args, flags, io);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([policy || undefined, trustAnchor, ...queuePaths(flags)]);
   const threads = workers === undefined ? undefined : workersOf(args, workers);
   const health = healthOf(args, flags);
   requireLogFormat(args, flags.logFormat);
@@ -74,9 +76,10 @@ async function run(request: WorkerRequest, io: Io): Promise<number> {
     const held = await auditPolicy(files, request, "worker");
     files.throwFaults();
     health = await startedHealth(request.health, { command: "worker" }, io);
+    const options = await queueOptions(request.queue, io);
     const { runWorker } = await import("../audit/queue.js");
-    const { batches, entries } = await runWorker(request.queue, held, {
-      ...queueOptions(io),
+    const { batches, entries } = await runWorker(request.queue.url, held, {
+      ...options,
       ...(request.workers !== undefined && { workers: request.workers }),
       signal: interruption.signal,
       onQueue: (contact) => health?.queue(contact),

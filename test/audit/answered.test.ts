@@ -16,8 +16,7 @@ function written(results: unknown): unknown {
   if (!Array.isArray(results)) return results;
   const forms = (results as readonly unknown[]).map((result) => {
     if (typeof result !== "object" || result === null || !Object.hasOwn(result, "n")) return result;
-    const { n: _, ...form } = result as Numbered;
-    return form;
+    return Object.fromEntries(Object.entries(result).filter(([name]) => name !== "n"));
   });
   const [{ n = 7 } = {}] = results.filter(Boolean) as Numbered[];
   return { first: n, forms, order: forms.map((_, index) => index) };

@@ -460,9 +460,10 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const { judge } = await producer(test, redis.url, { secret });
     const lines = linesBy(judge, ENTRIES.slice(0, 16));
     const forger = new Forger(redis.client);
-    const { key } = await forger.job();
-    const data = JSON.parse((await redis.client.hget(key, "data"))!) as Record<string, unknown>;
-    await redis.client.hset(key, "data", JSON.stringify({ ...data, first: 17 }));
+    const { job } = await forger.job();
+    const key = `{bootproof}:batch:${job}`;
+    const batch = (await redis.client.getBuffer(key))!.toString("latin1");
+    await redis.client.set(key, Buffer.from(batch.replace('"first":1,', '"first":17,'), "latin1"));
     const { notes } = worker(test, redis.url, { secret });
     await until(() => notes.some((note) => note.includes("a job is refused: invalid seal or form")));
     // Put there again by its producer, as it was.

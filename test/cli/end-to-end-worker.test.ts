@@ -60,7 +60,7 @@ class Process {
   constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, command = COMMAND) {
     this.child = spawn(process.execPath, [command, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, BOOTPROOF_QUEUE_SECRET: "", ...env },
+      env: { ...process.env, BOOTPROOF_QUEUE_SECRET: "", BOOTPROOF_QUEUE_URL: "", ...env },
     });
     processes.add(this.child);
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
@@ -178,7 +178,7 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     expect(readFileSync(out, "utf8"), `${done} before; ${last.stderr}`).toBe(expected);
     expect(last.code).toBe(1);
     for (const one of workers) await one.end("SIGTERM");
-    expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+    expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
   });
 
   it("leaves a state that goes on, when a producer is interrupted", async () => {
@@ -193,6 +193,61 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     expect((await run(asked)).code).toBe(1);
     expect(readFileSync(out, "utf8")).toBe(expected);
     await one.end("SIGTERM");
+  });
+});
+
+describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the environment", () => {
+  it("needs no --queue for a worker, and none with a value or with credentials for an audit", async () => {
+    const server = await redisServer({ password: "x" });
+    const at = (user: string): string => server.url.replace("//", `//${user}`);
+    const env = { BOOTPROOF_QUEUE_URL: at(":x@") };
+    const one = new Process(["worker", "--policy", POLICY_FILE, "--workers", "1", "--queue-prefix", "p"], env);
+    try {
+      for (const queue of [["--queue"], ["--queue", server.url], ["--queue", at(":x@")]]) {
+        const { stdout, stderr } = await run(["audit", ...ASKED, ...queue, "--queue-prefix", "p"], env);
+        expect(stdout).toBe(expected);
+        expect(stderr).not.toContain("[password]");
+      }
+      expect((await run(["audit", ...ASKED], env)).stdout).toBe(expected);
+      expect(await server.client.keys("*")).toEqual(expect.arrayContaining(["{p}:workers"]));
+      const { code, stderr } = await run(["audit", ...ASKED, "--queue", server.url]);
+      expect([code, stderr]).toEqual([3, expect.stringContaining("NOAUTH")]);
+      expect((await one.end("SIGTERM")).stderr).toContain(`note: ended; ${3 * COUNT} entries`);
+    } finally {
+      await one.end("SIGKILL");
+      await server.close();
+    }
+  });
+
+  it.each([
+    [
+      "another host",
+      ["--queue", "redis://10.0.0.1"],
+      /--queue: redis:\/\/10.0.0.1:6379 has no credentials, and those in/,
+    ],
+    ["no TLS", ["--queue", "redis://127.0.0.1"], /those in BOOTPROOF_QUEUE_URL are for rediss:\/\/127.0.0.1:6379/],
+    ["a file in place of a URL", ["--queue", INPUT], /--queue: unix:\/\/\S+ has no credentials/],
+    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: a name of at most 100/],
+    [
+      "a file that is no certificate",
+      ["--queue", "--queue-ca", POLICY_FILE],
+      /--queue-ca: a certificate in PEM wanted/,
+    ],
+    ["a key alone", ["--queue", "--queue-key", POLICY_FILE], /--queue-key: without its cert/],
+    ["a file without --queue", ["--queue-ca", INPUT], /--queue-ca requires --queue/],
+    ["a file that is not there", ["--queue", "--queue-ca", path("none.pem")], /none.pem: no such file/],
+  ])("refuses %s", async (_, queue, said) => {
+    const env = { BOOTPROOF_QUEUE_URL: "rediss://me:hunter2@127.0.0.1" };
+    const { code, stderr } = await run(["audit", ...ASKED, ...queue], env);
+    expect(stderr).toMatch(said);
+    expect(code).toBe(2);
+    expect(stderr).not.toContain("hunter2");
+  });
+
+  it("refuses a URL there that is none, and names where it is", async () => {
+    const { code, stderr } = await run(["worker", ...ASKED.slice(0, 2)], { BOOTPROOF_QUEUE_URL: "me:hunter2@here" });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: a URL such as/)]);
+    expect(stderr).not.toContain("hunter2");
   });
 });
 

@@ -54,6 +54,7 @@ it("each comes from the caller: the command line, the policy that it names, or t
     "BOOTPROOF_BASE_URL",
     "BOOTPROOF_ORGANIZATION_ID",
     "BOOTPROOF_QUEUE_SECRET",
+    "BOOTPROOF_QUEUE_URL",
   ]);
 });
 

@@ -1,11 +1,14 @@
 /** The server of a queue, or the network before it, that goes wrong: what audit --queue and worker make of it. */
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { localJudge } from "../../src/audit/judge.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
 import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
-import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
+import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
 import { type FaultyServer, faultyServer, writeForever } from "./servers.js";
 
 if (NO_REDIS) console.warn(WITHOUT_REDIS);
@@ -63,7 +66,7 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
 
 describe.concurrent("the server of a queue", () => {
   const refusalOf = async (url: string): Promise<Error> => {
-    const error: unknown = await connectRedis(url, () => {}, START_MS).then(
+    const error: unknown = await connectRedis(url, () => {}, { startMs: START_MS }).then(
       (connection) => connection.close(),
       (refused: unknown) => refused,
     );
@@ -113,17 +116,25 @@ const until = async (holds: () => boolean): Promise<void> => {
     if (Date.now() > end) throw new Error("not come to it");
 };
 
-async function server(test: TestContext): Promise<RedisServer> {
-  const redis = await redisServer();
+async function server(test: TestContext, ...args: Parameters<typeof redisServer>): Promise<RedisServer> {
+  const redis = await redisServer(...args);
   test.onTestFinished(() => redis.close());
   return redis;
 }
 
 /** A worker that takes its time, so that there is a middle. */
-function slowWorker(url: string, notes: string[], signal: AbortSignal): ReturnType<typeof runWorker> {
+function slowWorker(
+  url: string,
+  notes: string[],
+  signal: AbortSignal,
+  milliseconds = 100,
+): ReturnType<typeof runWorker> {
   const judgeOf: RunWorkerOptions["judgeOf"] = async (setting) => {
     const judge = await localJudge(setting);
-    return { ...judge, judge: async (batch) => (await new Promise((go) => setTimeout(go, 100)), judge.judge(batch)) };
+    return {
+      ...judge,
+      judge: async (batch) => (await new Promise((go) => setTimeout(go, milliseconds)), judge.judge(batch)),
+    };
   };
   return runWorker(url, SETTING, { workers: 1, signal, judgeOf, onNote: (text) => notes.push(text) });
 }
@@ -153,6 +164,289 @@ describe.skipIf(NO_REDIS).concurrent("a server of a queue without memory", () =>
     test.expect(await lines).toBe(await linesHere(SETTING, ENTRIES));
     ended.abort();
     test.expect((await worker).batches).toBeGreaterThan(0);
-    test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+    test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
+  });
+});
+
+/** Each that Redis has, and Valkey. */
+const POLICIES = [
+  "noeviction",
+  "allkeys-lru",
+  "allkeys-lfu",
+  "allkeys-random",
+  "volatile-lru",
+  "volatile-lfu",
+  "volatile-random",
+  "volatile-ttl",
+] as const;
+
+/** Of 3 kB each, so that few of them fill the memory. */
+const LARGE = entriesOf(480).map((entry) => Uint8Array.from([...entry, ...new Uint8Array(2000).fill(0x20)]));
+
+interface Memory {
+  readonly program?: string | undefined;
+  readonly policy: (typeof POLICIES)[number];
+  /** Bytes for the queue. */
+  readonly room?: number;
+}
+
+async function auditWithLittleMemory(test: TestContext, { program, policy, room = 500_000 }: Memory): Promise<void> {
+  const redis = await server(test, { program, args: ["--maxmemory-policy", policy] });
+  const ended = new AbortController();
+  const [workers, producers]: [string[], string[]] = [[], []];
+  const worker = slowWorker(redis.url, workers, ended.signal, 20);
+  await until(() => workers.some((text) => text.includes("ready for batches")));
+  // Buffers of connections count, too.
+  await linesBy(await queueJudge(redis.url, SETTING), LARGE.slice(0, 64));
+  const used = Number(/used_memory:(\d+)/.exec(await redis.client.info("memory"))![1]);
+  await redis.client.config("SET", "maxmemory", `${used + room}`);
+  const judge = await queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
+  test.expect(await linesBy(judge, LARGE)).toBe(await linesHere(SETTING, LARGE));
+  ended.abort();
+  await worker;
+  const evicted = Number(/evicted_keys:(\d+)/.exec(await redis.client.info("stats"))![1]);
+  const warned = producers.filter((text) => text.includes(`(maxmemory-policy ${policy})`));
+  if (policy === "noeviction") {
+    test.expect([evicted, warned]).toEqual([0, []]);
+    test.expect([...producers, ...workers].join("\n")).toContain("OOM");
+  } else {
+    test.expect(evicted).toBeGreaterThan(0);
+    test.expect(warned).toHaveLength(1);
+  }
+}
+
+describe.skipIf(NO_REDIS).concurrent("a server of a queue that evicts", () => {
+  it.for(POLICIES)("changes no byte: %s", (policy, test) => auditWithLittleMemory(test, { policy }));
+
+  it("so much that nothing stays does not hang the run", (test) =>
+    auditWithLittleMemory(test, { policy: "allkeys-lru", room: 90_000 }));
+});
+
+describe.skipIf(VALKEY === undefined).concurrent("Valkey (skipped where no valkey-server is installed)", () => {
+  it.for(POLICIES)("changes no byte: %s", (policy, test) => auditWithLittleMemory(test, { policy, program: VALKEY }));
+});
+
+const DAY = 86_400;
+const ofJob = /-\d+-\d+-\d+$/;
+
+async function becomes(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; !(await holds()); await new Promise((go) => setTimeout(go, 50)))
+    if (Date.now() > end) throw new Error("not come to it");
+}
+
+async function keysWithoutDay({ client }: RedisServer): Promise<string[]> {
+  const keys = await client.keys("*");
+  const lives = await Promise.all(keys.map((key) => client.ttl(key)));
+  // -2: gone meanwhile.
+  return keys.filter((_, at) => lives[at] === -1 || lives[at]! > DAY);
+}
+
+describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day", () => {
+  it("at any moment of a run, and after it", async (test) => {
+    const redis = await server(test);
+    const ended = new AbortController();
+    const worker = slowWorker(redis.url, [], ended.signal, 30);
+    const judge = await queueJudge(redis.url, SETTING, { concurrency: 2 });
+    let done = false;
+    const lines = linesBy(judge, ENTRIES).finally(() => (done = true));
+    const seen = new Set<string>();
+    for (; !done; await new Promise((go) => setTimeout(go, 1))) {
+      test.expect(await keysWithoutDay(redis)).toEqual([]);
+      for (const key of await redis.client.keys("*")) seen.add(key.replace(/.*:/, "").replace(/^[0-9a-f]{32}/, "ID"));
+    }
+    await lines;
+    ended.abort();
+    await worker;
+    test.expect(await keysWithoutDay(redis)).toEqual([]);
+    test.expect([...seen]).toEqual(expect.arrayContaining(["meta", "id", "events", "active", "producers", "ID"]));
+  });
+
+  it("and is renewed while its producer lives", async (test) => {
+    const redis = await server(test);
+    const judge = await queueJudge(redis.url, SETTING);
+    linesBy(judge, ENTRIES).catch(() => {});
+    const own = async (): Promise<string[]> =>
+      (await redis.client.keys("*")).filter((key) => key.endsWith(":wait") || ofJob.test(key));
+    await becomes(async () => (await own()).length > 10);
+    const kept = await own();
+    for (const key of kept) await redis.client.expire(key, 30);
+    for (const key of kept) await becomes(async () => (await redis.client.ttl(key)) > 30);
+    test.expect(await keysWithoutDay(redis)).toEqual([]);
+    await judge.close();
+    test.expect(await keysWithoutDay(redis)).toEqual([]);
+  });
+});
+
+type QueueOptions = Parameters<typeof queueJudge>[2] & Parameters<typeof runWorker>[2];
+
+/** An audit through a queue, with a worker of the same URL. */
+async function auditBy(url: string, options: QueueOptions = {}): Promise<string> {
+  const ended = new AbortController();
+  const working = runWorker(url, SETTING, { ...options, workers: 1, signal: ended.signal, judgeOf: localJudge });
+  const judge = await queueJudge(url, SETTING, options);
+  const lines = await linesBy(judge, ENTRIES);
+  ended.abort();
+  expect((await working).entries).toBe(ENTRIES.length);
+  return lines;
+}
+
+/** What a refused start says; empty where it starts. */
+async function refusal(url: string, options: QueueOptions = {}): Promise<{ code: string; message: string }> {
+  try {
+    await (await queueJudge(url, SETTING, options)).close();
+    return { code: "", message: "" };
+  } catch (error) {
+    return error as { code: string; message: string };
+  }
+}
+
+const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
+
+/** Writes keys and certificates: ca.pem, redis.pem from it, other.pem. */
+function makeCertificates(folder: string): void {
+  const openssl = (...args: string[]): void => void execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+  for (const name of ["ca", "other"])
+    openssl(
+      "req",
+      "-x509",
+      ...curve,
+      "-days",
+      "2",
+      "-subj",
+      `/CN=${name}`,
+      "-keyout",
+      `${name}.key`,
+      "-out",
+      `${name}.pem`,
+    );
+  openssl("req", ...curve, "-subj", "/CN=redis", "-keyout", "redis.key", "-out", "redis.csr");
+  writeFileSync(join(folder, "ext"), "subjectAltName=IP:127.0.0.1\n");
+  const issued = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "ext"];
+  openssl("x509", "-req", "-in", "redis.csr", ...issued, "-out", "redis.pem");
+}
+
+describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
+  const here = linesHere(SETTING, ENTRIES);
+
+  it("has its own prefix, which both sides need", async (test) => {
+    const redis = await server(test);
+    test.expect(await auditBy(redis.url, { prefix: "one.two" })).toBe(await here);
+    const keys = await redis.client.keys("*");
+    test.expect(keys.length).toBeGreaterThan(0);
+    test.expect(keys.filter((key) => !key.startsWith("{one.two}:"))).toEqual([]);
+    for (const prefix of ["", "a b", "{a}", "a:b", "x".repeat(101)])
+      test.expect(await refusal(redis.url, { prefix })).toMatchObject({ name: "QueueError", code: "prefix" });
+  });
+
+  it("is a Unix socket", async (test) => {
+    const redis = await server(test, { args: (folder) => ["--unixsocket", join(folder, "redis.sock")] });
+    const path = join(redis.folder, "redis.sock");
+    test.expect(await auditBy(path)).toBe(await here);
+    test.expect(await auditBy(`unix://${path}`)).toBe(await here);
+  });
+
+  it("is a cluster of three masters", async (test) => {
+    const args = (folder: string): string[] => [
+      ...["--cluster-enabled", "yes", "--cluster-config-file", join(folder, "nodes.conf")],
+      ...["--cluster-node-timeout", "2000"],
+    ];
+    const nodes = await Promise.all([1, 2, 3].map(() => server(test, { args })));
+    const ranges = [0, 5000, 10_000, 16_384];
+    for (const [at, { client }] of nodes.entries())
+      await client.call("CLUSTER", "ADDSLOTSRANGE", ranges[at]!, ranges[at + 1]! - 1);
+    for (const { port } of nodes.slice(1)) await nodes[0]!.client.call("CLUSTER", "MEET", "127.0.0.1", port);
+    for (const { client } of nodes)
+      await becomes(async () => {
+        const info = String(await client.call("CLUSTER", "INFO"));
+        return info.includes("cluster_state:ok") && info.includes("cluster_known_nodes:3");
+      });
+    const hosts = nodes.slice(0, 2).map(({ port }) => `127.0.0.1:${port}`);
+    test.expect(await auditBy(`redis+cluster://${hosts.join(",")}`)).toBe(await here);
+    const keys = await Promise.all(nodes.map(({ client }) => client.keys("*")));
+    test.expect(keys.filter((own) => own.length > 0)).toHaveLength(1);
+    const refused = await Promise.all(nodes.map(({ url }) => refusal(url)));
+    const said = refused.filter(({ message }) => message.includes("it is a node of a cluster: use redis+cluster://"));
+    test.expect(said).toHaveLength(2);
+  });
+
+  it("is no cluster, which is said", async (test) => {
+    const redis = await server(test);
+    const { message } = await refusal(redis.url.replace("redis:", "redis+cluster:"));
+    test.expect(message).toMatch(/cluster support disabled.*it is no cluster: use redis:\/\//);
+  });
+
+  it("is found by a sentinel", async (test) => {
+    const redis = await server(test);
+    const port = await freePort();
+    const file = join(redis.folder, "sentinel.conf");
+    writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsentinel monitor main 127.0.0.1 ${redis.port} 1\n`);
+    const sentinel = spawn("redis-server", [file, "--sentinel"], { stdio: "ignore" });
+    test.onTestFinished(() => void sentinel.kill("SIGKILL"));
+    test.expect(await auditBy(`redis+sentinel://127.0.0.1:${port}/main`)).toBe(await here);
+  });
+
+  it("has TLS, and demands a certificate of each client", async (test) => {
+    const port = await freePort();
+    const redis = await server(test, {
+      args(folder) {
+        makeCertificates(folder);
+        const [cert, key, ca] = ["redis.pem", "redis.key", "ca.pem"].map((name) => join(folder, name));
+        const files = ["--tls-cert-file", cert!, "--tls-key-file", key!, "--tls-ca-cert-file", ca!];
+        return ["--tls-port", `${port}`, ...files];
+      },
+    });
+    const text = (name: string): string => readFileSync(join(redis.folder, name), "utf8");
+    const url = `rediss://127.0.0.1:${port}`;
+    const [ca, cert, key] = [text("ca.pem"), text("redis.pem"), text("redis.key")];
+    test.expect(await auditBy(url, { tls: { ca, cert, key } })).toBe(await here);
+    const untrusted = matching(/the authority that it is from belongs into --queue-ca/);
+    for (const tls of [
+      { cert, key },
+      { ca: text("other.pem"), cert, key },
+    ])
+      test.expect(await refusal(url, { tls })).toMatchObject({ code: "unreachable", message: untrusted });
+    const demanded = matching(/check --queue-cert and --queue-key/);
+    test.expect(await refusal(url, { tls: { ca } })).toMatchObject({ code: "unreachable", message: demanded });
+    for (const [tls, said] of [
+      [{ ca: "none" }, /^ca: a certificate in PEM wanted/],
+      [{ cert }, /^cert: without its key/],
+      [{ key }, /^key: without its cert/],
+      [{ cert, key: text("other.key") }, /^key: a private key in PEM wanted \(/],
+    ] as const)
+      test.expect(await refusal(url, { tls })).toMatchObject({ code: "tls", message: matching(said) });
+    test.expect(await refusal(redis.url, { tls: { ca } })).toMatchObject({ code: "url" });
+  });
+
+  it("needs rights, and those that a refusal names are enough", async (test) => {
+    const redis = await server(test);
+    const at = (user: string): string => redis.url.replace("//", `//${user}:pw@`);
+    const add = (user: string, ...rules: string[]): Promise<unknown> =>
+      redis.client.call("ACL", "SETUSER", user, "on", ">pw", ...rules);
+    await add("none", "~*", "-@all", "+hello", "+auth", "+info");
+    await add("keys", "~other:*", "+@all");
+    const said = matching(/this user lacks rights: it needs the keys of/);
+    for (const user of ["none", "keys"]) test.expect(await refusal(at(user))).toMatchObject({ message: said });
+    const [, rights = ""] = /as (\S+, and [^)]*)\)/.exec((await refusal(at("none"))).message) ?? [];
+    await add("enough", "-@all", ...rights.split(/(?:,? and)? /));
+    test.expect(await auditBy(at("enough"))).toBe(await here);
+  });
+
+  it.for(["x", "e", ":", "/", "maxmem"])("shows messages as they are with the password %s", async (password, test) => {
+    const redis = await server(test, { password });
+    await redis.client.config("SET", "maxmemory", "1");
+    const at = redis.url.replace("//", `//:${encodeURIComponent(password)}@`);
+    const { message } = await refusal(at);
+    test.expect(message.includes("[password]")).toBe(password === "maxmem");
+    test.expect(message).toMatch(/OOM command not allowed when used memory > '(?:max|\[password\]o)/);
+  });
+
+  it("names what a missing and a wrong password need", async (test) => {
+    const redis = await server(test, { password: "right" });
+    const missing = matching(/NOAUTH.*it demands a password: write USER:PASSWORD@ before the host/);
+    test.expect(await refusal(redis.url)).toMatchObject({ code: "unreachable", message: missing });
+    const wrong = matching(/WRONGPASS.*it refuses this user or this password/);
+    const url = redis.url.replace("//", "//:wrong@");
+    test.expect(await refusal(url)).toMatchObject({ code: "unreachable", message: wrong });
   });
 });

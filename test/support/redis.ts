@@ -11,6 +11,8 @@ import { Redis } from "ioredis";
 
 const WANTED = process.env["BOOTPROOF_REDIS"] ?? "";
 const PLACES = ["/usr/bin/redis-server", "/usr/bin/valkey-server", "/usr/local/bin/redis-server"];
+/** Tested beside Redis, where it is installed. */
+export const VALKEY = ["/usr/bin/valkey-server", "/usr/local/bin/valkey-server"].find((place) => existsSync(place));
 const executable = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
 
 /** Tests of a queue are skipped: the server is not installed, and not required. */
@@ -23,6 +25,8 @@ export const WITHOUT_REDIS =
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
+  /** Removed with the server. */
+  readonly folder: string;
   /** A client, closed with the server. */
   readonly client: Redis;
   /** SIGKILL. */
@@ -32,20 +36,28 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
-/** `keeps`: every write is on the disk, so a kill loses nothing. */
+/** `keeps`: every write is on the disk, so a kill loses nothing. `args`: more of them, also by its folder. */
 export async function redisServer({
   keeps = false,
   password,
-}: { readonly keeps?: boolean; readonly password?: string } = {}): Promise<RedisServer> {
-  if (executable === undefined) throw new Error(`BOOTPROOF_REDIS=required, and there is none at ${PLACES.join(", ")}`);
+  args: more = [],
+  program = executable,
+}: {
+  readonly program?: string | undefined;
+  readonly keeps?: boolean;
+  readonly password?: string;
+  readonly args?: readonly string[] | ((folder: string) => readonly string[]);
+} = {}): Promise<RedisServer> {
+  if (program === undefined) throw new Error(`BOOTPROOF_REDIS=required, and there is none at ${PLACES.join(", ")}`);
   const folder = mkdtempSync(join(tmpdir(), "bootproof-redis-"));
   const port = await freePort();
   const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
   if (keeps) args.push("--appendonly", "yes", "--appendfsync", "always");
   if (password !== undefined) args.push("--requirepass", password);
+  args.push(...(typeof more === "function" ? more(folder) : more));
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
-    server = spawn(executable, args, { stdio: "ignore" });
+    server = spawn(program, args, { stdio: "ignore" });
     await isListening(port);
   };
   const kill = async (): Promise<void> => {
@@ -66,6 +78,7 @@ export async function redisServer({
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
+    folder,
     client,
     kill,
     start,
