@@ -194,7 +194,8 @@ describe("a lock without beats", () => {
     await realPause(20);
     while (passed < 14_500) await step();
     expect(end).toBe("open");
-    while (end === "open" && passed < 20_000) await step();
+    // On a busy machine a step may pass before the lock was read.
+    while (end === "open" && passed < 120_000) await step();
     expect(end).toBe("has it");
     expect(waits).toEqual([expect.stringMatching(/^its lock is that of process \d+.*: observed for up to 15 s$/)]);
     await (await taking).release();
