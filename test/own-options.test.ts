@@ -1017,6 +1017,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   maxSilenceMs: 1,
   policyChanges: never,
   onMessage: never,
+  onPoll: never,
   head: "00",
   checkpoint: "polluted",
   after: "any",

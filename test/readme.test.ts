@@ -82,6 +82,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
   "# .gitlab-ci.yml": "a pipeline: test/github-action.test.ts runs its script",
+  "# /etc/systemd/system/": "a unit: test/operations.test.ts has systemd verify it",
+  "FROM node:24-slim": "an image, which downloads: test/github-action.test.ts emulates the one of the CI",
+  "kubectl create": "the cluster's own tool",
+  "apiVersion:": "manifests: test/operations.test.ts checks their fields and commands",
+  "groups:": "alert rules: test/operations.test.ts checks their metrics",
   "// jest.config.js": "a configuration: test/runtimes/ runs Jest under it",
 };
 
@@ -429,6 +434,15 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       const page = (_: unknown): void => {};`,
     after: `
             await lab.close();`,
+  },
+  "docs/operations.md, What a process reports": {
+    before: `
+      import { apiKeyStamper, createClient } from "bootproof/client";
+      import { startLab } from "bootproof/lab";
+      const lab = await startLab();
+      const { baseUrl, organizationId, policy } = lab;
+      const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(lab.apiKey) });`,
+    after: `await lab.close();`,
   },
   "docs/policy.md, Before you approve a manifest": {
     before: "",

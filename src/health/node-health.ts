@@ -55,8 +55,8 @@ export interface Health {
  * ```ts
  * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
  * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
- * const onPoll = (poll: WatchPoll): void => health.poll(poll);
- * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll, ...SYSTEM });
+ * const newest = askService(client);
+ * await watch({ policy, apps: ["signer"], newest, onPoll: (poll) => health.poll(poll), ...SYSTEM });
  * await health.close();
  * ```
  */
@@ -70,7 +70,16 @@ export async function startHealth(given: HealthOptions): Promise<Health> {
   return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
 }
 
-function copied({ watched = [], inputs = [], ...subject }: HealthSubject): HealthSubject {
+const SUBJECT: Readonly<Record<keyof HealthSubject, true>> = {
+  command: true,
+  watched: true,
+  inputs: true,
+  hasQueue: true,
+};
+
+function copied(given: HealthSubject): HealthSubject {
+  const subject = ownOptions("options.subject", given, SUBJECT);
+  const { watched = [], inputs = [] } = subject;
   return { ...subject, inputs: [...inputs], watched: watched.map((each) => ({ ...each })) };
 }
 

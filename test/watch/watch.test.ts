@@ -15,6 +15,7 @@ import {
   type OutageEntry,
   type WatchMessage,
   type WatchOptions,
+  type WatchPoll,
   askService,
   isFinding,
   memoryStore,
@@ -403,4 +404,49 @@ it("with strict acceptance records and hands on a boot proof with a BUT as a ref
   expect(refusals[0]!.refusedFor!.join()).toContain("not to AWS");
   expect(await watched("standard")).toMatchObject({ recorded: 1, refused: [] });
   expect(await verifyLog(readLog(path))).toMatchObject({ intact: true, entries: 3 });
+});
+
+it("reports each poll: failures, refusals, and the time of the newest verified document", async () => {
+  interference = undefined;
+  const polls: WatchPoll[] = [];
+  const ended = new AbortController();
+  const before = [(): unknown => (interference = lost), (): unknown => (interference = undefined)];
+  before.push(() => lab.setFault("altered-document"));
+  const startedAt = clock.now();
+  lab.restartEnclave(signerEnclave);
+  const ask = askService(client);
+  const watching = watch({
+    apps: ["signer"],
+    policy: parsePolicy(lab.policyFile),
+    newest: (watched, signal) => {
+      before[polls.length]!();
+      return ask(watched, signal);
+    },
+    onPoll: (poll) => {
+      polls.push(poll);
+      if (polls.length === before.length) ended.abort();
+    },
+    signal: ended.signal,
+    now: clock.now,
+    sleep: clock.sleep,
+    random: clock.random,
+  });
+  await clock.runUntil(() => ended.signal.aborted);
+  await watching;
+  lab.setFault(null);
+  const seen = polls.map(({ watched: [one] }) => [one!.failure?.kind, one!.isRefused, one!.refusals, one!.evidenceAt]);
+  const { evidenceAt } = polls[1]!.watched[0]!;
+  expect(seen).toEqual([
+    ["unreachable", false, 0, null],
+    [undefined, false, 0, evidenceAt],
+    // The time in a rejected document is its maker's.
+    [undefined, true, 1, evidenceAt],
+  ]);
+  expect(evidenceAt!.getTime()).toBeGreaterThanOrEqual(startedAt.getTime() - 1000);
+  expect(polls.map(({ polls: count, recorded }) => [count, recorded])).toEqual([
+    [1, 0],
+    [2, 1],
+    [3, 2],
+  ]);
+  expect(polls.map(({ watched: [one] }) => one!.watched)).toEqual(polls.map(() => ({ app: "signer" })));
 });
