@@ -99,6 +99,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const outages = outagesOf(args, flags, intervalMs);
   const format = formatOf(args, flags.format);
   const connection = connectionOf(args, flags, io);
+  const logging = loggingOf(args, flags);
   args.throwFaults();
   return {
     apps,
@@ -106,7 +107,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     policy: policy!,
     intervalMs: intervalMs!,
     log,
-    logging: loggingOf(args, flags),
+    logging,
     onRefusal: flags.onRefusal,
     outages,
     failOnWarning: flags.failOnWarning === true,

@@ -42,7 +42,7 @@ export interface Witness {
  * @example
  * ```ts
  * const witness = witnessAt("https://witness.example.com/boots", { fetch, sleep: SYSTEM.sleep });
- * const log = await openLog("boots.jsonl", { checkpoint: { key, onCheckpoint: witness.offer } });
+ * const log = await openLog("boots.jsonl", { checkpoint: { key: pem, onCheckpoint: witness.offer } });
  * ```
  */
 export function witnessAt(url: string, options: WitnessOptions): Witness {
