@@ -105,6 +105,14 @@ const input = join(folder, "entries.ndjson");
 writeFileSync(input, Buffer.concat(entries.flatMap((entry) => [entry, toUtf8("\n")])));
 const lines = (await linesOf(3)).map((line) => Object.freeze(line));
 const logText = lines.map(({ bytes }) => `${Buffer.from(bytes).toString("utf8")}\n`).join("");
+const logKeys = generateKeyPairSync("ed25519", {
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+});
+const logNote = await watching.signCheckpoint(
+  { origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash },
+  logKeys.privateKey,
+);
 const script = "1;";
 const pageOptions = { policy: plainPolicy(policy), now: NOW, at: AT };
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
@@ -598,6 +606,22 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     door([{ head: lines.at(-1)!.hash }], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
     door([{}], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
   ],
+  signCheckpoint: [
+    door([{ origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash }], (given) =>
+      watching.signCheckpoint(given, logKeys.privateKey),
+    ),
+  ],
+  readCheckpoint: [
+    door([{ key: logKeys.publicKey, origin: "bootproof-log/a" }], (given) => watching.readCheckpoint(logNote, given)),
+  ],
+  witnessAt: [
+    door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
+      const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
+      const witness = watching.witnessAt("https://a.test", Object.assign(given, { fetch }));
+      witness.offer(logNote);
+      return witness.settled();
+    }),
+  ],
   isFinding: [door([lines[0]!.entry], (entry) => watching.isFinding(entry))],
   postTo: [
     door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
@@ -794,6 +818,10 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "LogError",
   "LogInUseError",
   "MetricsMissingError",
+  "CheckpointError",
+  "originOf",
+  "requireLogKey",
+  "memoryStore().countAsDelivered",
   "readLog",
   "renderGithub",
   "renderJunit",

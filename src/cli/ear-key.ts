@@ -1,11 +1,10 @@
 /** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. Messages never quote it. */
-import { statSync } from "node:fs";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { SigningJwk } from "../formats/signing-key.js";
 import { InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
-import { warnOfReaders } from "./key-files.js";
+import { isReadableByOthers, warnOfReaders } from "./key-files.js";
 
 const MAX_BYTES = 64 * 1024;
 const A_KEY = "a private key expected, as a JWK (RFC 7517) or PEM";
@@ -55,9 +54,4 @@ async function jwkOfPem(pem: string): Promise<object> {
       "a damaged PEM, or a kind of key that a JWK cannot hold: P-256, P-384, P-521, Ed25519 or RSA expected",
     );
   }
-}
-
-/** Windows has no such bits. */
-function isReadableByOthers(path: string): boolean {
-  return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
 }

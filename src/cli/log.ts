@@ -1,16 +1,20 @@
 /** `bootproof log`: checks that a log of `bootproof watch` is intact. */
+import { basename } from "node:path";
 import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type { LogVerification } from "../watch/index.js";
+import { listed } from "../errors.js";
+import type { LogStream, LogVerification, VerifyLogOptions, Witness } from "../watch/index.js";
 import { EXIT } from "./exit-codes.js";
-import { STDIN, nameOf } from "./files.js";
+import { InputFiles, STDIN, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { readLogKey } from "./key-files.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
+import { requireWritable, writeWhole } from "./write-whole.js";
 
 const LOG_HELP = `
 bootproof watch --log writes a log: a line of JSON for each new boot proof, with its verdict, its evidence, and the hash
@@ -20,15 +24,33 @@ of the line before. Any tool for JSON Lines can read it, and each line is eviden
 const VERIFY_HELP = `
 Each line has the hash of the one before, so a line that was removed, edited, inserted, copied or moved is found and
 named. The count of entries and the head are those before the first bad line. The chain alone does not show lines cut
-off at the end, a change of the last line, or a log that was rewritten as a whole. For these, keep the printed head in
-another place, and pass it with --head.
+off at the end, a change of the last line, or a log that was rewritten as a whole. For these, keep a checkpoint (or the
+printed head) in another place. A log that has grown since its checkpoint is whole.
+
+A log of watch --rotate is several files: name them in their order. A later file alone (boots.2.jsonl) is checked from
+its own first line.
 
 Examples:
     $ bootproof log verify watch.jsonl
     $ bootproof log verify watch.jsonl --head 5e88…   (64 hex digits)
+    $ bootproof log verify boots.jsonl boots.2.jsonl boots.3.jsonl --checkpoint boots.note --key log-public.pem
     $ bootproof log verify watch.jsonl --format json
 
-Exit codes: 0 whole, 1 broken, or its last line is another one, 2 a missing or unreadable file.`;
+Exit codes: 0 whole, 1 broken, its last line is another one, or not the log of the checkpoint, 2 a missing or
+unreadable file.`;
+
+const CHECKPOINT_HELP = `
+The log is verified, and the hash of its last entry signed, as a C2SP signed note. Keep the note where who can write
+the log cannot, and pass it to log verify. --witness posts it, too: a plain POST, since a chain has no consistency
+proofs, which C2SP witnesses demand.
+
+Examples:
+    $ openssl genpkey -algorithm ed25519 -out log-key.pem && openssl pkey -in log-key.pem -pubout -out log-public.pem
+    $ bootproof log checkpoint watch.jsonl --key log-key.pem --out watch.note
+    $ bootproof log checkpoint boots.jsonl boots.2.jsonl --key log-key.pem --origin bootproof-log/signer
+
+Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or unreadable file, 3 signed, and not
+posted.`;
 
 export function addLogCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const log = program
@@ -36,42 +58,100 @@ export function addLogCommand(program: Command, io: Io, finish: (code: number) =
     .summary("verify the log of bootproof watch: no line removed, edited or moved")
     .description("Verify the log that bootproof watch keeps.")
     .addHelpText("after", LOG_HELP);
+  addVerify(log, io, finish);
+  addCheckpoint(log, io, finish);
+}
+
+function addVerify(log: Command, io: Io, finish: (code: number) => void): void {
   const command = log
     .command("verify")
     .summary("check that every line is as it was written, and name the first that is not")
     .description("Check that every line of a log is as it was written, and report the first that is not, and how.")
-    .argument("<file>", "the log; - for stdin")
+    .argument("<file...>", "the log, or its files in their order; - for stdin")
     .addHelpText("after", VERIFY_HELP);
   const args = new ArgumentReader(addOptions(command, "log verify"));
-  command.action(async (path: string, flags: Flags<"log verify">) => {
+  command.action(async (paths: string[], flags: Flags<"log verify">) => {
+    const { head, checkpoint, key, origin } = flags;
     args.refuseRepeated();
+    args.refuseRepeatedStdin([...paths, ...(checkpoint === undefined ? [] : [checkpoint]), ...(key ? [key] : [])]);
     const format = formatOf(args, flags.format);
-    if (flags.head !== undefined && !args.isEmpty("head") && fromHex(flags.head)?.length !== 32)
+    if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
       args.fault("--head: 64 hex digits expected, as bootproof log verify prints them");
+    for (const [name, value] of Object.entries({ key, origin }))
+      if (value !== undefined && checkpoint === undefined) args.fault(`--${name}: only with --checkpoint`);
+    for (const name of ["checkpoint", "key", "origin"] as const) args.isEmpty(name);
     args.throwFaults();
-    finish(await verify(path, { head: flags.head, format }, io));
+    finish(await verify(paths, { head, checkpoint, key, origin, format }, io));
   });
 }
 
-async function verify(
-  path: string,
-  { head, format }: { readonly head: string | undefined; readonly format: Format },
+interface VerifyRequest {
+  readonly head: string | undefined;
+  readonly checkpoint: string | undefined;
+  readonly key: string | undefined;
+  readonly origin: string | undefined;
+  readonly format: Format;
+}
+
+async function verify(paths: readonly string[], request: VerifyRequest, io: Io): Promise<number> {
+  const { head, checkpoint: note, format } = request;
+  const demands = { ...(head !== undefined && { head }), ...(await checkpointOf(request, io)) };
+  const options = { ...demands, ...(isLaterName(paths[0]!) && { after: "any" as const }) };
+  const verification = await verified(paths, options, io, note);
+  const { fault, entries, intact } = verification;
+  const names = listed(paths.map(nameOf), ", ");
+  if (entries === 0 && fault === null && Object.keys(demands).length === 0)
+    throw new UsageError([{ message: "empty: the log has no entries", file: names }]);
+  io.stdout.write(format === "json" ? jsonDocument(verification) : text(fault?.file ?? names, verification));
+  return intact ? EXIT.good : EXIT.rejected;
+}
+
+async function checkpointOf(
+  { checkpoint: path, key, origin }: VerifyRequest,
   io: Io,
-): Promise<number> {
-  const [{ verifyLog }, { LogError, readLog }] = await Promise.all([
-    import("../watch/index.js"),
-    import("../watch/node.js"),
-  ]);
-  io.progress(`reading ${nameOf(path)}`);
+): Promise<Pick<VerifyLogOptions, "checkpoint" | "key" | "origin">> {
+  if (path === undefined) return {};
+  const files = new InputFiles(io);
+  const checkpoint = await files.raw(path, MAX_NOTE_BYTES);
+  files.throwFaults();
+  return {
+    checkpoint: checkpoint!,
+    ...(key !== undefined && { key: await readLogKey(key, "public", io) }),
+    ...(origin !== undefined && { origin }),
+  };
+}
+
+const MAX_NOTE_BYTES = 1024 * 1024;
+
+/** The name that the caller typed decides whether a log may lack its first entries. */
+function isLaterName(path: string): boolean {
+  const number = /\.([1-9][0-9]{0,8})(?:\.[^.]*)?$/.exec(basename(path))?.[1];
+  return number !== undefined && Number(number) > 1;
+}
+
+/** `note`: the path of the checkpoint, for messages. */
+async function verified(
+  paths: readonly string[],
+  options: VerifyLogOptions,
+  io: Io,
+  note: string | undefined,
+): Promise<LogVerification> {
+  const [{ verifyLog }, { readLog }] = await Promise.all([import("../watch/index.js"), import("../watch/node.js")]);
+  let reading = "";
+  const streamOf = async function* (path: string): LogStream & AsyncGenerator<Uint8Array> {
+    reading = nameOf(path);
+    io.progress(`reading ${reading}`);
+    yield* path === STDIN ? io.stdin : readLog(path);
+  };
   try {
-    const stream = path === STDIN ? io.stdin : readLog(path);
-    const verification = await verifyLog(stream, { ...(head !== undefined && { head }) });
-    if (verification.entries === 0 && verification.fault === null && head === undefined)
-      throw new UsageError([{ message: "empty: the log has no entries", file: nameOf(path) }]);
-    io.stdout.write(format === "json" ? jsonDocument(verification) : text(nameOf(path), verification));
-    return verification.intact ? EXIT.good : EXIT.rejected;
+    return await verifyLog(
+      paths.map((path) => ({ name: nameOf(path), stream: streamOf(path) })),
+      options,
+    );
   } catch (error) {
-    if (error instanceof LogError) throw new UsageError([{ message: error.message, file: nameOf(path) }]);
+    const { name, message } = error as Error;
+    if (name === "LogError") throw new UsageError([{ message, file: reading }]);
+    if (name === "MalformedError" && note !== undefined) throw new UsageError([{ message, file: nameOf(note) }]);
     throw error;
   }
 }
@@ -84,7 +164,82 @@ function text(name: string, { intact, entries, firstAt, lastAt, head, fault, ope
     `${intact ? "WHOLE" : "BROKEN"}: ${printable(name)}: ${found}`,
     ...(fault === null ? [] : [`Whole up to there: ${count}${span}`]),
     `Head: ${head}`,
-    ...open.map((one) => `Not shown by this: ${one}`),
+    ...open.map((one) => `Not shown by this: ${printable(one)}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function addCheckpoint(log: Command, io: Io, finish: (code: number) => void): void {
+  const command = log
+    .command("checkpoint")
+    .summary("sign the number and the hash of the last entry, for others to keep")
+    .description("Verify a log, and sign the number and the hash of its last entry: a note that others keep.")
+    .argument("<file...>", "the log, or all its files in their order; - for stdin")
+    .addHelpText("after", CHECKPOINT_HELP);
+  const args = new ArgumentReader(addOptions(command, "log checkpoint"));
+  command.action(async (paths: string[], flags: Flags<"log checkpoint">) => {
+    const { key, origin, out, witness } = flags;
+    args.refuseRepeated();
+    args.refuseRepeatedStdin([...paths, ...(key === undefined ? [] : [key])]);
+    if (key === undefined) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
+    if (paths[0] === STDIN && origin === undefined) args.fault("--origin is required for a log on stdin");
+    for (const name of ["key", "out"] as const) args.isEmpty(name);
+    requireOrigin(args, origin);
+    requireAddress(args, "witness", witness);
+    args.throwFaults();
+    finish(await checkpoint(paths, { key: key!, origin, out, witness }, io));
+  });
+}
+
+interface CheckpointRequest {
+  readonly key: string;
+  readonly origin: string | undefined;
+  readonly out: string | undefined;
+  readonly witness: string | undefined;
+}
+
+async function checkpoint(paths: readonly string[], request: CheckpointRequest, io: Io): Promise<number> {
+  const { key, origin, out, witness } = request;
+  const privateKey = await readLogKey(key, "private", io);
+  if (out !== undefined && out !== STDIN) requireWritable(out);
+  const { originOf, signCheckpoint } = await import("../watch/index.js");
+  const verification = await verified(paths, {}, io, undefined);
+  const { intact, entries, head, fault } = verification;
+  if (!intact) {
+    io.stderr.write(text(fault?.file ?? listed(paths.map(nameOf), ", "), verification));
+    return EXIT.rejected;
+  }
+  const note = await signCheckpoint({ origin: origin ?? originOf(basename(paths[0]!)), entries, head }, privateKey);
+  if (out === undefined || out === STDIN) io.stdout.write(note);
+  else await writeWhole(out, note);
+  return witness === undefined || (await isPosted(witness, note, io)) ? EXIT.good : EXIT.unreachable;
+}
+
+async function isPosted(url: string, note: string, io: Io): Promise<boolean> {
+  const witness = await witnessOf(url, io);
+  witness.offer(note);
+  return witness.settled();
+}
+
+/** Messages name only the host. */
+export async function witnessOf(url: string, io: Io): Promise<Witness> {
+  const [{ witnessAt }, { SYSTEM }] = await Promise.all([import("../watch/index.js"), import("../watch/node.js")]);
+  return witnessAt(url, {
+    fetch: (input, init) => fetch(input, init),
+    sleep: SYSTEM.sleep,
+    onNote: (said) => io.stderr.write(`warning: ${printable(said)}\n`),
+  });
+}
+
+/** The shape of the library's origins: a bad one is found before any work. */
+export function requireOrigin(args: ArgumentReader, origin: string | undefined): void {
+  if (origin !== undefined && !args.isEmpty("origin") && !/^bootproof-log\/[^\p{White_Space}\p{C}+]+$/u.test(origin))
+    args.fault("--origin: bootproof-log/ and a name without spaces and plus signs expected");
+}
+
+export function requireAddress(args: ArgumentReader, option: "witness", address: string | undefined): void {
+  if (address === undefined || args.isEmpty(option)) return;
+  const url = /^https?:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : null;
+  if (url === null || url.username + url.password !== "")
+    args.fault(`--${option}: an address such as https://witness.example.com/log expected, without user and password`);
 }

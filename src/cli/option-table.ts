@@ -59,6 +59,8 @@ export const OPTIONS = {
   "boot-proof": ["file...", "neither"],
   "bundle-policy": [null, "loosens"],
   challenge: ["payload...", "demands"],
+  checkpoint: ["file", "demands"],
+  "checkpoint-key": ["file", "neither"],
   commitment: ["kind", "loosens"],
   data: ["folder", "neither"],
   "deployment-id": ["id", "demands"],
@@ -75,6 +77,7 @@ export const OPTIONS = {
   image: ["file", "demands"],
   "instance-id": ["id", "demands"],
   interval: ["duration", "neither"],
+  key: ["file", "demands"],
   "list-faults": [null, "neither"],
   log: ["file", "neither"],
   "log-format": ["format", "neither"],
@@ -93,6 +96,7 @@ export const OPTIONS = {
   once: [null, "neither"],
   "only-failures": [null, "neither"],
   "organization-id": ["id", "demands"],
+  origin: ["name", "demands"],
   out: ["file", "neither"],
   "outage-after": ["number", "neither"],
   "outage-repeat": ["duration", "neither"],
@@ -112,6 +116,7 @@ export const OPTIONS = {
   release: ["file", "neither"],
   request: ["file", "demands"],
   "role-arn": ["arn", "demands"],
+  rotate: ["duration", "neither"],
   "skip-unapproved": [null, "loosens"],
   state: ["file", "neither"],
   summary: [null, "neither"],
@@ -120,6 +125,7 @@ export const OPTIONS = {
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
   verify: ["file", "neither"],
+  witness: ["url", "neither"],
   workers: ["number", "neither"],
 } as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
 
@@ -288,6 +294,14 @@ export const COMMAND_OPTIONS = {
     POLICY,
     ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
     ["log", "append the entries to this file (see bootproof log verify)"],
+    ["rotate", "with --log: go on in a next file when one has this size (100MB) or age (1d)"],
+    ["checkpoint", "with --log: keep a signed note of its newest entry in this file, for others to copy"],
+    [
+      "checkpoint-key",
+      "with --log: the Ed25519 key (PEM) that signs it, and the state from which the next start reads",
+    ],
+    ["origin", "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)"],
+    ["witness", "post each checkpoint to this http(s):// URL"],
     [
       "on-refusal",
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
@@ -310,7 +324,19 @@ export const COMMAND_OPTIONS = {
     ...HEALTH,
     ...CONNECTION,
   ],
-  "log verify": [["head", "the hash of the last line, as it was kept in another place"], TEXT_OR_JSON],
+  "log verify": [
+    ["head", "the hash of the last line, as it was kept in another place"],
+    ["checkpoint", "a signed note, as it was kept in another place: the log must have its entry"],
+    ["key", "the public key of the log (Ed25519, PEM), which must have signed the checkpoint"],
+    ["origin", "the name of the log that the checkpoint must have"],
+    TEXT_OR_JSON,
+  ],
+  "log checkpoint": [
+    ["key", "the private key of the log (Ed25519, PEM)"],
+    ["origin", "the name of the log (default: bootproof-log/ and the name of its first file)"],
+    ["out", "write the note to this file (default: stdout)"],
+    ["witness", "post the note to this http(s):// URL, too"],
+  ],
   pin: [
     [
       "boot-proof",

@@ -6,8 +6,8 @@ import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type { WatchOptions, WatchSummary } from "../watch/index.js";
-import type { OpenedLog } from "../watch/node.js";
+import type { WatchOptions, WatchSummary, Witness } from "../watch/index.js";
+import type { OpenedLog, RotateOptions } from "../watch/node.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type HealthRequest, healthOf, startedHealth } from "./health.js";
@@ -15,6 +15,8 @@ import { requireLogFormat } from "./message-lines.js";
 import { InputFiles, STDIN } from "./files.js";
 import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
+import { readLogKey } from "./key-files.js";
+import { requireAddress, requireOrigin, witnessOf } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
@@ -36,6 +38,7 @@ interface WatchRequest {
   readonly policy: string;
   readonly intervalMs: number;
   readonly log: string | undefined;
+  readonly logging: LoggingRequest;
   readonly onRefusal: string | undefined;
   readonly outages: OutageRequest;
   readonly failOnWarning: boolean;
@@ -111,6 +114,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const health = healthOf(args, flags);
   requireLogFormat(args, flags.logFormat);
   const connection = connectionOf(args, flags, io);
+  const logging = loggingOf(args, flags);
   args.throwFaults();
   return {
     apps,
@@ -118,6 +122,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     policy: policy!,
     intervalMs: intervalMs!,
     log,
+    logging,
     onRefusal: flags.onRefusal,
     outages,
     failOnWarning: flags.failOnWarning === true,
@@ -126,6 +131,43 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     health,
     connection: connection!,
   };
+}
+
+/** What is done with the log's files. */
+interface LoggingRequest {
+  readonly rotate: RotateOptions;
+  readonly key: string | undefined;
+  readonly origin: string | undefined;
+  readonly checkpoint: string | undefined;
+  readonly witness: string | undefined;
+}
+
+function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest {
+  const { log, rotate, checkpoint, checkpointKey: key, origin, witness } = flags;
+  if (log === undefined) for (const name of LOG_OPTIONS) if (args.has(name)) args.fault(`--${name}: only with --log`);
+  for (const [name, value] of Object.entries({ checkpoint, origin, witness }))
+    if (value !== undefined && key === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
+  for (const name of ["checkpoint", "checkpoint-key"] as const) args.isEmpty(name);
+  if (checkpoint === STDIN) args.fault("--checkpoint -: a file expected, which is replaced with each entry");
+  requireOrigin(args, origin);
+  requireAddress(args, "witness", witness);
+  return { rotate: rotate === undefined ? {} : rotateOf(args, rotate), key, origin, checkpoint, witness };
+}
+
+const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin", "witness"] as const;
+/** Of a thousand each, as disks have them. */
+const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
+const MOST_BYTES = 1e15;
+
+function rotateOf(args: ArgumentReader, text: string): RotateOptions {
+  if (args.isEmpty("rotate")) return {};
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,9})(kB|MB|GB)$/.exec(text) ?? [];
+  const bytes = Number(count) * (UNITS[unit] ?? Number.NaN);
+  if (bytes <= MOST_BYTES) return { bytes };
+  const afterMs = readShape(duration, text).value;
+  if (afterMs !== undefined && afterMs > 0) return { afterMs };
+  args.fault(`--rotate ${text}: a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d expected`);
+  return {};
 }
 
 const DAY = { most: 86_400_000, words: "60s, 5m or 1h expected, up to 1d" };
@@ -192,13 +234,15 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   const [interruption, hangup] = [new Interruption(), new Hangup()];
   let log: OpenedLog | undefined;
   let health: Health | null = null;
+  let witness: Witness | undefined;
   try {
     const policy = await readPolicy(request.policy, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     // Before the log, whose lock may be observed for 15 seconds: a probe would end the process.
     health = await startedHealth(request.health, subjectOf(request), io);
-    if (request.log !== undefined) log = await opened(request.log, io);
+    if (request.logging.witness !== undefined) witness = await witnessOf(request.logging.witness, io);
+    if (request.log !== undefined) log = await opened(request.log, request.logging, witness, io);
     const summary = await watching(
       {
         ...(await optionsOf(request, io)),
@@ -217,6 +261,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   } finally {
     await health?.close();
     await log?.close();
+    await witness?.settled();
     interruption.forget();
     hangup.forget();
   }
@@ -251,10 +296,25 @@ async function readAgain(path: string, change: (policy: PlainPolicy) => boolean,
   }
 }
 
-async function opened(path: string, io: Io): Promise<OpenedLog> {
+async function opened(
+  path: string,
+  { rotate, key, origin, checkpoint: file }: LoggingRequest,
+  witness: Witness | undefined,
+  io: Io,
+): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
+  const pem = key === undefined ? undefined : await readLogKey(key, "private", io);
+  const demands = {
+    ...(origin !== undefined && { origin }),
+    ...(file !== undefined && { file }),
+    ...(witness !== undefined && { onCheckpoint: witness.offer }),
+  };
   try {
-    return await openLog(path, { onNote: (text) => io.stderr.write(`note: ${printable(`${path}: ${text}`)}\n`) });
+    return await openLog(path, {
+      onNote: (text) => io.stderr.write(`note: ${printable(`${path}: ${text}`)}\n`),
+      rotate,
+      ...(pem !== undefined && { checkpoint: { key: pem, ...demands } }),
+    });
   } catch (error) {
     if (error instanceof LogError || error instanceof LogInUseError) throw logProblem(path, error.message);
     throw error;

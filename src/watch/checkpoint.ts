@@ -195,6 +195,17 @@ export async function signNote(text: string, name: string, { publicKey, sign }: 
   return `${text}\n\u2014 ${name} ${toBase64(signature)}\n`;
 }
 
+/**
+ * Whether it is an Ed25519 key of that kind, as PEM. Throws TypeError, which says what it is and never quotes it.
+ * @example
+ * ```ts
+ * requireLogKey(pem, "private");
+ * ```
+ */
+export function requireLogKey(pem: string, kind: "private" | "public"): void {
+  derOf(pem, kind === "private" ? PRIVATE : PUBLIC);
+}
+
 export function publicKeyOf(pem: string): Uint8Array {
   return derOf(pem, PUBLIC);
 }

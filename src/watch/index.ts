@@ -4,13 +4,13 @@ export type { Silent, WatchOptions, WatchPoll, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";
 export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
-export type { LogFault, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
-export { CheckpointError, readCheckpoint, signCheckpoint } from "./checkpoint.js";
+export type { LogFault, LogFile, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
+export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { memoryStore } from "./store.js";
 export type { LogStore, OutageEntry, Standing } from "./store.js";
-export { postTo } from "./post.js";
-export type { PostOptions } from "./post.js";
+export { postTo, witnessAt } from "./post.js";
+export type { PostOptions, Witness, WitnessOptions } from "./post.js";
 export { isFinding } from "./entry.js";
 export type {
   Continued,

@@ -11,7 +11,7 @@ import {
   lineAt,
   readLine,
 } from "./entry.js";
-import { ownOptions } from "../decode/input.js";
+import { ownMembers, ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
@@ -166,8 +166,9 @@ export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "aft
 /** {@link verifyLog} of files that are found while they are read. */
 export async function verifyFiles(
   files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
-  options: VerifyFilesOptions,
+  given: VerifyFilesOptions,
 ): Promise<LogVerification> {
+  const options = ownMembers(given, { head: true, after: true, onLine: true, checkpoint: true });
   const chain = new Chain(options);
   const found = (await firstFault(chain, files)) ?? (await chain.end()) ?? chain.headFault() ?? chain.checkpointFault();
   const { n, at, hash } = found?.certain ?? chain.newest;

@@ -41,6 +41,7 @@ import {
   type LoadedLog,
   type LogContents,
   type Marks,
+  type Place,
   type StateKey,
   deliveredAs,
   loadLog,
@@ -308,14 +309,22 @@ class FileLog implements OpenedLog {
   async #next<L extends LogLine>(what: Delivered, isOne: (line: LogLine) => line is L): Promise<L | null> {
     const [place] = this.#contents.waiting[what];
     if (place === undefined) return null;
+    const bytes = await this.#bytesAt(place);
+    const line = await readLine(bytes).catch(() => null);
+    if (line?.hash !== place.hash || !isOne(line))
+      throw new LogError(`line ${place.n} was changed while the log was in use`);
+    return line;
+  }
+
+  async #bytesAt(place: Place): Promise<Uint8Array> {
+    // The file may end meanwhile, and its handle be closed.
+    const own = place.file === this.#contents.file ? await readAt(this.#handle, place).catch(() => null) : null;
+    if (own !== null) return own;
     const handle = await asLogError(open(join(this.#folder, place.file), "r"));
     try {
       const bytes = await asLogError(readAt(handle, place));
       if (bytes === null) throw new LogError("it was cut off while it was in use");
-      const line = await readLine(bytes).catch(() => null);
-      if (line?.hash !== place.hash || !isOne(line))
-        throw new LogError(`line ${place.n} was changed while the log was in use`);
-      return line;
+      return bytes;
     } finally {
       await handle.close();
     }

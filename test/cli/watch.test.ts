@@ -1,8 +1,10 @@
 /** What watch and log verify refuse of a command line, and what they say of a log from stdin. */
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { entryText } from "../../src/cli/watch-text.js";
 import { eventLineAfter } from "../../src/watch/entry.js";
-import { EVENTS, START, linesOf, textOf } from "../watch/support.js";
+import { EVENTS, START, linesOf, rotatedLog, textOf } from "../watch/support.js";
 import { bootproof, fileOf } from "./support.js";
 
 const CONNECTION = ["--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"];
@@ -55,6 +57,40 @@ describe("watch", () => {
       /--max-silence 60s: longer than --interval/,
     ],
     ["another format", ["--app", "a", "--policy", "p", "--format", "html"], /--format html: one of text, json/],
+    ...[
+      ["--rotate", "1d"],
+      ["--checkpoint", "n"],
+      ["--checkpoint-key", "k"],
+      ["--witness", "https://a"],
+    ].map((more): [string, string[], RegExp] => [
+      `${more[0]!} without a log`,
+      ["--app", "a", "--policy", "p", ...more],
+      new RegExp(`${more[0]!}: only with --log`),
+    ]),
+    ...["100", "0MB", "1.5MB", "100mb", "1TB", "0s", "MB", "9999999999GB"].map((size): [string, string[], RegExp] => [
+      `--rotate ${size}`,
+      ["--app", "a", "--policy", "p", "--log", "l", "--rotate", size],
+      /--rotate \S+: a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d expected/,
+    ]),
+    ...[
+      ["--checkpoint", "n"],
+      ["--origin", "bootproof-log/a"],
+      ["--witness", "https://a"],
+    ].map((more): [string, string[], RegExp] => [
+      `${more[0]!} without a key`,
+      ["--app", "a", "--policy", "p", "--log", "l", ...more],
+      new RegExp(`${more[0]!}: only with --checkpoint-key FILE`),
+    ]),
+    ...["ftp://a", "https://u:p@a", "a"].map((address): [string, string[], RegExp] => [
+      `a witness at ${address}`,
+      ["--app", "a", "--policy", "p", "--log", "l", "--checkpoint-key", "k", "--witness", address],
+      /--witness: an address such as https/,
+    ]),
+    [
+      "an origin of another form",
+      ["--app", "a", "--policy", "p", "--log", "l", "--checkpoint-key", "k", "--origin", "a"],
+      /--origin: bootproof-log\/ and a name/,
+    ],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["watch", ...args, ...CONNECTION]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -148,5 +184,106 @@ describe("log verify", () => {
     const { code, stdout, stderr } = await bootproof(["log", "verify", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
+  });
+});
+
+const keys = generateKeyPairSync("ed25519", {
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+});
+const [privateKey, publicKey] = [fileOf(keys.privateKey, "log-key.pem"), fileOf(keys.publicKey, "log-public.pem")];
+chmodSync(privateKey, 0o600);
+const { files } = await rotatedLog();
+const [one, two, three] = [
+  fileOf(textOf(files.b), "boots.jsonl"),
+  fileOf(textOf(files["b.2"]), "boots.2.jsonl"),
+  fileOf(textOf(files["b.3"]), "boots.3.jsonl"),
+] as const;
+
+describe("log checkpoint, and log verify of what it signed", () => {
+  const signed = async (...more: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await bootproof(["log", "checkpoint", ...more, "--key", privateKey]);
+    expect([code, stderr]).toEqual([0, ""]);
+    return stdout;
+  };
+  const verified = (note: string, ...more: string[]): ReturnType<typeof bootproof> =>
+    bootproof(["log", "verify", ...more, "--checkpoint", fileOf(note), "--key", publicKey]);
+
+  it("is whole, older too, and broken where the log was cut", async () => {
+    const note = await signed(one, two, three);
+    expect(note).toMatch(/^bootproof-log\/boots\.jsonl\n10\n\S{44}\n\n\u2014 bootproof-log\/boots\.jsonl \S+\n$/);
+    expect((await verified(note, one, two, three)).code).toBe(0);
+    const older = await signed(one, two);
+    const grown = await verified(older, one, two, three);
+    expect([grown.code, grown.stdout]).toEqual([0, expect.stringMatching(/^WHOLE: .*: 10 entries/)]);
+    const cut = await verified(note, one, two);
+    expect([cut.code, cut.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /^BROKEN: \S*boots\.2\.jsonl: the log ends with entry 8, and the checkpoint is of entry 10/,
+      ),
+    ]);
+    const unchecked = await bootproof(["log", "verify", one, two, three, "--checkpoint", fileOf(note)]);
+    expect([unchecked.code, unchecked.stdout]).toEqual([0, expect.stringMatching(/its signature was not checked/)]);
+    const other = await verified(note, one, two, three, "--origin", "bootproof-log/other");
+    expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/the checkpoint is of another log/)]);
+  });
+
+  it("signs no broken log, and no later file alone", async () => {
+    for (const of of [[one, three], [two], [fileOf(textOf(lines.slice(1)))]]) {
+      const { code, stdout, stderr } = await bootproof(["log", "checkpoint", ...of, "--key", privateKey]);
+      expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^BROKEN: /)]);
+    }
+  });
+
+  it("writes to a file, and reports a witness that does not get it", async () => {
+    const out = fileOf("", "log.note");
+    const args = ["log", "checkpoint", one, "--key", privateKey, "--origin", "bootproof-log/a", "--out", out];
+    const { code, stderr } = await bootproof([...args, "--witness", "http://127.0.0.1:9/secret"]);
+    expect([code, stderr]).toEqual([
+      3,
+      "warning: the checkpoint was not posted: 127.0.0.1:9 cannot be reached; the next one will be\n",
+    ]);
+    expect((await verified(readFileSync(out, "utf8"), one)).code).toBe(0);
+  });
+
+  it("names a later file by what was typed", async () => {
+    const later = await bootproof(["log", "verify", two]);
+    expect([later.code, later.stdout]).toEqual([
+      0,
+      expect.stringMatching(/WHOLE: .*: 4 entries.*\n.*\n.*entries 1 to 4, /),
+    ]);
+    const renamed = await bootproof(["log", "verify", fileOf(textOf(files["b.2"]), "other.jsonl")]);
+    expect([renamed.code, renamed.stdout]).toEqual([1, expect.stringMatching(/entries 1 to 4 were removed/)]);
+    const missing = await bootproof(["log", "verify", one, three]);
+    expect([missing.code, missing.stdout]).toEqual([1, expect.stringMatching(/a file is missing: /)]);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["no key", ["log", "checkpoint", one], /--key FILE is required/],
+    [
+      "a public key",
+      ["log", "checkpoint", one, "--key", publicKey],
+      /log-public\.pem: a PEM block with PUBLIC KEY: an Ed/,
+    ],
+    ["stdin without a name", ["log", "checkpoint", "-", "--key", privateKey], /--origin is required/],
+    ["a private key", ["log", "verify", one, "--checkpoint", one, "--key", privateKey], /a PEM block with PRIVATE KEY/],
+    ["no note", ["log", "verify", one, "--checkpoint", publicKey], /log-public\.pem: .*no signed note/],
+    ["a key without a note", ["log", "verify", one, "--key", publicKey], /--key: only with --checkpoint/],
+    ["an origin without a note", ["log", "verify", one, "--origin", "a"], /--origin: only with --checkpoint/],
+    ["an empty key", ["log", "verify", one, "--checkpoint", one, "--key", ""], /--key/],
+    ["a file that is not there", ["log", "verify", one, "none.jsonl"], /none\.jsonl: there is no such file/],
+  ])("refuses %s", async (_, args, message) => {
+    const { code, stdout, stderr } = await bootproof(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain(keys.privateKey.split("\n")[1]);
+  });
+
+  it.skipIf(process.platform === "win32")("warns of a private key that others may read", async () => {
+    const open = fileOf(keys.privateKey, "open.pem");
+    chmodSync(open, 0o644);
+    const { code, stderr } = await bootproof(["log", "checkpoint", one, "--key", open]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/open\.pem has a private key that others may read/)]);
   });
 });
