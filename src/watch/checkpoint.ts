@@ -6,7 +6,7 @@ import { ed25519, ed25519Signer } from "../verify/cryptography.js";
 import { sha256 } from "../verify/digest.js";
 
 /** The beginning of every origin. */
-export const ORIGIN_PREFIX = "bootproof-log/";
+const ORIGIN_PREFIX = "bootproof-log/";
 
 /** What a checkpoint states: the log `origin` had so many entries, and its last line had this hash. */
 export interface Checkpoint {
@@ -123,7 +123,7 @@ interface NoteSignature {
   readonly signature: Uint8Array;
 }
 
-export interface OpenedNote {
+interface OpenedNote {
   /** With its last line feed: what is signed. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
@@ -206,7 +206,7 @@ export function requireLogKey(pem: string, kind: "private" | "public"): void {
   derOf(pem, kind === "private" ? PRIVATE : PUBLIC);
 }
 
-export function publicKeyOf(pem: string): Uint8Array {
+function publicKeyOf(pem: string): Uint8Array {
   return derOf(pem, PUBLIC);
 }
 

@@ -159,7 +159,7 @@ interface NamedStream {
   readonly stream: LogStream;
 }
 
-export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine"> {
+interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine"> {
   readonly checkpoint: SignedCheckpoint | null;
 }
 

@@ -41,7 +41,7 @@ import {
   type LoadedLog,
   type LogContents,
   type Marks,
-  type Place,
+  type LinePlace,
   type StateKey,
   deliveredAs,
   loadLog,
@@ -316,7 +316,7 @@ class FileLog implements OpenedLog {
     return line;
   }
 
-  async #bytesAt(place: Place): Promise<Uint8Array> {
+  async #bytesAt(place: LinePlace): Promise<Uint8Array> {
     // The file may end meanwhile, and its handle be closed.
     const own = place.file === this.#contents.file ? await readAt(this.#handle, place).catch(() => null) : null;
     if (own !== null) return own;

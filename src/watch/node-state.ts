@@ -27,7 +27,7 @@ import type { Delivered } from "./outages.js";
 import { LogState, PLAIN_LOG_STATE, type PlainLogState, isOutageLine, isRefusal } from "./store.js";
 
 /** A line in a file of the log. */
-export interface Place {
+export interface LinePlace {
   readonly file: string;
   readonly n: number;
   readonly offset: number;
@@ -47,17 +47,17 @@ export function deliveredAs(line: LogLine): Delivered | null {
 /** All that a start needs of the lines up to the last one: what is left out here is lost behind a signed state. */
 interface PlainState extends PlainLogState {
   /** Of the last line. */
-  readonly place: Place;
+  readonly place: LinePlace;
   /** RFC 3339: of the first line of its file. */
   readonly firstAt: string;
   /** The file that the last line names as the next one. */
   readonly next: string | null;
-  readonly waiting: PerDelivered<readonly Place[]>;
+  readonly waiting: PerDelivered<readonly LinePlace[]>;
   /** Their lines are not read again. */
   readonly marks: Marks;
 }
 
-const PLACE = objectOf<Place>({
+const PLACE = objectOf<LinePlace>({
   file: fileName,
   n: wholeNumber(1),
   offset: wholeNumber(0),
@@ -88,12 +88,12 @@ const MAX_STATE_BYTES = 256 * 1024 * 1024;
 /** What a log says of its lines, collected while they are read and while they are appended. */
 export class LogContents {
   state: LogState;
-  readonly waiting: Record<Delivered, Place[]> = { refusal: [], outage: [] };
+  readonly waiting: Record<Delivered, LinePlace[]> = { refusal: [], outage: [] };
   /** The file that is written next. */
   file: string;
   size = 0;
   firstAt: string | null = null;
-  last: Place | null = null;
+  last: LinePlace | null = null;
   /** Named by the last line, where it ends its file. */
   next: string | null = null;
   /** The last entry that a signed state vouched for; 0 without one. */
@@ -131,7 +131,7 @@ export class LogContents {
 
   add(line: LogLine): void {
     const { entry, bytes, hash: head } = line;
-    const added: Place = { file: this.file, n: entry.n, offset: this.size, length: bytes.length, hash: head };
+    const added: LinePlace = { file: this.file, n: entry.n, offset: this.size, length: bytes.length, hash: head };
     this.state.add(line);
     this.size += bytes.length + 1;
     this.firstAt ??= entry.at;
@@ -146,7 +146,7 @@ export class LogContents {
     for (const what of DELIVERED) this.#compareMark(what, { n: entries, hash: head });
   }
 
-  #compareMark(what: Delivered, { n, hash: found }: Pick<Place, "n" | "hash">): void {
+  #compareMark(what: Delivered, { n, hash: found }: Pick<LinePlace, "n" | "hash">): void {
     const mark = this.#marks[what];
     if (mark?.n !== n || mark.hash !== found) return;
     this.valid[what] = true;
@@ -193,7 +193,7 @@ async function readState(path: string, { origin, signer }: StateKey): Promise<Pl
   return readShape(STATE, parsed).value ?? null;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly folder: string;
   /** Name of the log's first file. */
   readonly first: string;
@@ -221,7 +221,7 @@ export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
 }
 
 /** Whether the file still has the last line that a signed state knows, where it knows it. */
-async function isThere(folder: string, last: Place): Promise<boolean> {
+async function isThere(folder: string, last: LinePlace): Promise<boolean> {
   const file = await openExisting(join(folder, last.file)).catch(() => null);
   if (file === null) return false;
   try {
