@@ -14,7 +14,7 @@ import {
   runAudit,
 } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/audit/node.js";
-import { Seal, jobDigest, readJob, writeJob } from "../../src/audit/node-queue-wire.js";
+import { Seal, jobDigest, readJob, writeBatch, writeJob } from "../../src/audit/node-queue-wire.js";
 import { partsOf, splitPart } from "../../src/audit/queue-parts.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
@@ -362,19 +362,22 @@ describe("a job of a queue", () => {
   const expected = ["1", null, "3"];
   const part = { first: 1, entries, expected };
   const setting = "a".repeat(64);
-  const job = { run: "b".repeat(32), setting, ...part, digest: jobDigest(setting, part) };
+  const batch = writeBatch(part);
+  const job = { run: "b".repeat(32), setting, digest: jobDigest(setting, batch) };
 
   it("has the expectations of its entries, which its digest and its seal cover", () => {
     const seal = new Seal("secret");
     const written = JSON.parse(JSON.stringify(writeJob("id", job, seal))) as object;
-    expect(readJob("id", written, seal)).toEqual(job);
-    for (const other of [["1", null, "4"], [null, "1", "3"], ["1", "null", "3"], undefined, [null, null, null]]) {
-      expect(readJob("id", { ...written, expected: other }, seal)).toBeNull();
-      const forged = readJob("id", { ...written, expected: other, seal: "" }, new Seal(undefined))!;
-      expect(forged.digest).not.toBe(job.digest);
+    const read = readJob("id", written, batch, seal)!;
+    expect({ ...read, entries: read.entries.map((entry) => new Uint8Array(entry)) }).toEqual({ ...job, ...part });
+    const other = (expectations: unknown): Buffer => writeBatch({ ...part, expected: expectations as string[] });
+    const unsealed = { ...written, seal: "" };
+    for (const others of [["1", null, "4"], [null, "1", "3"], ["1", "null", "3"], undefined, [null, null, null]]) {
+      expect(readJob("id", written, other(others), seal)).toBeNull();
+      expect(readJob("id", unsealed, other(others), new Seal(undefined))!.digest).not.toBe(job.digest);
     }
-    for (const other of [[], ["1", null], [1, null, "3"], "123", null])
-      expect(readJob("id", { ...written, expected: other, seal: "" }, new Seal(undefined))).toBeNull();
+    for (const malformed of [[], ["1", null], [1, null, "3"], "123"])
+      expect(readJob("id", unsealed, other(malformed), new Seal(undefined))).toBeNull();
   });
 
   it("is cut with the expectation of each entry", () => {
