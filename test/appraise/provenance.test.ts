@@ -103,7 +103,7 @@ describe("a demand", () => {
     ["a short commit", { commit: "95baf27" }, "@.commit: 7 hex digits, 40 wanted"],
     ["an id that is no number", { repositoryId: "acme" }, "@.repositoryId: decimal digits wanted"],
     ["an empty text", { signer: "" }, "@.signer: empty"],
-    ["an unknown member", { runners: "a" }, '@.runners: unknown member, did you mean'],
+    ["an unknown member", { runners: "a" }, "@.runners: unknown member, did you mean"],
     ["another program", { of: "pcrs" }, "@.of: "],
     ["a workload beside a pivot", { of: { workload: "a" } }, "@.of: the deployment has a pivot and no workloads"],
     ["a root without a file", { trustedRoot: {} }, "@.trustedRoot: "],
