@@ -23,16 +23,16 @@ export async function readPolicyFile(
   const options = { readFile: readerBeside(path) };
   const bytes = await ofKind(files, path, await files.bytes(path), place);
   const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
-  if (policy && WITHOUT_BUNDLES.includes(place.command) && demandsProvenance(policy))
-    return files.fault(path, NO_BUNDLES);
+  const takesNone = WITHOUT_BUNDLES.includes(place.command);
+  if (policy && takesNone && demandsProvenance(policy)) return files.fault(path, NO_BUNDLES);
   return bytes && policy && { path, bytes, policy, options };
 }
 
 /** They verify evidence and take no bundles: they would reject everything under a policy that demands them. */
 const WITHOUT_BUNDLES: readonly FileCommand[] = ["audit", "page", "proxy", "watch", "worker"];
 const NO_BUNDLES =
-  "the policy demands provenance, and this command takes no bundles of builds: verify them once with bootproof verify " +
-  "--provenance, and give this command a policy without provenance that pins the same pivotHash";
+  "the policy demands provenance, and this command takes no bundles of builds: verify them once with bootproof " +
+  "verify --provenance, and give this command a policy without provenance that pins the same pivotHash";
 
 /** Named after the file. */
 export async function readTrustAnchor(

@@ -1,6 +1,6 @@
 /**
- * Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). Subset: a certificate, and a DSSE
- * envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
+ * Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). Subset: a certificate, and a
+ * DSSE envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
  */
 import { fromUtf8 } from "../bytes.js";
 import { FaultList, MalformedError, type Reading, attempt, requireWhole } from "../errors.js";

@@ -372,7 +372,7 @@ describe("demands", () => {
   it("of other deployments do not count, and bundles without a demand prove nothing", async () => {
     const file = policyFile(DEMAND);
     const [mine] = file["deployments"] as JsonObject[];
-    const { provenance: _, ...without } = mine!;
+    const without = { ...mine, provenance: undefined };
     const policy = parsePolicy(JSON.stringify({ ...file, deployments: [{ ...without, name: "first" }, mine] }), {
       readFile: () => ROOT,
     });
