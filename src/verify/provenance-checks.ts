@@ -315,8 +315,8 @@ function passText(id: ProvenanceCheckId, { piece, verified, demand }: Held): str
   const { inclusions, certificateTimestamps, signedTimes } = thresholds;
   return (
     `signed at ${signature.signedTimes[0]!.toISOString()}; verifies under ${shownName(name)} ` +
-    `(SHA-256 ${rootDigest}), which demands ${inclusions} log inclusion, ${certificateTimestamps} certificate timestamp and ${signedTimes} ` +
-    "signed time"
+    `(SHA-256 ${rootDigest}), which demands ${inclusions} log inclusion, ${certificateTimestamps} certificate ` +
+    `timestamp and ${signedTimes} signed time`
   );
 }
 
