@@ -346,6 +346,12 @@ describe("demands", () => {
     expect(report.claims.provenance!.map(({ bundle }) => bundle)).toEqual([2]);
   });
 
+  it("are met by a genuine bundle behind one that only looks like it", async () => {
+    const forged = changedBundle(({ dsseEnvelope }) => (dsseEnvelope.signatures[0]!.sig = "MEYCIQDrS7uQ"));
+    const { report } = requireVerified(await verified([DEMAND], [forged, GENUINE]));
+    expect(results(report)).toEqual([...skipped(0), ...passed(1)]);
+  });
+
   it("are not met by two bundles together", async () => {
     const stranger = { ...DEMAND, repository: "https://github.com/acme/oracle", workflow: undefined, ref: undefined };
     const demand = { ...stranger, open: ["ref", "workflow"] };
