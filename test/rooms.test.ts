@@ -169,6 +169,7 @@ const ENTRIES = [
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
+  "src/provenance/index.ts",
   "src/release/node.ts",
   "src/watch/index.ts",
   "src/watch/node.ts",
@@ -223,6 +224,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   health: [...DECODE, "version", "disk"],
   proxy: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
+  provenance: ["errors", "decode", "verify"],
   lab: [...FACADE, "client", "disk"],
   cli: [
     ...FACADE,
@@ -236,6 +238,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "watch",
     "proxy",
     "audit",
+    "provenance",
     "lab",
   ],
   bin: [...FACADE, "release", "review", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
@@ -554,13 +557,15 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of five rooms", () => {
+  it("Node is in cli, bin, lab, disk, two other files, and the files for Node of five rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
           !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|health|proxy|release)\/node[\w-]*\.ts$/.test(
             file,
-          ) && file !== "src/client/key-file.ts",
+          ) &&
+          file !== "src/client/key-file.ts" &&
+          file !== "src/provenance/index.ts",
       ),
     ).toEqual([]);
   });
@@ -628,6 +633,13 @@ describe("packages", () => {
       "ioredis",
       "prom-client",
     ]);
+  });
+
+  it("@sigstore/verify is loaded by the verifier of provenance alone, and only when it is called", () => {
+    const SIGSTORE = /^@sigstore\//;
+    expect(importersOf(SIGSTORE)).toEqual(["src/provenance/index.ts"]);
+    const imports = sources.get("src/provenance/index.ts")!.imports.filter(({ specifier }) => SIGSTORE.test(specifier));
+    expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
   });
 });
 
