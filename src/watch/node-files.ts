@@ -108,7 +108,7 @@ export function successorName(first: string, number: number): string {
 }
 
 /** 1 for the first file, and for one that has another name. */
-export function numberOf(first: string, name: string): number {
+export function fileNumber(first: string, name: string): number {
   const digits = /\.([0-9]{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? "1";
   return successorName(first, Number(digits)) === name ? Number(digits) : 1;
 }

@@ -29,7 +29,7 @@ import {
   isPartOfLine,
   isLaterFile,
   linked,
-  numberOf,
+  fileNumber,
   openExisting,
   readAt,
   readMark,
@@ -405,7 +405,7 @@ function requireWhole({ fault }: LoadedLog["verification"]): void {
 
 /** A later file of the log to which no entry leads shows that lines, or whole files, before it are missing. */
 async function requireNewest(folder: string, first: string, file: string): Promise<void> {
-  const next = successorName(first, numberOf(first, file) + 1);
+  const next = successorName(first, fileNumber(first, file) + 1);
   if (!(await asLogError(isLaterFile(join(folder, next))))) return;
   throw new LogError(
     `${next} is there, which continues a log, and the log ends in ${file} and does not lead to it: lines were cut ` +
