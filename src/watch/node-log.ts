@@ -1,5 +1,4 @@
 /** A log in files (Node). Each line is synced before anything acts on it. */
-import type { FileHandle } from "node:fs/promises";
 import { open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ownOptions } from "../decode/input.js";
@@ -21,6 +20,7 @@ import {
 import { type FindingEntry, type LogLine, eventLineAfter, readLine } from "./entry.js";
 import {
   LogError,
+  type LogFile,
   type Mark,
   asLogError,
   besideLog,
@@ -150,7 +150,7 @@ class FileLog implements OpenedLog {
   /** As they are on the disk. */
   #marks: Marks;
   readonly #ignored = new Set<Delivered>();
-  #handle: FileHandle;
+  #handle: LogFile;
   /** Behind the newest signed state. */
   #unsigned: { lines: number; bytes: number };
 
@@ -186,7 +186,7 @@ class FileLog implements OpenedLog {
     readonly opening: Opening;
     readonly contents: LogContents;
     readonly marks: Marks;
-    readonly handle: FileHandle;
+    readonly handle: LogFile;
   }) {
     this.#opening = parts.opening;
     [this.#folder, this.#first] = [dirname(parts.opening.file), basename(parts.opening.file)];
