@@ -713,6 +713,14 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       return [made.manifestHash, made.appProofs.length, made.manifest.version];
     }),
   ],
+  labProvenancePin: [door(["root.json", { ref: "refs/tags/v2" }], (file, build) => lab.labProvenancePin(file, build))],
+  LabSigstore: [door([{ kind: "private" }] as const, (one) => new lab.LabSigstore(one).trustedRoot["tlogs"])],
+  "LabSigstore.attest": [
+    door([{ at: AT, digest: Uint8Array.of(1), build: { ref: "refs/tags/v2" } }], (one) => {
+      const { dsseEnvelope } = JSON.parse(new lab.LabSigstore().attest(one)) as { dsseEnvelope: { payload: string } };
+      return dsseEnvelope.payload;
+    }),
+  ],
   Forge: [door([{ namespace: { name: "a", nonce: 1 } }], (one) => new lab.Forge(one).namespace.name)],
   "SoftwarePasskey.get": [
     door([{ publicKey: { challenge: Uint8Array.of(1), rpId: "a" } }], (one) =>
@@ -809,6 +817,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "SignatureCache.verifyBy",
   "MemoryEventStore.release",
   "Forge.manifestParts",
+  "LabSigstore.save",
   "lab.restartEnclave",
   "lab.application",
   "lab.application().setFault",
