@@ -23,6 +23,7 @@ export const GROUPS: Readonly<Record<Family, string>> = {
   app: "App proofs",
   activity: "Activity",
   policy: "Policy",
+  provenance: "Build provenance",
 };
 /** For checks of another version. */
 const OTHER = "Other";
