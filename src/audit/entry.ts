@@ -106,6 +106,8 @@ const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entr
   "app proof": (json) => evidenceOf({ bootProofs: [], appProofs: appProofList(json) }),
   "app proofs": (json) => bounded("app proofs", appProofList(json), (appProofs) => ({ bootProofs: [], appProofs })),
   activity: (json) => evidenceOf({ bootProofs: [], activity: json }),
+  "provenance bundle": "a provenance bundle, which is about a binary: it goes beside boot proofs",
+  "trusted root": "a trusted root of Sigstore",
   bundle: (json) => ({ kind: "bundle", bundle: decodeBundle(json) }),
   // Never as JSON.
   "attestation document": "an attestation document",

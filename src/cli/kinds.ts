@@ -59,6 +59,8 @@ const KINDS: Readonly<
   certificate: ["this is a certificate", "--trust-anchor"],
   certificates: ["these are certificates", "--trust-anchor"],
   bundle: ["this is a bundle", { advice: "give it alone: bootproof verify FILE" }],
+  "provenance bundle": ["this is a provenance bundle", { advice: "bootproof verify --provenance takes it" }],
+  "trusted root": ["this is a trusted root of Sigstore", { advice: 'a policy names it, as "trustedRoot"' }],
   policy: ["this is a policy", "--policy"],
   report: ["this is a report, which proves nothing", { advice: "verify the evidence itself" }],
   release: ["this is a published release", "--release"],

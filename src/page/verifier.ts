@@ -55,6 +55,8 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   report: { not: "a report, somebody’s word: give the evidence that it names" },
   release: { not: "a published release: bootproof pin --release makes a policy of it" },
   approval: { not: "an approval of a manifest: bootproof release check takes the folder that it is in" },
+  "provenance bundle": { not: "a provenance bundle: bootproof verify --provenance verifies it, a page cannot" },
+  "trusted root": { not: "a trusted root of Sigstore, which a policy names; a page verifies no provenance" },
   "image PCRs": { not: "the PCRs of an image: bootproof pin --pcrs makes a policy of them" },
   request: { not: "a request: bootproof verify --request holds an activity against it" },
   "enclave image": { not: "an enclave image, which is what is measured: bootproof measure says which PCRs it has" },
