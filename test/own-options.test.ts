@@ -713,7 +713,9 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       return [made.manifestHash, made.appProofs.length, made.manifest.version];
     }),
   ],
-  labProvenancePin: [door(["root.json", { ref: "refs/tags/v2" }], (file, build) => lab.labProvenancePin(file, build))],
+  labProvenancePin: [
+    door([{ file: "root.json" }, { ref: "refs/tags/v2" }], (root, build) => lab.labProvenancePin(root, build)),
+  ],
   LabSigstore: [door([{ kind: "private" }] as const, (one) => new lab.LabSigstore(one).trustedRoot["tlogs"])],
   "LabSigstore.attest": [
     door([{ at: AT, digest: Uint8Array.of(1), build: { ref: "refs/tags/v2" } }], (one) => {

@@ -82,6 +82,8 @@ export interface ProvenanceAlterations {
   readonly extensions?: Alter<readonly ExtensionSpec[]>;
   /** Before the certificate log and the authority sign it. */
   readonly certificate?: Alter<CertificateSpec>;
+  /** After the certificate log signed it, before the authority does. Only in a public instance. */
+  readonly logged?: Alter<CertificateSpec>;
   /** The body of the log's entry, before the log signs it. */
   readonly entry?: Alter<JsonObject>;
   readonly bundle?: Alter<JsonObject>;
@@ -231,7 +233,7 @@ export class LabSigstore {
     const tbs = tbsCertificate(spec, this.#intermediate.subject);
     const value = signedCertificateTimestamp(this.#keys.certificateLog, this.#keys.intermediate, tbs, spec.notBefore);
     const logged = { ...spec, extensions: [...spec.extensions, { id: SCT_LIST, critical: false, value }] };
-    return issueCertificate(logged, this.#intermediate);
+    return issueCertificate(altered(logged, alter.logged), this.#intermediate);
   }
 
   #trustedRoot(): JsonObject {
@@ -249,8 +251,8 @@ export class LabSigstore {
   }
 }
 
-/** An entry of the pin `provenance` that pins all of a build. `file`: the name of the trusted root's file. */
-export function labProvenancePin(file: string, build: Partial<LabBuild> = {}): JsonObject {
+/** An entry of the pin `provenance` that pins all of a build. `trustedRoot`: `{ file }` or `{ json }`. */
+export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuild> = {}): JsonObject {
   const { issuer, repository, repositoryId, workflow, ref, runner, trigger, commit, signer } = {
     ...LAB_BUILD,
     ...build,
@@ -260,7 +262,7 @@ export function labProvenancePin(file: string, build: Partial<LabBuild> = {}): J
     ...pinned,
     ...(signer !== undefined && { signer }),
     predicateTypes: [SLSA_PROVENANCE],
-    trustedRoot: { file },
+    trustedRoot: { ...trustedRoot },
   };
 }
 
