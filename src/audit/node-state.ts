@@ -19,6 +19,7 @@ import {
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
+import type { PolicyText } from "../plain-settings.js";
 import { TOOL } from "../version.js";
 import { AuditFileError, type ResultsMark, inWords } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
@@ -172,7 +173,7 @@ function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQ
   const { policy, trustAnchors = [], at = "document", allowDebug = false, acceptance, bootProofs } = setting;
   return {
     INPUT: [...inputs],
-    "--policy": policy === null ? "none" : digestOf([policy.text, Object.entries(policy.anchors ?? {}).sort()]),
+    "--policy": policy === null ? "none" : digestOf([policy.text, ...filesOf(policy)]),
     "--trust-anchor": digestOf(trustAnchors.map(({ name, pem }) => [name, pem])),
     "--boot-proof": digestOf(bootProofs),
     "--expected": expected ?? "none",
@@ -182,6 +183,11 @@ function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQ
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
   };
+}
+
+function filesOf({ anchors = {}, roots = {} }: PolicyText): unknown[] {
+  const trusted = Object.entries(roots).sort();
+  return [Object.entries(anchors).sort(), ...(trusted.length > 0 ? [trusted] : [])];
 }
 
 function digestOf(parts: unknown): string {

@@ -125,7 +125,9 @@ export async function policyDigest(setting: Held): Promise<string> {
 
 function judgedBy({ policy, trustAnchors }: Held): unknown[] {
   const anchors = Object.entries(policy?.anchors ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return [policy && [policy.text, anchors], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
+  const roots = Object.entries(policy?.roots ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const files = roots.length > 0 ? [anchors, roots] : [anchors];
+  return [policy && [policy.text, ...files], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
 }
 
 /** Lists only, since JSON writes them in one order. */

@@ -11,8 +11,6 @@ import { MemberReader, base64Member } from "./json-members.js";
 const MAX_BUNDLE_BYTES = 1024 * 1024;
 /** In characters. A Sigstore library may make a regular expression of the name. */
 const MAX_CHECKPOINT_NAME = 256;
-/** How many bundles one verification accepts: each is verified separately, which takes time. */
-export const MAX_PROVENANCE_BUNDLES = 256;
 
 export const STATEMENT_TYPES = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"] as const;
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";

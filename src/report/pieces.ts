@@ -60,7 +60,7 @@ function kindOf(subject: string): string {
 }
 
 function piecesText(kind: string): string {
-  return `${printable(kind)} proofs`;
+  return kind === "provenance" ? "provenance bundles" : `${printable(kind)} proofs`;
 }
 
 function groupOf(id: CheckId): string {

@@ -1,6 +1,7 @@
 /** Build provenance: signed statements of where a binary was built (verify/README.md, "Provenance"). */
 import type { CheckSubject, Checklist } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
+import type { InputCopy } from "../decode/input.js";
 import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
 
 /** How many of each a bundle must have. The trusted root decides, never the bundle. */
@@ -53,6 +54,8 @@ export interface TrustedRoot {
   readonly name: string;
   /** Its JSON text: the file, or the line without its line break. */
   readonly text: string;
+  /** The file that the policy names; null if the policy has the text itself. */
+  readonly file: { readonly name: string; readonly text: string } | null;
   readonly thresholds: ProvenanceThresholds;
 }
 
@@ -148,8 +151,11 @@ function metDemand({ about, deployment, demand, digest }: HeldDemand): MetDemand
 /** Stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
-/** A bundle as text, bytes or parsed value, copied. */
-export type ProvenanceInput = string | Uint8Array | { readonly json: unknown };
+/** How many bundles one verification accepts: each takes time. */
+export const MAX_PROVENANCE = 64;
+
+/** A bundle as JSON text, its bytes, or the copied value. */
+export type ProvenanceInput = string | Uint8Array | InputCopy;
 
 interface CheckedProvenance {
   /** Null for a bundle that meets no demand. */
