@@ -242,8 +242,21 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
   ];
 }
 
+/** Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier. */
+export function refuseUnverifiable(
+  policy: Policy,
+  options: Pick<VerifyOptions, "provenanceVerifier">,
+  code: "bundle" | "page",
+): void {
+  const faults = demandFaults(policy, options);
+  if (faults.length > 0) throw new MalformedError(code, faults);
+}
+
 /** No caller's mistake, so no TypeError: the maker of the policy chose what it demands. */
-function demandFaults({ deployments }: Policy, { provenanceVerifier }: OptionsBesidePolicy): Fault[] {
+function demandFaults(
+  { deployments }: Policy,
+  { provenanceVerifier }: Pick<VerifyOptions, "provenanceVerifier">,
+): Fault[] {
   if (provenanceVerifier !== undefined) return [];
   return deployments.flatMap(({ provenance }, index) =>
     provenance === undefined ? [] : [{ path: `policy.deployments[${index}].provenance`, message: NO_VERIFIER }],

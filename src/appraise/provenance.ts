@@ -1,5 +1,5 @@
 /** The pin `provenance` (appraise/README.md, "Provenance"): reading it, and what it leaves open. */
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject, jsonLines, parseJson } from "../decode/json.js";
 import { SHA1_LENGTH } from "../decode/lengths.js";
 import { type Place, type Shape, either, hex, matching, oneOf, optional, refined, sizedText } from "../decode/shapes.js";
 import { attempt, cut, faultText } from "../errors.js";
@@ -12,7 +12,8 @@ import {
 import { arrayOf, fileObject, oneOrMore } from "./shapes.js";
 
 type OneOrMore<T> = T | readonly T[];
-type RootFile = { readonly file: string } | { readonly json: string };
+/** A trusted root in the policy: a file, or its text. */
+export type ProvenanceRoot = { readonly file: string } | { readonly json: string };
 
 /** An entry of the pin, as the file has it. */
 export interface ProvenanceFile {
@@ -30,7 +31,7 @@ export interface ProvenanceFile {
   /** 40 hex digits. */
   readonly commit?: string;
   readonly predicateTypes: OneOrMore<string>;
-  readonly trustedRoot: OneOrMore<RootFile>;
+  readonly trustedRoot: OneOrMore<ProvenanceRoot>;
   readonly open?: readonly ProvenanceQuestion[];
 }
 
@@ -60,7 +61,7 @@ const ref = refined(value, (read, place) =>
     : read,
 );
 
-const rootFile: Shape<RootFile> = either(
+const rootFile: Shape<ProvenanceRoot> = either(
   fileObject<{ readonly file: string }>({ file: value }),
   fileObject<{ readonly json: string }>({ json: sizedText(1, MAX_ROOT_BYTES) }),
   '{"file": …} or {"json": …}',
@@ -70,7 +71,7 @@ interface Members extends Omit<ProvenanceFile, "workflow" | "ref" | "predicateTy
   readonly workflow?: readonly string[];
   readonly ref?: readonly string[];
   readonly predicateTypes: readonly string[];
-  readonly trustedRoot: readonly RootFile[];
+  readonly trustedRoot: readonly ProvenanceRoot[];
 }
 
 const members = fileObject<Members>({
@@ -150,7 +151,7 @@ interface Source {
   readonly file: TrustedRoot["file"];
 }
 
-function rootsOf(root: RootFile, place: Place, readFile: ReadPolicyFile | undefined): TrustedRoot[] {
+function rootsOf(root: ProvenanceRoot, place: Place, readFile: ReadPolicyFile | undefined): TrustedRoot[] {
   const source = "json" in root ? { name: place.path, text: root.json, file: null } : fileOf(root, place, readFile);
   if (source === undefined) return [];
   if (source.text.length > MAX_ROOT_BYTES) return refused(place, `larger than ${MAX_ROOT_BYTES} bytes`);
@@ -172,18 +173,11 @@ function refused(place: Place, message: string): TrustedRoot[] {
   return [];
 }
 
-/** One root of a text that is one JSON value, otherwise one of each line. */
+/** One root of a file, or one of each line. */
 function rootsIn(source: Source, place: Place): TrustedRoot[] {
-  const whole = attempt(() => parseJson(source.text));
-  if (whole.value !== undefined) return rootOf(whole.value, source, place);
-  const lines = source.text.split("\n").map((line) => line.replace(/\r$/, ""));
-  const numbered = lines.map((text, index) => ({ text, number: index + 1 })).filter(({ text }) => text.trim() !== "");
-  const read = numbered.map(({ text, number }) => ({ text, number, json: attempt(() => parseJson(text)) }));
-  // A broken first line: the file is no list of lines.
-  if (read.length < 2 || read[0]!.json.value === undefined)
-    return refused(place, `${source.name}: not strict JSON: ${faultText(whole.faults)}`);
-  return read.flatMap(({ text, number, json }) => {
-    const name = `${source.name}, line ${number}`;
+  return jsonLines(source.text).flatMap(({ text, number }) => {
+    const name = number === null ? source.name : `${source.name}, line ${number}`;
+    const json = attempt(() => parseJson(text));
     if (json.value === undefined) return refused(place, `${name}: not strict JSON: ${faultText(json.faults)}`);
     return rootOf(json.value, { ...source, name, text }, place);
   });
@@ -210,7 +204,7 @@ function rootOf(json: JsonValue, { name, text, file }: Source, place: Place): Tr
 
 /** What an attacker could do with each weak entry, a sentence each, for `policy.scope`. */
 export function provenanceReasons(demands: readonly ProvenanceDemand[] = []): string[] {
-  return demands.flatMap((demand, index) => weaknesses(demand).map((words) => `provenance[${index}] ${words}`));
+  return demands.flatMap((demand, index) => weaknesses(demand).map((words) => `the policy's provenance[${index}] ${words}`));
 }
 
 function weaknesses(demand: ProvenanceDemand): string[] {

@@ -29,6 +29,7 @@ const TAKES = {
   "--release": [["release"], []],
   "--pcrs": [["image PCRs"], []],
   "--manifest-set": [[], []],
+  "--provenance": [[], []],
   "--api-key-file": [["API key"], []],
   "--previous": [["manifest", "manifest envelope"], []],
   MANIFEST: [["manifest", "manifest envelope"], []],

@@ -92,6 +92,7 @@ export const OPTIONS = {
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
   port: ["number", "neither"],
+  provenance: ["file...", "neither"],
   previous: ["file", "loosens"],
   "private-key": ["hex", "neither"],
   queue: ["url", "neither"],
@@ -143,6 +144,11 @@ const NO_POLICY = [
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 
+const PROVENANCE = [
+  "provenance",
+  "Sigstore bundles of the builds that the policy demands: one, or JSON Lines of them",
+] as const satisfies Row;
+
 const PAYLOAD = [
   ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
   ["challenge", "the same, of a random value that you sent: the proof was made after it"],
@@ -159,6 +165,7 @@ export const COMMAND_OPTIONS = {
     ACTIVITY,
     ["app", "instead of --boot-proof: fetch the newest boot proof of each application from the service"],
     ["attestation", "instead of --boot-proof: a bare attestation document, binary, base64 or hex"],
+    PROVENANCE,
     POLICY,
     NO_POLICY,
     ["bundle-policy", 'with a bundle: use the policy that its maker chose ("authentic" at best)'],
@@ -217,6 +224,7 @@ export const COMMAND_OPTIONS = {
     ["boot-proof", 'boot proofs: JSON, bare, as {"bootProof": …}, or a bundle that has boot proofs only'],
     ["app-proof", 'app proofs: JSON, one, an array, or {"appProofs": […]}'],
     ACTIVITY,
+    PROVENANCE,
     ["policy", "the policy that the evidence must meet; it is packed too"],
     ["no-policy", "pack authentic evidence of any enclave, and no policy"],
     ["organization-id", "the organization that the evidence must belong to; it is not packed"],

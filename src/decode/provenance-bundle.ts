@@ -5,7 +5,7 @@
 import { fromUtf8 } from "../bytes.js";
 import { FaultList, MalformedError, type Reading, attempt, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
-import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonText, parseJson } from "./json.js";
+import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonLines, jsonText, parseJson } from "./json.js";
 import { MemberReader, base64Member } from "./json-members.js";
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
@@ -40,6 +40,13 @@ export function decodeProvenanceBundle(input: unknown): ProvenanceBundle {
   const text = attempt(() => bundleText(input));
   if (text.value === undefined) throw new MalformedError("provenance", text.faults);
   return requireWhole("provenance", readProvenanceBundle(text.value));
+}
+
+/** The texts of a file of one bundle, or of JSON Lines. Throws {@link MalformedError} (`json`) if it is not UTF-8. */
+export function splitBundles(file: string | Uint8Array): readonly string[] {
+  const text = typeof file === "string" ? file : fromUtf8(file);
+  if (text === null) throw fault("not UTF-8");
+  return jsonLines(text).map((line) => line.text);
 }
 
 /** The JSON text of a bundle, copied. Throws {@link MalformedError} (`json`) if it has none, or is too large. */

@@ -8,6 +8,8 @@ import { createRequire } from "node:module";
 import { cut } from "../errors.js";
 import type { ProvenanceRefusal, ProvenanceSignature, ProvenanceVerifier } from "../verify/provenance.js";
 
+export { decodeProvenanceBundle, splitBundles } from "../decode/provenance-bundle.js";
+export type { ProvenanceBundle, ProvenanceStatement } from "../decode/provenance-bundle.js";
 export type {
   ProvenanceRefusal,
   ProvenanceSignature,

@@ -1,0 +1,46 @@
+/** `--provenance`: its files, and the package that verifies them, which only a policy that demands them loads. */
+import type { Policy } from "../appraise/policy.js";
+import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
+import { demandsProvenance, namedSharing } from "../inputs.js";
+import { MAX_PROVENANCE } from "../verify/provenance.js";
+import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
+import { UsageError } from "./io.js";
+import { type FileCommand, ofKind } from "./kinds.js";
+
+/** As a member of the evidence; none without a file. Faults go to the files. */
+export async function readProvenance(
+  files: InputFiles,
+  paths: readonly string[],
+  command: FileCommand,
+): Promise<Pick<Evidence, "provenance">> {
+  if (paths.length === 0) return {};
+  const pieces: NamedEvidence[] = [];
+  for (const path of paths) pieces.push(...(await bundlesIn(files, path, command)));
+  if (pieces.length > MAX_PROVENANCE)
+    files.fault(paths[0]!, `${pieces.length} bundles of provenance, at most ${MAX_PROVENANCE} allowed`);
+  return { provenance: pieces };
+}
+
+/** Named by their index where there are several: `build.jsonl[3]`. */
+async function bundlesIn(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
+  const { splitBundles } = await import("../decode/provenance-bundle.js");
+  const read = await files.bytes(path, MAX_BUNDLE_BYTES);
+  const bytes = await ofKind(files, path, read, { command, option: "--provenance" });
+  const texts = bytes && files.decoded(path, () => splitBundles(bytes));
+  if (bytes === undefined || texts === undefined) return [];
+  const nameAt = (index: number): string => (texts.length === 1 ? nameOf(path) : `${nameOf(path)}[${index}]`);
+  return texts.map((text, index) => namedSharing(nameAt(index), text, { bytes }));
+}
+
+/** As an option. Throws {@link UsageError} if the policy demands provenance and the package is missing. */
+export async function verifierFor(policy: Policy | undefined): Promise<Pick<VerifyOptions, "provenanceVerifier">> {
+  if (policy === undefined || !demandsProvenance(policy)) return {};
+  const { sigstoreVerifier } = await import("../provenance/index.js");
+  try {
+    return { provenanceVerifier: await sigstoreVerifier() };
+  } catch (error) {
+    // By name: the error is of another copy of the library.
+    if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
+    throw new UsageError([error.message]);
+  }
+}
