@@ -3,7 +3,7 @@
  * with the demands of the policy. The package has this file bundled with what it imports (bin/build.mjs), so nothing
  * here may keep state.
  */
-import { equalBytes, toHex, toUtf8 } from "../bytes.js";
+import { equalBytes } from "../bytes.js";
 import { type AnswerFacts, Checklist, checksOf } from "../checks.js";
 import { type BuildIdentity, readBuildIdentity } from "../decode/build-identity.js";
 import {
@@ -13,7 +13,6 @@ import {
   readProvenanceBundle,
 } from "../decode/provenance-bundle.js";
 import { type Reading, attempt, cut, faultText, listed, shownName, wholeOf } from "../errors.js";
-import { sha256 } from "./digest.js";
 import { type ProvenanceFault, signerFaults } from "./build-signer.js";
 import type {
   HeldDemand,
@@ -33,11 +32,17 @@ interface RunProvenanceChecks {
   readonly checklists: readonly Checklist[];
 }
 
-/** `verifier` is null only without demands. */
+interface Tools {
+  /** Null only without demands. */
+  readonly verifier: ProvenanceVerifier | null;
+  /** SHA-256 of a text, in hex. */
+  readonly digestOf: (text: string) => Promise<string>;
+}
+
 export async function runProvenanceChecks(
   inputs: readonly ProvenanceInput[],
   demands: readonly HeldDemand[],
-  verifier: ProvenanceVerifier | null,
+  { verifier, digestOf }: Tools,
 ): Promise<RunProvenanceChecks> {
   const checklists = inputs.map((_, index) => new Checklist(`provenance[${index}]`));
   if (demands.length === 0) {
@@ -46,7 +51,8 @@ export async function runProvenanceChecks(
   }
   if (inputs.length === 0) return { facts: [], checklists: [missing(demands)] };
   if (verifier === null) throw new Error("bug: provenance is demanded, and there is no verifier");
-  const pieces = inputs.map((input, index) => new Piece(readInput(input), index, verifier));
+  const tools = { verifier, digestOf };
+  const pieces = inputs.map((input, index) => new Piece(readInput(input), index, tools));
   const held: Held[] = [];
   for (const demand of demands) held.push(await hold(demand, pieces));
   pieces.forEach((piece, index) => report(piece, held, checklists[index]!));
@@ -82,9 +88,15 @@ function readInput(input: ProvenanceInput): Reading<ProvenanceBundle> {
 }
 
 /** The signature of a bundle under one root, or why there is none. */
-type Verified =
-  | { readonly signature: ProvenanceSignature; readonly root: TrustedRoot }
-  | { readonly reason: string };
+type Verified = VerifiedUnder | { readonly reason: string };
+
+interface VerifiedUnder {
+  readonly signature: ProvenanceSignature;
+  readonly root: TrustedRoot;
+  readonly rootDigest: string;
+}
+
+type Verifying = Tools & { readonly verifier: ProvenanceVerifier };
 
 /** A bundle; verified once for each root that a demand names. */
 class Piece {
@@ -92,15 +104,15 @@ class Piece {
   readonly bundle: ProvenanceBundle | null;
   readonly reading: Reading<ProvenanceBundle>;
   readonly identity: Reading<BuildIdentity> | null;
-  readonly #verifier: ProvenanceVerifier;
+  readonly #tools: Verifying;
   readonly #verified = new Map<string, Promise<Verified>>();
 
-  constructor(reading: Reading<ProvenanceBundle>, index: number, verifier: ProvenanceVerifier) {
+  constructor(reading: Reading<ProvenanceBundle>, index: number, tools: Verifying) {
     this.index = index;
     this.reading = reading;
     this.bundle = wholeOf(reading);
     this.identity = this.bundle && readBuildIdentity(this.bundle.certificate);
-    this.#verifier = verifier;
+    this.#tools = tools;
   }
 
   /** Under the first root that accepts it. Roots are never merged. */
@@ -115,7 +127,7 @@ class Piece {
   }
 
   #under(root: TrustedRoot): Promise<Verified> {
-    const known = this.#verified.get(root.text) ?? verifyUnder(this.bundle!, root, this.#verifier);
+    const known = this.#verified.get(root.text) ?? verifyUnder(this.bundle!, root, this.#tools);
     this.#verified.set(root.text, known);
     return known;
   }
@@ -126,7 +138,7 @@ const MAX_REASON = 300;
 async function verifyUnder(
   bundle: ProvenanceBundle,
   root: TrustedRoot,
-  verifier: ProvenanceVerifier,
+  { verifier, digestOf }: Verifying,
 ): Promise<Verified> {
   const outcome = await verifier.verify(bundle.text, root.text, root.thresholds);
   if (!outcome.verified) return { reason: cut(outcome.reason, MAX_REASON) };
@@ -134,7 +146,7 @@ async function verifyUnder(
   if (!equalBytes(outcome.certificate, bundle.certificate.der)) return { reason: "another certificate was verified" };
   if (!equalBytes(outcome.payload, bundle.payload)) return { reason: "another statement was verified" };
   if (outcome.signedTimes.length < root.thresholds.signedTimes) return { reason: "no signed time was verified" };
-  return { signature: outcome, root };
+  return { signature: outcome, root, rootDigest: await digestOf(root.text) };
 }
 
 /** A bundle under one demand, without its signature. */
@@ -151,8 +163,7 @@ interface Held {
   readonly isMet: boolean;
   /** Null: the check did not run. */
   readonly faults: Readonly<Record<ProvenanceCheckId, readonly ProvenanceFault[] | null>>;
-  readonly verified: Extract<Verified, { signature: object }> | null;
-  readonly rootDigest: string | null;
+  readonly verified: VerifiedUnder | null;
 }
 
 /** Bundles that cannot meet the demand are not verified, unless one of them is the nearest. */
@@ -188,18 +199,17 @@ async function verifyHeld({ piece, signer, subject }: Compared, demand: HeldDema
       "provenance.signer": null,
       "provenance.subject": null,
     };
-    return { demand, piece, isMet: false, faults, verified: null, rootDigest: null };
+    return { demand, piece, isMet: false, faults, verified: null };
   }
   const faults = { "provenance.bundle": [], "provenance.signer": signer, "provenance.subject": subject };
   const isMet = signer.length === 0 && subject.length === 0;
-  const rootDigest = toHex(await sha256(toUtf8(verified.root.text)));
-  return { demand, piece, isMet, faults, verified, rootDigest };
+  return { demand, piece, isMet, faults, verified };
 }
 
 async function verifiedOrFaults(
   piece: Piece,
   { demand }: HeldDemand,
-): Promise<Extract<Verified, { signature: object }> | { readonly faults: readonly ProvenanceFault[] }> {
+): Promise<VerifiedUnder | { readonly faults: readonly ProvenanceFault[] }> {
   if (piece.bundle === null) return { faults: [{ detail: faultText(piece.reading.faults) }] };
   const verified = await piece.verifyUnder(demand.trustedRoots);
   return "signature" in verified ? verified : { faults: [{ detail: `does not verify: ${verified.reason}` }] };
@@ -276,16 +286,18 @@ function fail(id: ProvenanceCheckId, failed: readonly Held[], checklist: Checkli
   checklist.fail(id, `${words} (${listed(details, "; ")})`, facts);
 }
 
-function passText(id: ProvenanceCheckId, { piece, verified, rootDigest, demand }: Held): string {
+function passText(id: ProvenanceCheckId, { piece, verified, demand }: Held): string {
   const { statement } = piece.bundle!;
   if (id === "provenance.subject")
     return `${shownName(statement.predicateType, MAX_REASON)} of ${programText(demand.demand.workload)} of ${demand.about}`;
   if (id === "provenance.signer") return signerText(piece.identity!.value as BuildIdentity);
-  const { thresholds, name } = verified!.root;
+  const { root, rootDigest, signature } = verified!;
+  const { thresholds, name } = root;
   const { inclusions, certificateTimestamps, signedTimes } = thresholds;
   return (
-    `verifies under ${shownName(name)} (SHA-256 ${rootDigest!}), which demands ${inclusions} log inclusion, ` +
-    `${certificateTimestamps} certificate timestamp and ${signedTimes} signed time`
+    `signed at ${signature.signedTimes[0]!.toISOString()}; verifies under ${shownName(name)} (SHA-256 ${rootDigest}), ` +
+    `which demands ${inclusions} log inclusion, ${certificateTimestamps} certificate timestamp and ${signedTimes} ` +
+    "signed time"
   );
 }
 
@@ -298,13 +310,13 @@ function signerText({ repository, buildConfig, commit, san }: BuildIdentity): st
 function factsOf(piece: Piece, held: readonly Held[]): ProvenanceFacts | null {
   const own = held.filter((each) => each.piece === piece);
   if (own.length === 0 || !own.every(({ isMet }) => isMet)) return null;
-  const { verified, rootDigest } = own[0]!;
-  const { name, thresholds } = verified!.root;
+  const { signature, root, rootDigest } = own[0]!.verified!;
+  const { name, thresholds } = root;
   return {
     statement: piece.bundle!.statement,
     identity: piece.identity!.value as BuildIdentity,
-    signedTimes: verified!.signature.signedTimes,
-    trustedRoot: { name, thresholds, sha256: rootDigest! },
+    signedTimes: signature.signedTimes,
+    trustedRoot: { name, thresholds, sha256: rootDigest },
     meets: own.map(({ demand }) => demand),
   };
 }

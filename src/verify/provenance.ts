@@ -1,8 +1,10 @@
 /** Build provenance: signed statements of where a binary was built (verify/README.md, "Provenance"). */
+import { toHex, toUtf8 } from "../bytes.js";
 import type { CheckSubject, Checklist } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
 import type { InputCopy } from "../decode/input.js";
 import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
+import { sha256 } from "./digest.js";
 
 /** How many of each a bundle must have. The trusted root decides, never the bundle. */
 export interface ProvenanceThresholds {
@@ -163,6 +165,11 @@ interface CheckedProvenance {
   readonly checklists: readonly Checklist[];
 }
 
+/** SHA-256 of a text, in hex. */
+async function digestOf(text: string): Promise<string> {
+  return toHex(await sha256(toUtf8(text)));
+}
+
 /** Compares bundles with the demands of the policy. Loads the checks unless there is nothing to check. */
 export async function checkProvenance(
   inputs: readonly ProvenanceInput[],
@@ -171,6 +178,6 @@ export async function checkProvenance(
 ): Promise<CheckedProvenance> {
   if (inputs.length === 0 && demands.length === 0) return { verified: [], checklists: [] };
   const { runProvenanceChecks } = await import("./provenance-checks.js");
-  const { facts, checklists } = await runProvenanceChecks(inputs, demands, verifier);
+  const { facts, checklists } = await runProvenanceChecks(inputs, demands, { verifier, digestOf });
   return { verified: facts.map((each) => each && new VerifiedProvenance(each, TOKEN)), checklists };
 }
