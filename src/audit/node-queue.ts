@@ -283,8 +283,8 @@ class QueueJudge implements Judge {
 
   async #announce(): Promise<void> {
     const { peer, setting } = this.#run;
-    const { now, at, allowDebug, acceptance, bootProofs } = setting;
-    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs });
+    const { now, at, allowDebug, acceptance, bootProofs, provenance } = setting;
+    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs, provenance });
     // Workers have their own policy and anchors, with the same digest.
     await keepSetting(this.#connection.client, peer.id, told);
     await announce(this.#connection.client, "producers", peer);

@@ -1,8 +1,9 @@
 /** The module of a judging thread; the pool calls it with one batch at a time. */
 import { workerData } from "node:worker_threads";
-import { Auditor } from "./auditor.js";
+import type { Auditor } from "./auditor.js";
 import type { JudgedBatch } from "./batch.js";
 import { judgeBatch } from "./judge.js";
+import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
 /** All entries in one buffer, which is transferred and not copied. */
@@ -20,7 +21,7 @@ let auditor: Promise<Auditor> | undefined;
 function auditorOfThread(): Promise<Auditor> {
   // The pool uses the first item.
   const [, setting] = workerData as readonly [unknown, AuditSetting];
-  auditor ??= Auditor.of(setting);
+  auditor ??= nodeAuditor(setting);
   return auditor;
 }
 

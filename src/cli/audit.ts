@@ -6,6 +6,7 @@ import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
+import type { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import { auditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
@@ -17,6 +18,7 @@ import { ofKind } from "./kinds.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { atOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
+import { readProvenance } from "./provenance.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 import { isSameFile } from "./write-whole.js";
@@ -27,6 +29,7 @@ interface AuditRequest {
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
+  readonly provenance: readonly string[];
   readonly expected: string | undefined;
   /** Undefined: stdout. */
   readonly out: string | undefined;
@@ -44,6 +47,7 @@ INPUT is a file with an entry in each line (NDJSON), - for such lines on stdin, 
 entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
 app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
 App proofs without a boot proof of their own are verified with those of --boot-proof. Each entry is verified on its own.
+If the policy demands provenance, give its bundles with --provenance: they count for every entry.
 
 Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
 Malformed input has a result too: "malformed". The summary is on stderr.
@@ -69,7 +73,10 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
     .summary("verify any number of entries on all cores, with a result for each")
     .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
     .argument("[input...]", "files of lines, folders, or - for lines on stdin")
-    .usage("(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--out FILE [--state FILE]] [options]")
+    .usage(
+      "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--state FILE]] " +
+        "[options]",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "audit"));
   command.action(async (inputs: string[], flags: Flags<"audit">) => {
@@ -78,13 +85,13 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
 }
 
 function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">, io: Io): AuditRequest {
-  const { policy, bootProof = [], expected, out, state, queue, trustAnchor } = flags;
+  const { policy, bootProof = [], provenance = [], expected, out, state, queue, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([...inputs, ...bootProof, ...provenance, expected, policy || undefined, trustAnchor]);
   refuseFiles(args, inputs, flags);
   if (queue !== undefined && flags.workers !== undefined)
     args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
@@ -96,6 +103,7 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags
     policy: policy === false ? null : (policy as string),
     trustAnchor,
     bootProofs: bootProof,
+    provenance,
     expected,
     out: out === STDIN ? undefined : out,
     state,
@@ -192,8 +200,15 @@ async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   const held = await auditPolicy(files, request, "audit");
   const texts: string[] = [];
   for (const path of request.bootProofs) texts.push((await bootProofText(files, path)) ?? "");
+  const { provenance = [] } = await readProvenance(files, request.provenance, "audit");
   files.throwFaults();
-  return { ...held, ...request.options, bootProofs: texts };
+  const bundles = provenance.map((piece) => (piece as NamedEvidence).value as string);
+  return {
+    ...held,
+    ...request.options,
+    bootProofs: texts,
+    ...(bundles.length > 0 && { provenance: bundles }),
+  };
 }
 
 /** Read before anything is written. */

@@ -192,6 +192,7 @@ export const COMMAND_OPTIONS = {
     POLICY,
     NO_POLICY,
     ["boot-proof", "boot proofs, for app proofs and activities that come without one"],
+    ["provenance", "Sigstore bundles of the builds that the policy demands, for every entry"],
     ["expected", "what each entry must be an answer to: a line for each, by the SHA-256 of the entry's line"],
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
