@@ -30,7 +30,9 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .command("bundle")
     .summary("pack evidence, policy and report into one file")
     .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
-    .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy)")
+    .usage(
+      "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy)",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "bundle"));
   command.action(async (flags: Flags<"bundle">) => finish(await bundle(requestOf(args, flags, io), io)));

@@ -128,11 +128,7 @@ async function evidenceOf(
   }
 }
 
-async function evidenceOfActivity(
-  source: Source & { kind: "activity" },
-  files: InputFiles,
-  io: Io,
-): Promise<Evidence> {
+async function evidenceOfActivity(source: Source & { kind: "activity" }, files: InputFiles, io: Io): Promise<Evidence> {
   const { file, connection } = source;
   const given = file === undefined ? undefined : await readActivityFile(files, file, "verify");
   files.throwFaults();
@@ -229,9 +225,11 @@ async function judgeBundle(
   io.progress(verifying(bundle!.evidence));
   const policy = options.policy ?? library.POLICY_OF_THE_BUNDLE;
   const verifier = await verifierFor(bundle!.judgement?.policy ?? undefined);
-  const verification = await library.verifyBundle(named, { ...options, ...verifier, policy }).catch((error: unknown) => {
-    throw error instanceof MalformedError ? loosening(error, file) : error;
-  });
+  const verification = await library
+    .verifyBundle(named, { ...options, ...verifier, policy })
+    .catch((error: unknown) => {
+      throw error instanceof MalformedError ? loosening(error, file) : error;
+    });
   return { report: verification.report, bundle: verification, evidence: named.evidence, options };
 }
 

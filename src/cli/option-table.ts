@@ -255,6 +255,7 @@ export const COMMAND_OPTIONS = {
     ["app", "applications, each by its newest boot proof"],
     ["ephemeral-key", "keys, each by its boot proof, with applications or instead of them", "hex..."],
     POLICY,
+    PROVENANCE,
     ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
     ["log", "append the entries to this file (see bootproof log verify)"],
     [
@@ -352,6 +353,7 @@ export const COMMAND_OPTIONS = {
     ["port", "0 for any free port (default: 0)"],
     ...KEY,
     ["boot-proof", "instead of an API key: the boot proofs of the enclaves that sign app proofs"],
+    PROVENANCE,
     ["allow-unproven", "let submits without generateAppProofs pass, and their answers unverified"],
     ["fail-on-warning", "refuse a result whose report has a BUT: something that weakens the verdict"],
     ["health-file", "rewrite this file every 5 seconds while the proxy serves, and remove it at the end"],

@@ -2,6 +2,7 @@
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { demandsProvenance, namedSharing } from "../inputs.js";
+import { shownName } from "../errors.js";
 import { MAX_PROVENANCE } from "../verify/provenance.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
@@ -43,4 +44,23 @@ export async function verifierFor(policy: Policy | undefined): Promise<Pick<Veri
     if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
     throw new UsageError([error.message]);
   }
+}
+
+/**
+ * {@link readProvenance} as JSON texts, for a command that verifies under one policy for long. A policy that demands
+ * provenance, without a bundle, is a fault: every verification would be refused.
+ */
+export async function demandedProvenance(
+  files: InputFiles,
+  paths: readonly string[],
+  { policy, command }: { readonly policy: Policy | undefined; readonly command: FileCommand },
+): Promise<readonly string[]> {
+  const { provenance = [] } = await readProvenance(files, paths, command);
+  const demanding = policy?.deployments.find((deployment) => deployment.provenance !== undefined);
+  if (demanding !== undefined && paths.length === 0)
+    throw new UsageError([
+      `--provenance FILE… is required: the deployment ${shownName(demanding.name)} of the policy demands provenance, ` +
+        "the Sigstore bundles of its build",
+    ]);
+  return provenance.map((piece) => (piece as NamedEvidence).value as string);
 }

@@ -1,6 +1,5 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import type { Command } from "commander";
-import type { PlainPolicy } from "../plain-settings.js";
 import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
@@ -14,6 +13,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
+import { demandedProvenance, verifierFor } from "./provenance.js";
 import { ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText } from "./watch-text.js";
@@ -22,6 +22,7 @@ interface WatchRequest {
   readonly apps: readonly string[];
   readonly ephemeralKeys: readonly string[];
   readonly policy: string;
+  readonly provenance: readonly string[];
   readonly intervalMs: number;
   readonly log: string | undefined;
   readonly onRefusal: string | undefined;
@@ -67,6 +68,7 @@ export function addWatchCommand(program: Command, io: Io, finish: (code: number)
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   args.refuseRepeated();
   const { app: apps = [], ephemeralKey: ephemeralKeys = [], policy, interval = "60s", log, once = false } = flags;
+  const { provenance = [] } = flags;
   if (apps.length + ephemeralKeys.length === 0)
     args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
   if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
@@ -76,6 +78,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     "--ephemeral-key",
     ephemeralKeys.map((key) => key.toLowerCase()),
   );
+  args.refuseRepeatedStdin([policy, ...provenance]);
   if (log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   if (flags.onRefusal !== undefined) refuseAddress(args, flags.onRefusal);
   const intervalMs = intervalOf(args, interval);
@@ -86,6 +89,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     apps,
     ephemeralKeys,
     policy: policy!,
+    provenance,
     intervalMs: intervalMs!,
     log,
     onRefusal: flags.onRefusal,
@@ -124,14 +128,14 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   const interruption = new Interruption();
   let log: OpenedLog | undefined;
   try {
-    const policy = await readPolicy(request.policy, io);
+    const held = await readPolicy(request, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     if (request.log !== undefined) log = await opened(request.log, io);
     const summary = await watching(
       {
         ...(await optionsOf(request, io)),
-        policy,
+        ...held,
         newest: askService(client),
         signal: interruption.signal,
         ...(log && { log }),
@@ -148,12 +152,16 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
 }
 
 /** As plain data: `watch` is another copy of the library. */
-async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
+async function readPolicy(
+  { policy: path, provenance: paths }: WatchRequest,
+  io: Io,
+): Promise<Pick<WatchOptions, "policy" | "provenance" | "provenanceVerifier">> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
+  const provenance = await demandedProvenance(files, paths, { policy: read?.policy, command: "watch" });
   files.throwFaults();
-  return plainPolicy(read!.policy);
+  return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy)) };
 }
 
 async function opened(path: string, io: Io): Promise<OpenedLog> {

@@ -4,12 +4,13 @@
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import { NamedEvidence, verifyBootProof } from "../bootproof.js";
+import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
+import { anyObject, anything, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
+import { type BuildOptions, type Builds, buildsOf } from "../client/builds.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -21,7 +22,7 @@ import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
 import { type LogStore, isRefusal, memoryStore } from "./store.js";
 
-export interface WatchOptions {
+export interface WatchOptions extends BuildOptions {
   /** From `parsePolicy`; or plain data, if another copy of this package made it. */
   readonly policy: Policy | PlainPolicy;
   /** Accept debug mode with a warning, even if the policy does not. */
@@ -109,6 +110,8 @@ const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
   sleep: callable,
   random: callable,
   cache: anyObject,
+  provenance: list(anything),
+  provenanceVerifier: anyObject,
 };
 const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
@@ -139,6 +142,7 @@ class Watch {
   readonly #options: WatchOptions;
   readonly #watched: readonly Watched[];
   readonly #policy: Policy;
+  readonly #builds: Builds;
   readonly #log: LogStore;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
@@ -153,6 +157,7 @@ class Watch {
     this.#options = options;
     this.#watched = watchedBy(options);
     this.#policy = policyOf(options.policy);
+    this.#builds = buildsOf(this.#policy, options);
     this.#log = options.log ?? memoryStore();
     this.#cache = options.cache ?? new SignatureCache();
     const tell = options.onMessage ?? ((): void => {});
@@ -249,7 +254,10 @@ class Watch {
     const piece = isApp(watched)
       ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
       : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
-    const { report } = await verifyBootProof(piece, {
+    const evidence = { bootProofs: [piece], ...this.#builds.evidence };
+    const { report } = await verifyEvidence(evidence, {
+      ...this.#builds.options,
+      bootProofsOnly: true,
       policy: this.#policy,
       now: now(),
       cache: this.#cache,
