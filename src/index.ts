@@ -58,7 +58,16 @@ export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
 export { VerifiedProvenance } from "./verify/provenance.js";
-export type { MetDemand, ProvenanceDemand, ProvenanceThresholds, ProvenanceVerifier } from "./verify/provenance.js";
+export type { MetDemand } from "./verify/provenance.js";
+export type {
+  ProvenanceDemand,
+  ProvenanceQuestion,
+  ProvenanceRefusal,
+  ProvenanceSignature,
+  ProvenanceThresholds,
+  ProvenanceVerifier,
+  TrustedRoot,
+} from "./verify/provenance-demand.js";
 export { manifestHash } from "./verify/manifest-binding.js";
 export type { Expected, ExpectedPayload } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";

@@ -11,7 +11,7 @@ import { type BootProofContext, type BootProofInput, VerifiedBootProof } from ".
 import type { VerifyContext } from "./verify/context.js";
 import { type Fault, MalformedError, listed } from "./errors.js";
 import { type Expectation, type Expected, expectationOf } from "./verify/expectation.js";
-import { MAX_PROVENANCE, type ProvenanceInput, type ProvenanceVerifier } from "./verify/provenance.js";
+import { MAX_PROVENANCE, type ProvenanceInput, type ProvenanceVerifier } from "./verify/provenance-demand.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";

@@ -197,6 +197,7 @@ const WITHOUT_BYTES = [
   "VerifiedAppProof",
   "VerifiedAttestation",
   "VerifiedBootProof",
+  "VerifiedProvenance",
   "AppProofUses",
   "decodeAppProofPayload",
   // The pieces of a stream belong to the reader until it requests the next one.

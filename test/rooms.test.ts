@@ -168,6 +168,7 @@ const ENTRIES = [
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
+  "src/provenance/index.ts",
   "src/release/node.ts",
   "src/watch/index.ts",
   "src/watch/node.ts",
@@ -221,8 +222,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   watch: [...FACADE, "client", "disk"],
   proxy: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
+  provenance: ["errors", "decode", "verify"],
   lab: [...FACADE, "client", "disk"],
-  cli: [...FACADE, "release", "review", "formats", "page", "client", "disk", "watch", "proxy", "audit", "lab"],
+  cli: [
+    ...FACADE,
+    "release",
+    "review",
+    "formats",
+    "page",
+    "client",
+    "disk",
+    "watch",
+    "proxy",
+    "audit",
+    "provenance",
+    "lab",
+  ],
   bin: [...FACADE, "release", "review", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 
@@ -540,12 +555,13 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of four rooms", () => {
+  it("Node is in cli, bin, lab, disk, the client's key file, the verifier of provenance, and the files for Node of four rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
           !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|proxy|release)\/node[\w-]*\.ts$/.test(file) &&
-          file !== "src/client/key-file.ts",
+          file !== "src/client/key-file.ts" &&
+          file !== "src/provenance/index.ts",
       ),
     ).toEqual([]);
   });
@@ -604,13 +620,22 @@ describe("packages", () => {
     expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
     expect(importersOf(QUEUE).filter((file) => !file.startsWith("src/audit/node-"))).toEqual([]);
     expect(Object.keys(manifest.peerDependencies)).toEqual([
+      "@sigstore/verify",
       "@turnkey/core",
       "@turnkey/http",
       "@turnkey/sdk-server",
       "bullmq",
       "classic-level",
       "ioredis",
+      "prom-client",
     ]);
+  });
+
+  it("@sigstore/verify is loaded by the verifier of provenance alone, and only when it is called", () => {
+    const SIGSTORE = /^@sigstore\//;
+    expect(importersOf(SIGSTORE)).toEqual(["src/provenance/index.ts"]);
+    const imports = sources.get("src/provenance/index.ts")!.imports.filter(({ specifier }) => SIGSTORE.test(specifier));
+    expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
-import type { HeldDemand } from "../verify/provenance.js";
+import type { HeldDemand } from "../verify/provenance-demand.js";
 import { type Appraisal, type AppraisalSetting, MANIFEST_PINS, type MatchedDeployment } from "./appraisal.js";
 import {
   type DocumentFacts,

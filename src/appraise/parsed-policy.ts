@@ -2,7 +2,7 @@
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import type { HeldDemand } from "../verify/provenance.js";
+import type { HeldDemand } from "../verify/provenance-demand.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type { Appraisal, AppraisalSetting } from "./appraisal.js";
 import type { DeploymentKind, Pins } from "./pins.js";

@@ -24,7 +24,7 @@ import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
-import type { ProvenanceDemand } from "../verify/provenance.js";
+import type { ProvenanceDemand } from "../verify/provenance-demand.js";
 import { adviceOnPcrs } from "../verify/pcr-advice.js";
 import { type ProvenanceFile, provenanceShape } from "./provenance.js";
 import { arrayOf, fileObject, fileRecord, oneOrMore } from "./shapes.js";

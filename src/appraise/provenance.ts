@@ -8,7 +8,7 @@ import {
   type ProvenanceDemand,
   type ProvenanceQuestion,
   type TrustedRoot,
-} from "../verify/provenance.js";
+} from "../verify/provenance-demand.js";
 import { arrayOf, fileObject, oneOrMore } from "./shapes.js";
 
 type OneOrMore<T> = T | readonly T[];
@@ -35,7 +35,7 @@ export interface ProvenanceFile {
   readonly open?: readonly ProvenanceQuestion[];
 }
 
-export const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";
+const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";
 
 /** Enterprises have an issuer with a path. */
 function isGithub(issuer: string): boolean {

@@ -12,7 +12,7 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests } from "../verify/approved-manifests.js";
 import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
-import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance.js";
+import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { rememberingVerifier } from "../verify/provenance-cache.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Expectation, type Expected, expectationOf } from "../verify/expectation.js";

@@ -1,6 +1,6 @@
 import { attempt, faultText } from "../errors.js";
 import { inTurns } from "../verify/in-turns.js";
-import type { ProvenanceVerifier } from "../verify/provenance.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { expectedOfText } from "./expected.js";

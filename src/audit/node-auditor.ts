@@ -1,7 +1,7 @@
 /** An auditor with the package that verifies provenance, which only a policy that demands it loads. */
 import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { demandsProvenance } from "../inputs.js";
-import type { ProvenanceVerifier } from "../verify/provenance.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { Auditor } from "./auditor.js";
 import { type AuditSetting, verifyOptionsOf } from "./setting.js";
 

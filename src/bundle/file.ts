@@ -9,7 +9,7 @@ import { MemberReader, instantMember } from "../decode/json-members.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
-import { MAX_PROVENANCE } from "../verify/provenance.js";
+import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** Each is verified separately, which takes time. */

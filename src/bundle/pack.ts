@@ -8,7 +8,7 @@ import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
 import { anchorPems, rootTexts } from "../plain-settings.js";
 import { type Verification, madeVerification } from "../verification.js";
-import type { ProvenanceVerifier } from "../verify/provenance.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
 import { BUNDLE_FORMAT, type BundleFile } from "./file.js";

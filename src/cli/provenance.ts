@@ -3,7 +3,7 @@ import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { demandsProvenance, namedSharing } from "../inputs.js";
 import { shownName } from "../errors.js";
-import { MAX_PROVENANCE } from "../verify/provenance.js";
+import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";

@@ -2,7 +2,7 @@
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, VerifyOptions } from "../bootproof.js";
 import { copyPlain } from "../decode/input.js";
-import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance.js";
+import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { rememberingVerifier } from "../verify/provenance-cache.js";
 
 export interface BuildOptions {

@@ -1,5 +1,5 @@
 /**
- * The identity in a certificate for a build: Fulcio's extensions (github.com/sigstore/fulcio, docs/oid-info.md) and the
+ * The identity in a certificate for a build: Fulcio's extensions (decode/README.md, "Build identity") and the
  * subject alternative name. Subset: extensions 1.3.6.1.4.1.57264.1.8 and up, which are DER; the older raw ones (.1 to
  * .6) are not read.
  */

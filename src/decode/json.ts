@@ -64,7 +64,7 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
 }
 
 /** One JSON text of several. */
-export interface JsonLine {
+interface JsonLine {
   readonly text: string;
   /** From 1; null for a text that is no list of lines. */
   readonly number: number | null;

@@ -12,7 +12,7 @@ const MAX_BUNDLE_BYTES = 1024 * 1024;
 /** In characters. A Sigstore library may make a regular expression of the name. */
 const MAX_CHECKPOINT_NAME = 256;
 
-export const STATEMENT_TYPES = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"] as const;
+const STATEMENT_TYPES = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"] as const;
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 
 /** The members of an in-toto statement that are used. */

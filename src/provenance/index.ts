@@ -6,7 +6,7 @@ import type { toSignedEntity, toTrustMaterial } from "@sigstore/verify";
 import type * as Sigstore from "@sigstore/verify";
 import { createRequire } from "node:module";
 import { cut } from "../errors.js";
-import type { ProvenanceRefusal, ProvenanceSignature, ProvenanceVerifier } from "../verify/provenance.js";
+import type { ProvenanceRefusal, ProvenanceSignature, ProvenanceVerifier } from "../verify/provenance-demand.js";
 
 export { decodeProvenanceBundle, splitBundles } from "../decode/provenance-bundle.js";
 export type { ProvenanceBundle, ProvenanceStatement } from "../decode/provenance-bundle.js";
@@ -15,7 +15,7 @@ export type {
   ProvenanceSignature,
   ProvenanceThresholds,
   ProvenanceVerifier,
-} from "../verify/provenance.js";
+} from "../verify/provenance-demand.js";
 
 type Bundle = Parameters<typeof toSignedEntity>[0];
 type TrustedRoot = Parameters<typeof toTrustMaterial>[0];

@@ -13,7 +13,7 @@ import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { demandsProvenance } from "../inputs.js";
-import type { ProvenanceVerifier } from "../verify/provenance.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { printable } from "../report/printable.js";
 import { Upstream, UpstreamFault } from "./node-upstream.js";
 import { VerifyingProxy } from "./proxy.js";

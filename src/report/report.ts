@@ -10,7 +10,7 @@ import type { BootProofForm } from "../decode/boot-proof.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
-import type { ProvenanceThresholds } from "../verify/provenance.js";
+import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import { TOOL } from "../version.js";
 
 /**

@@ -25,7 +25,7 @@ import {
   text,
 } from "../decode/shapes.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import type { ProvenanceThresholds } from "../verify/provenance.js";
+import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import {
   type ActivityClaims,
   type AppProofClaims,

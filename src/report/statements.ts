@@ -48,21 +48,23 @@ export function provenStatements(report: Report, wording: Wording = SHORT): stri
 /** A statement about the binary: which enclave runs it is for the statements about its manifest. */
 function buildStatement({ signer, meets, predicateType, signedTimes }: ProvenanceClaims, { hex }: Wording): string {
   const { issuer, repository, workflow, ref, commit, identity } = signer;
-  const digests = [...new Set(meets.map(({ digest }) => digest))].map((digest) => hex(digest));
+  const named = (text: string | null): string => quoted(text ?? "", MAX_NAME);
+  const digests = [...new Set(meets.map(({ digest }) => hex(digest)))];
   const at = commit === null ? "" : ` at commit ${printableStart(commit, MAX_NAME)}`;
   const run =
     repository === null
-      ? `${quoted(identity)}`
-      : `a run of the workflow ${quoted(workflow ?? "")} of ${quoted(repository)}, ref ${quoted(ref ?? "")}${at},`;
-  const by = signer.signer === null || signer.signer === workflow ? "" : `, signed by ${quoted(signer.signer)}`;
+      ? named(identity)
+      : `a run of the workflow ${named(workflow)} of ${named(repository)}, ref ${named(ref)}${at},`;
+  const by = signer.signer === null || signer.signer === workflow ? "" : `, signed by ${named(signer.signer)}`;
   return (
     `${run} attested the binary with SHA-256 ${shortList(digests)} on ${printable(signedTimes[0] ?? "")}${by} ` +
-    `(${printableStart(predicateType, MAX_NAME)}), if ${quoted(issuer ?? "")}, the certificate authority and the ` +
-    "logs of the trusted root are sound."
+    `(${printableStart(predicateType, MAX_NAME)}), if the identity provider ${named(issuer)}, the certificate ` +
+    "authority and the logs of the trusted root are sound."
   );
 }
 
-const MAX_NAME = 200;
+/** Characters: of workflows, which have the repository and the ref in their name. */
+const MAX_NAME = 300;
 
 /** Whether a build of every application of the boot proof is attested, and its manifest is proven. */
 export function isBuiltAsAttested({ bootProofs, provenance = [] }: Claims, index: number): boolean {

@@ -1,7 +1,7 @@
 /** Compares who signed a build with a demand of the policy. Each value is compared whole: nothing is split at `@`. */
 import { type BuildIdentity, extensionText } from "../decode/build-identity.js";
 import { cut, listed } from "../errors.js";
-import type { ProvenanceDemand } from "./provenance.js";
+import type { ProvenanceDemand } from "./provenance-demand.js";
 
 /** A phrase for people, with the compared values. */
 export interface ProvenanceFault {

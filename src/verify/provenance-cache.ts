@@ -1,7 +1,7 @@
 /** Remembers what a verifier of provenance returned: the same bundle is verified for many pieces of evidence. */
 import { toHex, toUtf8 } from "../bytes.js";
 import { sha256 } from "./digest.js";
-import type { ProvenanceThresholds, ProvenanceVerifier } from "./provenance.js";
+import type { ProvenanceThresholds, ProvenanceVerifier } from "./provenance-demand.js";
 
 const MAX_REMEMBERED = 256;
 /** Characters. Genuine bundles have 20,000; a larger one is verified each time, and not kept. */

@@ -21,7 +21,7 @@ import type {
   ProvenanceSignature,
   ProvenanceVerifier,
   TrustedRoot,
-} from "./provenance.js";
+} from "./provenance-demand.js";
 
 const PROVENANCE_CHECKS = checksOf("provenance");
 type ProvenanceCheckId = "provenance.bundle" | "provenance.signer" | "provenance.subject";

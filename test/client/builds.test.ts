@@ -62,10 +62,11 @@ describe("verified calls", () => {
 
   it("of applications' app proofs take it too", async () => {
     const service = new AttestedService();
-    const payload = customPayload({ id: "42" });
+    const payload = customPayload(service.now);
+    const { id } = payload["greeting"] as { id: string };
     const appProof = service.enclave.appProof(payload);
     const ephemeralKey = [...service.bootProofs.keys()][0]!;
-    const expected = { payload: [{ type: String(payload["type"]), values: { "/id": "42" } }] };
+    const expected = { payload: [{ type: String(payload["type"]), values: { "/greeting/id": id } }] };
     const client = await service.client();
     const outcomeOf = async (provenance: readonly string[]): Promise<string> =>
       client
