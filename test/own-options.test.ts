@@ -43,6 +43,8 @@ const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })
 const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
 const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;
+const BUILD = lab.LAB_BUILD;
+const build = JSON.parse(new lab.LabSigstore().attest({ at: AT, digest: forgeLab.pivotHash })) as JsonObject;
 const policyText = JSON.stringify(policyFile);
 const policy = library.parsePolicy(policyText);
 const anchor = library.parseTrustAnchor("lab", anchorPem);
@@ -712,6 +714,11 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       const made = lab.forgeEvidence(one);
       return [made.manifestHash, made.appProofs.length, made.manifest.version];
     }),
+  ],
+  pinProvenance: [
+    door([build, { repository: BUILD.repository, trustedRoot: { file: "root.json" } }], (bundle, one) =>
+      library.pinProvenance(bundle, one),
+    ),
   ],
   labProvenancePin: [
     door([{ file: "root.json" }, { ref: "refs/tags/v2" }], (root, build) => lab.labProvenancePin(root, build)),

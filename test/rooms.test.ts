@@ -215,14 +215,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   page: FACADE,
   formats: [...FACADE, "page"],
   index: [...FACADE, "release", "review"],
+  provenance: ["errors", "decode", "verify"],
   client: FACADE,
   adapters: [...FACADE, "client"],
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
-  proxy: [...FACADE, "client", "disk"],
-  audit: [...FACADE, "disk"],
-  provenance: ["errors", "decode", "verify"],
+  proxy: [...FACADE, "provenance", "client", "disk"],
+  audit: [...FACADE, "provenance", "disk"],
   lab: [...FACADE, "client", "disk"],
   cli: [
     ...FACADE,

@@ -47,11 +47,7 @@ type Appraise = (
   setting: AppraisalSetting,
 ) => Appraisal;
 
-type Demands = (
-  bootProofs: readonly (VerifiedBootProof | null)[],
-  policy: Policy,
-  now: Date,
-) => readonly HeldDemand[];
+type Demands = (bootProofs: readonly (VerifiedBootProof | null)[], policy: Policy, now: Date) => readonly HeldDemand[];
 
 interface PolicySource {
   /** The bytes that it was read from; null if it was read from a parsed value. */

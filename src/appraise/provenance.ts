@@ -1,7 +1,17 @@
 /** The pin `provenance` (appraise/README.md, "Provenance"): reading it, and what it leaves open. */
 import { type JsonObject, type JsonValue, isJsonObject, jsonLines, parseJson } from "../decode/json.js";
 import { SHA1_LENGTH } from "../decode/lengths.js";
-import { type Place, type Shape, either, hex, matching, oneOf, optional, refined, sizedText } from "../decode/shapes.js";
+import {
+  type Place,
+  type Shape,
+  either,
+  hex,
+  matching,
+  oneOf,
+  optional,
+  refined,
+  sizedText,
+} from "../decode/shapes.js";
 import { attempt, cut, faultText } from "../errors.js";
 import {
   PROVENANCE_QUESTIONS,
@@ -76,7 +86,11 @@ interface Members extends Omit<ProvenanceFile, "workflow" | "ref" | "predicateTy
 
 const members = fileObject<Members>({
   of: optional(
-    either(oneOf("pivotHash"), fileObject<{ readonly workload: string }>({ workload: value }), '"pivotHash" or {"workload": …}'),
+    either(
+      oneOf("pivotHash"),
+      fileObject<{ readonly workload: string }>({ workload: value }),
+      '"pivotHash" or {"workload": …}',
+    ),
   ),
   issuer: value,
   repository: optional(value),
@@ -106,7 +120,8 @@ function demandOf(read: Members, place: Place, readFile: ReadPolicyFile | undefi
     const at = trustedRoot.length === 1 ? place.at("trustedRoot") : place.at("trustedRoot").at(index);
     return rootsOf(source, at, readFile);
   });
-  if (roots.length > MAX_ROOTS) place.at("trustedRoot").fault(`${roots.length} trusted roots, at most ${MAX_ROOTS} allowed`);
+  if (roots.length > MAX_ROOTS)
+    place.at("trustedRoot").fault(`${roots.length} trusted roots, at most ${MAX_ROOTS} allowed`);
   return Object.freeze({
     ...rest,
     workload: of === "pivotHash" ? null : of.workload,
@@ -134,7 +149,9 @@ function identityFaults(read: Omit<Members, "trustedRoot">, open: readonly Prove
     ...missing.map((question) => `${question} wanted: ${ANYONE[question]}; or say "open": ["${question}"]`),
     ...(read.ref ?? [])
       .filter((each) => !each.startsWith("refs/"))
-      .map((each) => `ref: GitHub's refs begin with refs/, for example ${JSON.stringify(cut(`refs/tags/${each}`, 80))}`),
+      .map(
+        (each) => `ref: GitHub's refs begin with refs/, for example ${JSON.stringify(cut(`refs/tags/${each}`, 80))}`,
+      ),
   ];
 }
 
@@ -158,7 +175,11 @@ function rootsOf(root: ProvenanceRoot, place: Place, readFile: ReadPolicyFile | 
   return rootsIn(source, place);
 }
 
-function fileOf({ file: name }: { readonly file: string }, place: Place, readFile?: ReadPolicyFile): Source | undefined {
+function fileOf(
+  { file: name }: { readonly file: string },
+  place: Place,
+  readFile?: ReadPolicyFile,
+): Source | undefined {
   if (readFile === undefined) return place.fault('no files can be read here: give the root as {"json": …}');
   try {
     const text = readFile(name);
@@ -204,7 +225,9 @@ function rootOf(json: JsonValue, { name, text, file }: Source, place: Place): Tr
 
 /** What an attacker could do with each weak entry, a sentence each, for `policy.scope`. */
 export function provenanceReasons(demands: readonly ProvenanceDemand[] = []): string[] {
-  return demands.flatMap((demand, index) => weaknesses(demand).map((words) => `the policy's provenance[${index}] ${words}`));
+  return demands.flatMap((demand, index) =>
+    weaknesses(demand).map((words) => `the policy's provenance[${index}] ${words}`),
+  );
 }
 
 function weaknesses(demand: ProvenanceDemand): string[] {
@@ -216,9 +239,7 @@ function weaknesses(demand: ProvenanceDemand): string[] {
       ? [`leaves the ref open: ${ANYONE.ref} (${cut(repository ?? "", MAX_SHOWN)})`]
       : []),
     ...(anyBranch ? [`accepts any branch: ${ANYONE.ref} (${cut(repository ?? "", MAX_SHOWN)})`] : []),
-    ...(demand.open.includes("workflow") || isFree("workflow")
-      ? [`leaves the workflow open: ${ANYONE.workflow}`]
-      : []),
+    ...(demand.open.includes("workflow") || isFree("workflow") ? [`leaves the workflow open: ${ANYONE.workflow}`] : []),
     ...(signer !== undefined && !signer.includes("@")
       ? [`names the signer ${cut(signer, MAX_SHOWN)} without a ref: any version of that workflow passes`]
       : []),

@@ -31,8 +31,8 @@ export async function readPolicyFile(
 /** It verifies as a browser does, which has no Sigstore library: it would reject everything under such a policy. */
 const WITHOUT_BUNDLES: readonly FileCommand[] = ["page"];
 const NO_BUNDLES =
-  "the policy demands provenance, and this command takes no bundles of builds: verify them once with bootproof verify " +
-  "--provenance, and give this command a policy without provenance that pins the same pivotHash";
+  "the policy demands provenance, and this command takes no bundles of builds: verify them once with bootproof " +
+  "verify --provenance, and give this command a policy without provenance that pins the same pivotHash";
 
 /** Named after the file. */
 export async function readTrustAnchor(

@@ -15,13 +15,13 @@ import { AppProofUses } from "../verify/app-proof-uses.js";
 import type { Expected } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
-import { type BuildOptions, type Builds, buildsOf } from "./builds.js";
+import { type DemandedBuilds, type Builds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
 import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
-export interface VerificationOptions extends BuildOptions {
+export interface VerificationOptions extends DemandedBuilds {
   /** Limit of cached boot proofs; the least recently used goes first. Default: 256. */
   readonly bootProofLimit?: number;
   /** Milliseconds that one is cached. Policy, ages and certificates are checked on every call. Default: an hour. */

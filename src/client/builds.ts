@@ -5,7 +5,7 @@ import { copyPlain } from "../decode/input.js";
 import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { rememberingVerifier } from "../verify/provenance-cache.js";
 
-export interface BuildOptions {
+export interface DemandedBuilds {
   /** Sigstore bundles of the builds that the policy demands, each as JSON text, bytes or value. At most 64. */
   readonly provenance?: readonly unknown[];
   /** Required where the policy demands provenance: `sigstoreVerifier` of `bootproof/provenance` makes one. */
@@ -27,7 +27,7 @@ const NONE: Builds = { evidence: {}, options: {} };
  */
 export function buildsOf(
   policy: Pick<Policy, "deployments">,
-  { provenance, provenanceVerifier }: BuildOptions,
+  { provenance, provenanceVerifier }: DemandedBuilds,
 ): Builds {
   const demanding = policy.deployments.find((deployment) => deployment.provenance !== undefined);
   if (demanding === undefined) return NONE;

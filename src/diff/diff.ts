@@ -13,7 +13,7 @@ import { type Compared, type EvidenceParts, compareParts, readBootProofParts, co
 import { encodedEnvelope, encodedManifest } from "./manifest.js";
 import { ReportedPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
-import { type DecodedProvenance, compareProvenance, readProvenance } from "./provenance.js";
+import { type DecodedProvenance, compareProvenance, decodedProvenance } from "./provenance.js";
 import { compareReleases } from "./release.js";
 
 const COMPARED_KINDS = [
@@ -157,7 +157,7 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
   }),
   "provenance bundle": async ({ recognised: { bytes, json }, literal }) => {
     if (json === undefined) throw notCompared("several provenance bundles, a line each: give one");
-    return { kind: "provenance bundle", provenance: readProvenance(bytes, literal()) };
+    return { kind: "provenance bundle", provenance: decodedProvenance(bytes, literal()) };
   },
 };
 

@@ -17,7 +17,7 @@ export interface DecodedProvenance {
 }
 
 /** `json`: with literal numbers. Throws {@link MalformedError} with every fault. */
-export function readProvenance(file: Uint8Array, json: Content): DecodedProvenance {
+export function decodedProvenance(file: Uint8Array, json: Content): DecodedProvenance {
   const { certificate, payload, statement } = decodeProvenanceBundle(file);
   const { value: identity, faults } = readBuildIdentity(certificate);
   if (faults.length > 0)

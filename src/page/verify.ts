@@ -160,7 +160,9 @@ export const NO_PROVENANCE =
   "--provenance FILE --policy FILE in its place";
 
 /** Throws {@link MalformedError} (`page`) for a policy that demands provenance. */
-function readPolicy(policy: PlainPolicy): Policy {
+function readPolicy(given: PlainPolicy): Policy {
+  // Read once: what is examined is what is parsed.
+  const policy = copyPlain(given);
   refuseDemands(attempt(() => parseJson(policy.bytes)).value);
   return parsePlainPolicy(policy);
 }

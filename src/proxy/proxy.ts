@@ -21,12 +21,12 @@ import {
   readServiceAnswer,
   unfinishedActivity,
 } from "./answer.js";
-import type { BuildOptions } from "../client/builds.js";
+import type { DemandedBuilds } from "../client/builds.js";
 import { type KeptBounds, type KeptRequest, KeptRequests } from "./kept.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 import { type Decision, type AnswerQuestion, type ReceivedRequest, decideRequest } from "./request.js";
 
-interface ProxyOptions extends BuildOptions {
+interface ProxyOptions extends DemandedBuilds {
   readonly policy: Policy;
   /** Where boot proofs and missing app proofs come from. */
   readonly evidence: EvidenceSource;

@@ -10,7 +10,7 @@ import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
 import { anyObject, anything, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
-import { type BuildOptions, type Builds, buildsOf } from "../client/builds.js";
+import { type DemandedBuilds, type Builds, buildsOf } from "../client/builds.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -22,7 +22,7 @@ import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
 import { type LogStore, isRefusal, memoryStore } from "./store.js";
 
-export interface WatchOptions extends BuildOptions {
+export interface WatchOptions extends DemandedBuilds {
   /** From `parsePolicy`; or plain data, if another copy of this package made it. */
   readonly policy: Policy | PlainPolicy;
   /** Accept debug mode with a warning, even if the policy does not. */

@@ -1,5 +1,5 @@
 /**
- * The cases of sigstore/sigstore-conformance (`test/assets/bundle-verify`), which are not in this repository. To run
+ * The cases of sigstore/sigstore-conformance (its assets for `bundle-verify`), which are not in this repository. To run
  * them: BOOTPROOF_SIGSTORE_CONFORMANCE=that folder in a checkout. Cases without a trusted root use the public
  * instance's: BOOTPROOF_SIGSTORE_ROOT=its file.
  */
