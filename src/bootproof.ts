@@ -108,8 +108,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
   const boots = await checkBootProofs(copied.bootProofs, context);
   const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
-  const demands = policy?.demands(boots.verified, context.now) ?? [];
-  const provenance = await checkProvenance(copied.provenance, demands, setting.provenanceVerifier);
+  const provenance = await provenanceOf(copied, boots.verified, setting);
   // No await from here to `recordUses`: of two concurrent verifications, the second must find the uses of the first.
   const activity = decoded && decoded.check(apps.verified, demandsOf(setting));
   const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
@@ -130,11 +129,20 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => {
       const claims = evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting));
-      return setting.policyFrom === "caller" ? withProvenance(claims, provenance.verified) : claims;
+      return withProvenance(claims, setting.policyFrom === "caller" ? provenance.verified : []);
     },
   });
   if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   return { ...judgement, ...verified, appraisal };
+}
+
+/** A policy that came with the evidence is held, too, but nothing is claimed: its maker chose the trusted roots. */
+async function provenanceOf(
+  { provenance }: CopiedEvidence,
+  bootProofs: Verification["bootProofs"],
+  { policy, context, provenanceVerifier }: VerifySetting,
+): ReturnType<typeof checkProvenance> {
+  return checkProvenance(provenance, policy?.demands(bootProofs, context.now) ?? [], provenanceVerifier);
 }
 
 /**

@@ -3,15 +3,7 @@ import { cut, listed } from "./errors.js";
 
 /** The checks of a phase are skipped together where their input cannot be read. */
 type Phase =
-  | "input"
-  | "document"
-  | "path"
-  | "manifest"
-  | "binding"
-  | "app-proof"
-  | "activity"
-  | "policy"
-  | "provenance";
+  "input" | "document" | "path" | "manifest" | "binding" | "app-proof" | "activity" | "policy" | "provenance";
 
 interface CheckRow {
   /** What is true when the check passes; the `detail` of a passed check by default. */

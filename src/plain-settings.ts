@@ -135,8 +135,8 @@ const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(
 );
 
 /**
- * The options as plain data, without `cache`, `uses` and `provenanceVerifier`; if the policy is undefined, the bundle's. Throws TypeError for
- * a policy that was read from a parsed value.
+ * The options as plain data, without `cache`, `uses` and `provenanceVerifier`; if the policy is undefined, the
+ * bundle's. Throws TypeError for a policy that was read from a parsed value.
  */
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },

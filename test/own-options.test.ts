@@ -975,6 +975,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   acceptance: "strict",
   bootProofsOnly: true,
   uses: {},
+  provenanceVerifier: { verify: never },
   readFile: never,
   readYaml: never,
   color: true,

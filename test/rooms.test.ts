@@ -555,7 +555,7 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file, the verifier of provenance, and the files for Node of four rooms", () => {
+  it("Node is in cli, bin, lab, disk, two other files, and the files for Node of four rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>

@@ -68,15 +68,16 @@ function bundleOf(reader: MemberReader): Bundle {
 
 /** `required`: lists that must be there. */
 export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
-  const listOf = (name: "bootProofs" | "appProofs", most: number): JsonValue[] | undefined =>
-    required.includes(name) || reader.get(name) !== undefined ? list(reader, name, most) : undefined;
+  const isThere = (name: string): boolean =>
+    (required as readonly string[]).includes(name) || reader.get(name) !== undefined;
+  const listOf = (name: "bootProofs" | "appProofs" | "provenance", most: number): JsonValue[] | undefined =>
+    isThere(name) ? list(reader, name, most) : undefined;
   const bootProofs = listOf("bootProofs", MAX_BUNDLE_BOOT_PROOFS);
   const appProofs = listOf("appProofs", MAX_APP_PROOFS);
   if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
-  const provenance = reader.get("provenance") === undefined ? undefined : list(reader, "provenance", MAX_PROVENANCE);
+  const provenance = listOf("provenance", MAX_PROVENANCE);
   const activity = reader.get("activity");
-  const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
-  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS)
+  if ((appProofs?.length ?? 0) + appProofsInside(activity) > MAX_APP_PROOFS)
     reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
   return {
     bootProofs: bootProofs ?? [],
@@ -84,6 +85,10 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
     ...(activity !== undefined && { activity }),
     ...(provenance && { provenance }),
   };
+}
+
+function appProofsInside(activity: JsonValue | undefined): number {
+  return activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
 }
 
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {

@@ -92,8 +92,8 @@ export async function packBundle(
 }
 
 /**
- * The policy with its anchor files as PEM, without other content of those files, and its trusted roots as text. Throws {@link MalformedError} (`json`
- * or `policy`) with every fault.
+ * The policy with its anchor files as PEM, without other content of those files, and with its trusted roots as text.
+ * Throws {@link MalformedError} (`json` or `policy`) with every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const json = jsonInput(input)!;

@@ -23,8 +23,8 @@ export async function readPolicyFile(
   const options = { readFile: readerBeside(path) };
   const bytes = await ofKind(files, path, await files.bytes(path), place);
   const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
-  if (policy && WITHOUT_BUNDLES.includes(place.command) && demandsProvenance(policy))
-    return files.fault(path, NO_BUNDLES);
+  const takesNone = WITHOUT_BUNDLES.includes(place.command);
+  if (policy && takesNone && demandsProvenance(policy)) return files.fault(path, NO_BUNDLES);
   return bytes && policy && { path, bytes, policy, options };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). Subset: a certificate, and a DSSE
- * envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
+ * Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). Subset: a certificate, and a
+ * DSSE envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
  */
 import { fromUtf8 } from "../bytes.js";
 import { FaultList, MalformedError, type Reading, attempt, requireWhole } from "../errors.js";
@@ -70,11 +70,9 @@ function fault(message: string): MalformedError {
   return new MalformedError("json", [{ path: "", message }]);
 }
 
-/** Tolerant form of {@link decodeProvenanceBundle}, for JSON text. */
+/** Tolerant form of {@link decodeProvenanceBundle}, for the text that {@link bundleText} returned. */
 export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   const faults = new FaultList();
-  if (text.length > MAX_BUNDLE_BYTES)
-    return { value: {}, faults: [{ path: "", message: `larger than ${MAX_BUNDLE_BYTES} bytes` }] };
   const json = attempt(() => parseJson(text));
   if (json.value === undefined) return { value: {}, faults: json.faults };
   const reader = MemberReader.of(json.value, "", faults);

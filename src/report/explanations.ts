@@ -646,21 +646,21 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "provenance.bundle": {
     proves:
       "A certificate authority of a trusted root that the policy names issued the certificate, its key signed the " +
-      "statement at a signed time, and the statement is in the logs that this root has. It holds if the certificate " +
-      "authority and the logs are sound.",
+      "statement at a signed time, and the statement is in the logs that this root has. It holds if the " +
+      "certificate authority and the logs are sound.",
     genuine:
       "No bundle was given, or one of another instance: private repositories of GitHub have a trusted root of their " +
       "own. Or the trusted root in the policy is older than the keys that signed.",
     hostile:
-      "The signature was made outside of the build, the statement was changed, or it is hidden from the log. A bundle " +
-      "that can be read in more than one way, or is larger than 1 MiB, is refused before any library reads it.",
+      "The signature was made outside of the build, the statement was changed, or it is hidden from the log. A " +
+      "bundle that can be read in more than one way, or is larger than 1 MiB, is refused before any library reads it.",
     next: "gh attestation download gets the bundles, and gh attestation trusted-root the roots.",
     sources: ['src/verify/README.md, "Provenance"', 'src/decode/README.md, "Provenance bundles"'],
   },
   "provenance.signer": {
     proves:
-      "The identity provider stated to the certificate authority which workflow of which repository ran, at which ref " +
-      "and commit, and that is what the policy demands. Every value is compared whole.",
+      "The identity provider stated to the certificate authority which workflow of which repository ran, at which " +
+      "ref and commit, and that is what the policy demands. Every value is compared whole.",
     genuine:
       "The release was built from another branch or tag, on another runner, or by a workflow that moved; or the " +
       "repository was renamed or transferred.",
@@ -672,8 +672,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   },
   "provenance.subject": {
     proves:
-      "The signed statement names the SHA-256 of the binary in the verified manifest, and is of a type that the policy " +
-      "demands. The build itself is not repeated: whether it is reproducible is not known.",
+      "The signed statement names the SHA-256 of the binary in the verified manifest, and is of a type that the " +
+      "policy demands. The build itself is not repeated: whether it is reproducible is not known.",
     genuine:
       "The bundle is of another release or another file of the same build, or only lists the parts of the binary " +
       "(an SBOM).",

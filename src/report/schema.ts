@@ -45,7 +45,10 @@ import {
 
 const hex = matching(/^(?:[0-9a-f]{2})*$/, "hex");
 const sha256 = matching(/^[0-9a-f]{64}$/, "64 hex digits");
-const subject = matching(/^(?:activity|policy|(?:boot|app|provenance)\[(?:0|[1-9][0-9]*)\])$/, "a subject") as Shape<CheckSubject>;
+const subject = matching(
+  /^(?:activity|policy|(?:boot|app|provenance)\[(?:0|[1-9][0-9]*)\])$/,
+  "a subject",
+) as Shape<CheckSubject>;
 
 const verdict = keyOf<Verdict>({ verified: true, authentic: true, rejected: true });
 const status = keyOf<CheckStatus>({ pass: true, fail: true, warn: true, skip: true });

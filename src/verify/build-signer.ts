@@ -67,10 +67,11 @@ function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDema
   if (demand.signer !== undefined && (signer === null || !isSigner(signer, demand.signer)))
     return [differing(`another ${what}`, signerWords(demand.signer), signer)];
   if (demand.repository === undefined) return [];
-  if (signer === null || signer !== san)
-    return [differing(`${what} is not the subject alternative name`, san, signer)];
+  if (signer === null || signer !== san) return [differing(`${what} is not the subject alternative name`, san, signer)];
   if (demand.signer === undefined && signer !== buildConfig)
-    return [differing(`another workflow signed: ${what}, and the policy names no signer`, buildConfig ?? "absent", signer)];
+    return [
+      differing(`another workflow signed: ${what}, and the policy names no signer`, buildConfig ?? "absent", signer),
+    ];
   return [];
 }
 

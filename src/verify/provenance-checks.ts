@@ -72,8 +72,12 @@ function missing(demands: readonly HeldDemand[]): Checklist {
 const NONE_GIVEN = "Give the bundles of the build (--provenance FILE; in the library: provenance in the evidence).";
 
 /** For messages: `prod demands provenance of the application of boot[0]`. */
-function demandText({ deployment, about, demand }: HeldDemand): string {
-  return `${shownName(deployment)} demands provenance of ${programText(demand.workload)} of ${about}`;
+function demandText(held: HeldDemand): string {
+  return `${shownName(held.deployment)} demands provenance of ${workloadText(held)}`;
+}
+
+function workloadText({ demand, about }: HeldDemand): string {
+  return `${programText(demand.workload)} of ${about}`;
 }
 
 function programText(workload: string | null): string {
@@ -243,9 +247,17 @@ function digestFaults(
   digest: string | null,
 ): ProvenanceFault[] {
   if (digest === null)
-    return [{ detail: workload === null ? "the manifest has no pivot" : `the manifest has no ${programText(workload).slice(4)}` }];
+    return [
+      {
+        detail:
+          workload === null ? "the manifest has no pivot" : `the manifest has no ${programText(workload).slice(4)}`,
+      },
+    ];
   if (subjects.some((subject) => subject.sha256 === digest)) return [];
-  const found = listed(subjects.map((subject) => subject.sha256 ?? "no sha256"), "\n");
+  const found = listed(
+    subjects.map((subject) => subject.sha256 ?? "no sha256"),
+    "\n",
+  );
   return [
     {
       detail: `no subject of the statement has the SHA-256 of ${programText(workload)}`,
@@ -263,7 +275,14 @@ function report(piece: Piece, held: readonly Held[], checklist: Checklist): void
     const failed = own.filter(({ faults }) => (faults[id]?.length ?? 0) > 0);
     if (failed.length > 0) fail(id, failed, checklist);
     else if (own.every(({ faults }) => faults[id] === null)) checklist.skip(id, "the bundle was not verified");
-    else checklist.pass(id, passText(id, own.find(({ faults }) => faults[id] !== null)!));
+    else
+      checklist.pass(
+        id,
+        passText(
+          id,
+          own.find(({ faults }) => faults[id] !== null)!,
+        ),
+      );
   }
 }
 
@@ -289,15 +308,15 @@ function fail(id: ProvenanceCheckId, failed: readonly Held[], checklist: Checkli
 function passText(id: ProvenanceCheckId, { piece, verified, demand }: Held): string {
   const { statement } = piece.bundle!;
   if (id === "provenance.subject")
-    return `${shownName(statement.predicateType, MAX_REASON)} of ${programText(demand.demand.workload)} of ${demand.about}`;
+    return `${shownName(statement.predicateType, MAX_REASON)} of ${workloadText(demand)}`;
   if (id === "provenance.signer") return signerText(piece.identity!.value as BuildIdentity);
   const { root, rootDigest, signature } = verified!;
   const { thresholds, name } = root;
   const { inclusions, certificateTimestamps, signedTimes } = thresholds;
   return (
-    `signed at ${signature.signedTimes[0]!.toISOString()}; verifies under ${shownName(name)} (SHA-256 ${rootDigest}), ` +
-    `which demands ${inclusions} log inclusion, ${certificateTimestamps} certificate timestamp and ${signedTimes} ` +
-    "signed time"
+    `signed at ${signature.signedTimes[0]!.toISOString()}; verifies under ${shownName(name)} ` +
+    `(SHA-256 ${rootDigest}), which demands ${inclusions} log inclusion, ${certificateTimestamps} certificate ` +
+    `timestamp and ${signedTimes} signed time`
   );
 }
 

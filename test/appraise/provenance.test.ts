@@ -1,4 +1,4 @@
-/** The pin `provenance`: what a policy may demand of builds, what is malformed, and what a stranger could make of it. */
+/** The pin `provenance`: what a policy may demand, what is malformed, and what a stranger could make of a weak one. */
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
 import {
@@ -148,7 +148,7 @@ describe("a demand", () => {
   it("of a workload has to be one of the deployment", () => {
     const workloads = { signer: `sha256:${"ab".repeat(32)}` };
     const faults = (of: unknown): string => {
-      const { pivotHash: _, ...deployment } = labDeployment(enclave);
+      const deployment: object = { ...labDeployment(enclave), ...without("pivotHash") };
       const file = {
         ...policyFile(DEMAND),
         deployments: [{ ...deployment, workloads, provenance: [{ ...DEMAND, of }] }],

@@ -4,6 +4,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { ProvenanceError } from "../../src/provenance/index.js";
+import type * as provenance from "../../src/provenance/index.js";
 import { DEMAND, GENUINE, NOW as AT, ROOT, bundleOf, enclave, evidence, policyFile } from "../support/provenance.js";
 import { apiKey } from "../client/support.js";
 import { BOOT_1, bootproof, fileOf } from "./support.js";
@@ -17,7 +18,7 @@ const PLAIN = fileOf(labPolicy(evidence.anchorPem, [labDeployment(enclave)]));
 
 const state = vi.hoisted(() => ({ isMissing: false }));
 vi.mock("../../src/provenance/index.js", async (original) => {
-  const real = await original<typeof import("../../src/provenance/index.js")>();
+  const real = await original<typeof provenance>();
   const sigstoreVerifier = (): ReturnType<typeof real.sigstoreVerifier> =>
     state.isMissing
       ? Promise.reject(new real.ProvenanceError("provenance takes a package: npm install @sigstore/verify"))

@@ -123,8 +123,8 @@ describe("what no bundle may be", () => {
 
   const statements: readonly [name: string, says: string, change: (s: Record<string, unknown>) => string | object][] = [
     ["of another statement type", "_type: ", (s) => ({ ...s, _type: "https://in-toto.io/Statement/v2" })],
-    ["without a predicate type", "predicateType: ", ({ predicateType: _, ...s }) => s],
-    ["without subjects", "subject: ", ({ subject: _, ...s }) => s],
+    ["without a predicate type", "predicateType: ", (s) => ({ ...s, predicateType: undefined })],
+    ["without subjects", "subject: ", (s) => ({ ...s, subject: undefined })],
     ["with a subject without a digest", "subject[0].digest", (s) => ({ ...s, subject: [{ name: "a" }] })],
     ["with a digest that is no text", "digest.sha256", (s) => ({ ...s, subject: [{ digest: { sha256: 1 } }] })],
     ["a statement that is no JSON", "statement: not strict JSON", () => "{"],

@@ -346,6 +346,12 @@ describe("demands", () => {
     expect(report.claims.provenance!.map(({ bundle }) => bundle)).toEqual([2]);
   });
 
+  it("are met by a genuine bundle behind one that only looks like it", async () => {
+    const forged = changedBundle(({ dsseEnvelope }) => (dsseEnvelope.signatures[0]!.sig = "MEYCIQDrS7uQ"));
+    const { report } = requireVerified(await verified([DEMAND], [forged, GENUINE]));
+    expect(results(report)).toEqual([...skipped(0), ...passed(1)]);
+  });
+
   it("are not met by two bundles together", async () => {
     const stranger = { ...DEMAND, repository: "https://github.com/acme/oracle", workflow: undefined, ref: undefined };
     const demand = { ...stranger, open: ["ref", "workflow"] };
@@ -372,7 +378,7 @@ describe("demands", () => {
   it("of other deployments do not count, and bundles without a demand prove nothing", async () => {
     const file = policyFile(DEMAND);
     const [mine] = file["deployments"] as JsonObject[];
-    const { provenance: _, ...without } = mine!;
+    const without = { ...mine, provenance: undefined };
     const policy = parsePolicy(JSON.stringify({ ...file, deployments: [{ ...without, name: "first" }, mine] }), {
       readFile: () => ROOT,
     });
