@@ -22,7 +22,8 @@ const OPTIONS: Readonly<Record<keyof PinProvenanceOptions, true>> = { repository
  * repository, or a certificate that names no workflow.
  * @example
  * ```ts
- * const entry = pinProvenance(bundle, { repository: "https://github.com/acme/oracle", trustedRoot: { json } });
+ * const trustedRoot = { json: await readFile("trusted_root.json", "utf8") };
+ * const entry = pinProvenance(bundle, { repository: "https://github.com/acme/oracle", trustedRoot });
  * ```
  */
 export function pinProvenance(bundle: unknown, given: PinProvenanceOptions): ProvenanceFile {
