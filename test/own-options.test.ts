@@ -926,7 +926,9 @@ function methodsOf(name: string, value: unknown): string[] {
     .map(([member]) => `${name}.${member}`);
 }
 
-type OptionName =
+/** `provenance` is also a member of deployments: on a prototype it demands, and everything is refused. */
+type OptionName = Exclude<NameOfOption, "provenance">;
+type NameOfOption =
   | Exclude<keyof library.VerifyOptions, "cache">
   | keyof library.PackOptions
   | keyof library.ParsePolicyOptions

@@ -46,7 +46,8 @@ describe("verified calls", () => {
     for (let count = 0; count < 3; count++) {
       const { report } = await verified.updateWallet(PARAMETERS);
       expect(report.verdict).toBe("verified");
-      expect(report.claims).toMatchObject({ provenance: [{ signer: { repository: "https://github.com/acme/oracle" } }] });
+      const signer = { repository: "https://github.com/acme/oracle" };
+      expect(report.claims).toMatchObject({ provenance: [{ signer }] });
     }
     expect(calls).toEqual([good]);
   });
@@ -57,7 +58,7 @@ describe("verified calls", () => {
       provenanceVerifier,
     });
     const error = await rejectionOf(verified.updateWallet(PARAMETERS));
-    expect((error as { message: string }).message).toMatch(/^update_wallet: rejected: .*provenance\.signer|rejected: provenance\[0\]/);
+    expect((error as { message: string }).message).toMatch(/rejected: provenance\[0\]/);
   });
 
   it("of applications' app proofs take it too", async () => {
