@@ -145,3 +145,4 @@ export { packBundle, packEvidence, selfContainedPolicy } from "./bundle/pack.js"
 export type { PackOptions } from "./bundle/pack.js";
 export { POLICY_OF_THE_BUNDLE, verifyBundle } from "./bundle/verify.js";
 export type { BundleVerification, BundleVerifyOptions } from "./bundle/verify.js";
+export { type PinProvenanceOptions, pinProvenance } from "./appraise/pin-provenance.js";

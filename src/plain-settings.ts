@@ -95,6 +95,12 @@ function rootFiles(policy: JsonValue): readonly (readonly [name: string, deploym
   );
 }
 
+/** Whether a deployment of a policy file demands provenance, whatever else is wrong with the file. */
+export function pinsProvenance(policy: JsonValue | undefined): boolean {
+  const deployments = isJsonObject(policy) ? policy["deployments"] : undefined;
+  return Array.isArray(deployments) && deployments.some((one) => isJsonObject(one) && Object.hasOwn(one, "provenance"));
+}
+
 /** The names of the files, whatever else is wrong with the policy. */
 export function anchorFileNames(bytes: Uint8Array): readonly string[] {
   return anchorFiles(attempt(() => parseJson(bytes)).value).map(([name]) => name);

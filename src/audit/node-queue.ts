@@ -332,8 +332,8 @@ class QueueJudge implements Judge {
 
   async #announce(): Promise<void> {
     const { peer, place, setting } = this.#run;
-    const { now, at, allowDebug, acceptance, bootProofs } = setting;
-    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs });
+    const { now, at, allowDebug, acceptance, bootProofs, provenance } = setting;
+    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs, provenance });
     // Workers have their own policy and anchors, with the same digest.
     await keepSetting(place, peer.id, told);
     await keepQueue(place.client, (name) => this.#queue.toKey(name));

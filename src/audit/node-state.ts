@@ -182,11 +182,13 @@ const STATE = objectOf<StateFile>(
 /** Each option as one word or a digest. */
 function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, acceptance, bootProofs } = setting;
+  const { provenance = [] } = setting;
   return {
     INPUT: [...inputs],
     "--policy": policy === null ? "none" : digestOf([policy.text, ...filesOf(policy)]),
     "--trust-anchor": digestOf(trustAnchors.map(({ name, pem }) => [name, pem])),
     "--boot-proof": digestOf(bootProofs),
+    "--provenance": provenance.length > 0 ? digestOf(provenance) : "none",
     "--expected": expected ?? "none",
     "--at": at,
     "--allow-debug": allowDebug,

@@ -28,8 +28,8 @@ export async function readPolicyFile(
   return bytes && policy && { path, bytes, policy, options };
 }
 
-/** They verify evidence and take no bundles: they would reject everything under a policy that demands them. */
-const WITHOUT_BUNDLES: readonly FileCommand[] = ["audit", "page", "proxy", "watch", "worker"];
+/** It verifies as a browser does, which has no Sigstore library: it would reject everything under such a policy. */
+const WITHOUT_BUNDLES: readonly FileCommand[] = ["page"];
 const NO_BUNDLES =
   "the policy demands provenance, and this command takes no bundles of builds: verify them once with bootproof " +
   "verify --provenance, and give this command a policy without provenance that pins the same pivotHash";

@@ -2,6 +2,7 @@
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { demandsProvenance, namedSharing } from "../inputs.js";
+import { shownName } from "../errors.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
@@ -32,15 +33,42 @@ async function bundlesIn(files: InputFiles, path: string, command: FileCommand):
   return texts.map((text, index) => namedSharing(nameAt(index), text, { bytes }));
 }
 
-/** As an option. Throws {@link UsageError} if the policy demands provenance and the package is missing. */
-export async function verifierFor(policy: Policy | undefined): Promise<Pick<VerifyOptions, "provenanceVerifier">> {
-  if (policy === undefined || !demandsProvenance(policy)) return {};
+/**
+ * As an option. Throws {@link UsageError} if the policy demands provenance and the package is missing. `mayChange`:
+ * another policy may demand it later.
+ */
+export async function verifierFor(
+  policy: Policy | undefined,
+  mayChange = false,
+): Promise<Pick<VerifyOptions, "provenanceVerifier">> {
+  const isDemanded = policy !== undefined && demandsProvenance(policy);
+  if (!isDemanded && !mayChange) return {};
   const { sigstoreVerifier } = await import("../provenance/index.js");
   try {
     return { provenanceVerifier: await sigstoreVerifier() };
   } catch (error) {
     // By name: the error is of another copy of the library.
     if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
+    if (!isDemanded) return {};
     throw new UsageError([error.message]);
   }
+}
+
+/**
+ * {@link readProvenance} as JSON texts, for a command that verifies under one policy for long. A policy that demands
+ * provenance, without a bundle, is a fault: every verification would be refused.
+ */
+export async function demandedProvenance(
+  files: InputFiles,
+  paths: readonly string[],
+  { policy, command }: { readonly policy: Policy | undefined; readonly command: FileCommand },
+): Promise<readonly string[]> {
+  const { provenance = [] } = await readProvenance(files, paths, command);
+  const demanding = policy?.deployments.find((deployment) => deployment.provenance !== undefined);
+  if (demanding !== undefined && paths.length === 0)
+    throw new UsageError([
+      `--provenance FILE… is required: the deployment ${shownName(demanding.name)} of the policy demands provenance, ` +
+        "the Sigstore bundles of its build",
+    ]);
+  return provenance.map((piece) => (piece as NamedEvidence).value as string);
 }

@@ -57,3 +57,14 @@ export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions"
   if (san === null && valueOf(ALT_NAME) === null) faults.push({ path: "", message: "no subject alternative name" });
   return { value: Object.freeze({ ...members, san: san ?? "" }), faults };
 }
+
+/**
+ * The path of the workflow that was run at first: what extension .18 has between repository and ref. Null unless .18 is
+ * `repository/PATH@ref` as a whole. Nothing is split at `@`, which paths and refs may contain.
+ */
+export function buildWorkflow({ buildConfig, repository, ref }: BuildIdentity): string | null {
+  const [start, end] = [`${repository}/`, `@${ref}`];
+  if (buildConfig === null || repository === null || ref === null) return null;
+  if (!buildConfig.startsWith(start) || !buildConfig.endsWith(end)) return null;
+  return buildConfig.slice(start.length, -end.length) || null;
+}

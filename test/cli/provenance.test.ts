@@ -1,8 +1,8 @@
-/** `--provenance` of verify and bundle: which files it takes, what is verified, and the exit codes. */
+/** `--provenance` of verify, bundle, pin and audit: which files it takes, what is verified, and the exit codes. */
 import { dirname, join } from "node:path";
 import { chmodSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { ProvenanceError } from "../../src/provenance/index.js";
 import type * as provenance from "../../src/provenance/index.js";
 import { DEMAND, GENUINE, NOW as AT, ROOT, bundleOf, enclave, evidence, policyFile } from "../support/provenance.js";
@@ -134,14 +134,87 @@ describe("bundle --provenance", () => {
   });
 });
 
-describe("commands that take no bundles", () => {
+describe("commands that verify for long", () => {
   const KEY = fileOf(apiKey);
   chmodSync(KEY, 0o600);
   it.each([
     ["watch", "--app", "signer", "--base-url", "https://127.0.0.1:1", "--organization-id", "x", "--api-key-file", KEY],
     ["proxy", "--upstream", "https://127.0.0.1:1", "--boot-proof", BOOT],
-  ])("%s refuses a policy that demands provenance", async (...args) => {
+  ])("%s refuses a policy that demands provenance, without its bundles", async (...args) => {
     const { code, stderr } = await bootproof([...args, "--policy", POLICY], NOW);
     expect([code, stderr]).toEqual([2, expect.stringContaining("demands provenance")]);
+  });
+});
+
+describe("pin --provenance", () => {
+  const repository = "https://github.com/malancas/attest-demo";
+  const ANCHOR = fileOf(evidence.anchorPem, "lab-anchor.pem");
+  const ROOT_FILE = fileOf(ROOT, "trusted_root.json");
+  const pin = (...args: string[]): ReturnType<typeof bootproof> =>
+    bootproof(["pin", "--boot-proof", BOOT, "--trust-anchor", ANCHOR, ...args], NOW);
+  const all = ["--provenance", BUILD, "--repository", repository, "--trusted-root", ROOT_FILE];
+
+  it("writes what the bundle shows, loudly, and the same evidence verifies under it", async () => {
+    const { code, stdout, stderr } = await pin(...all);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned what the bundle shows of the build")]);
+    const { deployments } = JSON.parse(stdout) as { deployments: { provenance: object[] }[] };
+    expect(deployments[0]!.provenance).toEqual([
+      {
+        issuer: "https://token.actions.githubusercontent.com",
+        repository,
+        repositoryId: "804070735",
+        workflow: ".github/workflows/shared.yml",
+        ref: "refs/heads/main",
+        signer: expect.stringMatching(/attest\.yml@09b495c3f12c7881b3cc17209a327792065c1a1d$/) as string,
+        runner: "github-hosted",
+        trigger: "workflow_dispatch",
+        commit: "95baf27389e83e6a5c48f42e190d48d7abcea19e",
+        predicateTypes: "https://slsa.dev/provenance/v1",
+        trustedRoot: { json: ROOT },
+      },
+    ]);
+    const again = await verify("--provenance", BUILD, "--policy", fileOf(stdout, "pinned-builds.json"));
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+  });
+
+  it("pins nothing that does not verify, or is of another binary", async () => {
+    const other = fileOf(
+      bundleOf((statement) => (statement["predicateType"] = "https://example.com")),
+      "changed.json",
+    );
+    const changed = await pin("--provenance", other, "--repository", repository, "--trusted-root", ROOT_FILE);
+    expect([changed.code, changed.stdout]).toEqual([1, ""]);
+    expect(changed.stderr).toMatch(/^Not pinned\.\n[^]*provenance\.bundle/);
+    const another = forgeEvidence({ lab: new Forge(), at: AT });
+    const foreign = await bootproof(
+      ["pin", "--boot-proof", fileOf(another.bootProof), "--trust-anchor", fileOf(another.anchorPem), ...all],
+      NOW,
+    );
+    expect([foreign.code, foreign.stdout]).toEqual([1, ""]);
+    expect(foreign.stderr).toContain("provenance.subject");
+  });
+
+  it("takes repository and root from the caller, with a boot proof", async () => {
+    for (const [args, message] of [
+      [["--provenance", BUILD], /--provenance requires --repository[^]*--provenance requires --trusted-root/],
+      [["--repository", repository], /--repository requires --provenance/],
+      [
+        all.with(3, "https://github.com/malancas/other"),
+        /not pinned: .*the repository is https:\/\/github\.com\/malancas\/a/,
+      ],
+      [all.with(5, BUILD), /this is a provenance bundle/],
+      [all.with(1, ROOT_FILE), /this is a trusted root of Sigstore; --trusted-root takes it/],
+    ] as const) {
+      const { code, stdout, stderr } = await pin(...args);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+    }
+  });
+});
+
+describe("audit --provenance", () => {
+  it("without the package is exit code 2, before anything is verified", async () => {
+    state.isMissing = true;
+    const { code, stderr } = await bootproof(["audit", "--policy", POLICY, BOOT, "--provenance", BUILD], NOW);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("npm install @sigstore/verify")]);
   });
 });
