@@ -33,7 +33,6 @@ const LOADED_LATER = new RegExp(
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
     String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521|signatures|provenance-checks)\.js$`,
-    String.raw`^\.\.\/decode\/provenance-bundle\.js$`,
     String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
   ].join("|"),
 );

@@ -9,7 +9,8 @@ import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import type { QueuePlaceOptions } from "./node-queue.js";
 import { defaultThreads } from "./node-cores.js";
-import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
+import { ContactReport, type Member, joinQueue } from "./node-queue-member.js";
+import type { QueueContact } from "./node-queue-url.js";
 import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
