@@ -80,7 +80,7 @@ export function linked(path: string): string {
 }
 
 /** Of Node's FileHandle: a public type that names it would demand Node's types of every program. */
-export interface LogFile {
+export interface LogHandle {
   read(
     buffer: Uint8Array,
     offset?: number,
@@ -95,8 +95,8 @@ export interface LogFile {
 }
 
 /** Null if there is none. */
-export async function openExisting(path: string): Promise<LogFile | null> {
-  const file: LogFile | null = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
+export async function openExisting(path: string): Promise<LogHandle | null> {
+  const file: LogHandle | null = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
@@ -106,7 +106,7 @@ export async function openExisting(path: string): Promise<LogFile | null> {
 }
 
 /** Readable only by its owner. Rejects with EEXIST if there is one. */
-export async function createFile(path: string): Promise<LogFile> {
+export async function createFile(path: string): Promise<LogHandle> {
   const made = await open(path, "wx+", 0o600);
   await syncFolder(dirname(path));
   return made;
@@ -142,7 +142,7 @@ export async function isLaterFile(path: string): Promise<boolean> {
 }
 
 export async function readAt(
-  file: LogFile,
+  file: LogHandle,
   { offset, length }: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array | null> {
   const bytes = new Uint8Array(length);
@@ -157,7 +157,7 @@ export async function readAt(
 const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
 
 /** A kill during a write may leave the beginning of a line, then zeros. */
-export async function isPartOfLine(file: LogFile, offset: number): Promise<boolean> {
+export async function isPartOfLine(file: LogHandle, offset: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
   const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
   return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));

@@ -20,7 +20,7 @@ import {
 import { type FindingEntry, type LogLine, eventLineAfter, readLine } from "./entry.js";
 import {
   LogError,
-  type LogFile,
+  type LogHandle,
   type Mark,
   asLogError,
   besideLog,
@@ -150,7 +150,7 @@ class FileLog implements OpenedLog {
   /** As they are on the disk. */
   #marks: Marks;
   readonly #ignored = new Set<Delivered>();
-  #handle: LogFile;
+  #handle: LogHandle;
   /** Behind the newest signed state. */
   #unsigned: { lines: number; bytes: number };
 
@@ -186,7 +186,7 @@ class FileLog implements OpenedLog {
     readonly opening: Opening;
     readonly contents: LogContents;
     readonly marks: Marks;
-    readonly handle: LogFile;
+    readonly handle: LogHandle;
   }) {
     this.#opening = parts.opening;
     [this.#folder, this.#first] = [dirname(parts.opening.file), basename(parts.opening.file)];

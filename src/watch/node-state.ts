@@ -21,7 +21,7 @@ import { attempt } from "../errors.js";
 import { type NoteSigner, type SignedCheckpoint, openNote, signNote, verifyNote } from "./checkpoint.js";
 import { type LogEnd, type LogLine, continuedIn, fileName, hash, readLine } from "./entry.js";
 import { type LogVerification, verifyFiles } from "./log.js";
-import { type LogFile, type Mark, asLogError, besideLog, openExisting, readAt, readLogFrom } from "./node-files.js";
+import { type LogHandle, type Mark, asLogError, besideLog, openExisting, readAt, readLogFrom } from "./node-files.js";
 import type { Delivered } from "./outages.js";
 import { LogState, PLAIN_LOG_STATE, type PlainLogState, isOutageLine, isRefusal } from "./store.js";
 
@@ -270,7 +270,7 @@ async function* filesOf(
 
 /** Nothing of a file that is not there: it may have been about to be made. */
 async function* streamOf(path: string, start: number): AsyncGenerator<Uint8Array> {
-  const file: LogFile | null = await asLogError(openExisting(path));
+  const file: LogHandle | null = await asLogError(openExisting(path));
   if (file === null) return;
   await file.close();
   yield* readLogFrom(path, start);
