@@ -863,6 +863,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "memoryStore().markHandedOn",
   "memoryStore().openOutage",
   "memoryStore().nextOutage",
+  "memoryStore().requireHeld",
   "memoryStore().markOutageHandedOn",
   "SYSTEM.now",
   "SYSTEM.sleep",

@@ -293,6 +293,7 @@ class Container {
       tail: () => log.tail(),
       standing: (name) => log.standing(name),
       openOutage: (name) => log.openOutage(name),
+      requireHeld: counted(() => log.requireHeld()),
       append: counted((line) => this.#append(log, line)),
       nextRefusal: counted(() => log.nextRefusal()),
       markHandedOn: counted((n) => log.markHandedOn(n)),
