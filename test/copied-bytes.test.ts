@@ -2,6 +2,7 @@
  * Functions copy their bytes before they first await: a caller may reuse the buffer during the call and after it. Every
  * exported function is in one of two lists: it takes bytes, and is tested, or it takes none.
  */
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { fromBase64, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
@@ -12,7 +13,9 @@ import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
 import { JWKS, delivered } from "./client/deliveries.js";
 import { AT, apiKey, isStamped } from "./client/support.js";
+import * as watching from "../src/watch/index.js";
 import { releaseOf } from "./support/releases.js";
+import { inPieces, linesOf, textOf } from "./watch/support.js";
 
 const whole = forge();
 const options = optionsOf(whole, { noPolicy: true });
@@ -27,6 +30,15 @@ const answering = forge({ nonce: Uint8Array.of(1, 2, 3) });
 const verified = ({ report }: { readonly report: library.Report }): unknown => report;
 
 const { rawBody: delivery, headers } = delivered();
+
+const logKeys = generateKeyPairSync("ed25519", {
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+});
+const lines = await linesOf(2);
+const checkpoint = { origin: "bootproof-log/a", entries: 2, head: lines.at(-1)!.hash };
+const note = toUtf8(await watching.signCheckpoint(checkpoint, logKeys.privateKey));
+const { publicKey: logKey } = logKeys;
 
 const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
 
@@ -180,6 +192,10 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
         client.verifyWebhook({ rawBody, headers, jwks: JWKS, now: AT, store: new client.MemoryEventStore() }),
     ],
   ],
+  readCheckpoint: [[note, (bytes) => watching.readCheckpoint(bytes, { key: logKey })]],
+  watch: [[bytesOf(policyFile), (bytes) => findingBy({ bytes })]],
+  // The pieces of the log belong to the reader until it requests the next one.
+  verifyLog: [[note, (bytes) => watching.verifyLog(inPieces(textOf(lines)), { checkpoint: bytes, key: logKey })]],
   apiKeyStamper: [[toUtf8('{"a":1}'), (bytes) => stamped(stamper, bytes)]],
   webauthnStamper: [
     [toUtf8('{"a":1}'), (bytes) => challengeOf(bytes, Uint8Array.of(1))],
@@ -254,6 +270,16 @@ const WITHOUT_BYTES = [
   "readShape",
   "submitBody",
   "webhookHandler",
+  "CheckpointError",
+  "FetchError",
+  "askService",
+  "isFinding",
+  "memoryStore",
+  "originOf",
+  "postTo",
+  "requireLogKey",
+  "signCheckpoint",
+  "witnessAt",
 ];
 
 function fromHex(text: unknown): Uint8Array {
@@ -264,6 +290,21 @@ function fromHex(text: unknown): Uint8Array {
 async function stamped(stamper: client.Stamper, bytes: Uint8Array): Promise<boolean> {
   const { value } = await stamper.stamp(bytes);
   return isStamped(value, toUtf8('{"a":1}'));
+}
+
+async function findingBy(policy: library.PlainPolicy): Promise<unknown> {
+  let found: unknown;
+  await watching.watch({
+    policy,
+    apps: ["signer"],
+    once: true,
+    newest: async () => bootProof,
+    onEntry: ({ entry }) => (found = entry),
+    now: () => options.now,
+    sleep: () => Promise.resolve(),
+    random: () => 0.5,
+  });
+  return found;
 }
 
 /** The request that the authenticator receives. */
@@ -299,7 +340,7 @@ describe("bytes that the caller changes right after the call", () => {
   });
 
   it("are tested in every exported function that takes bytes", () => {
-    const functions = [library, client]
+    const functions = [library, client, watching]
       .flatMap((exports) => Object.entries(exports))
       .filter(([, value]) => typeof value === "function")
       .map(([name]) => name);

@@ -883,6 +883,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "memoryStore().markHandedOn",
   "memoryStore().openOutage",
   "memoryStore().nextOutage",
+  "memoryStore().requireHeld",
   "memoryStore().markOutageHandedOn",
   "SYSTEM.now",
   "SYSTEM.sleep",

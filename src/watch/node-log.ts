@@ -21,6 +21,7 @@ import { type FindingEntry, type LogLine, eventLineAfter, readLine } from "./ent
 import {
   LogError,
   type LogHandle,
+  LogInUseError,
   type Mark,
   asLogError,
   besideLog,
@@ -212,6 +213,12 @@ class FileLog implements OpenedLog {
 
   openOutage(name: string): ReturnType<LogStore["openOutage"]> {
     return this.#contents.state.openOutage(name);
+  }
+
+  /** A lock that cannot be read ends no watch that has nothing to write: the next write reads it. */
+  async requireHeld(): Promise<void> {
+    const error = await asLogError(this.#opening.lock.requireHeld()).catch((failure: unknown) => failure);
+    if (error instanceof LogInUseError) throw error;
   }
 
   async append(line: LogLine): Promise<void> {

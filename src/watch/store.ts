@@ -31,6 +31,8 @@ export interface LogStore {
   standing(name: string): Standing | undefined;
   /** By `watchedName`: the beginning, RFC 3339, of an outage that has no end in the log; undefined without one. */
   openOutage(name: string): string | undefined;
+  /** Before each poll. A rejection ends the watch: another process has taken the log from this one. */
+  requireHeld(): Promise<void>;
   /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
   append(line: LogLine): Promise<void>;
   /** The oldest refusal that is not marked as delivered, or null. */
@@ -146,6 +148,7 @@ export function memoryStore(): LogStore {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
     openOutage: (name) => state.openOutage(name),
+    requireHeld: async () => {},
     append: async (line) => {
       state.add(line);
       if (isRefusal(line) && !ignored.has("refusal")) keep(refusals, line);

@@ -366,6 +366,8 @@ class Watch {
   async #pollOn(once: boolean): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      // Also where nothing is new, and nothing is written: another process watches then, and delivers.
+      await this.#log.requireHeld();
       await this.#takeNextPolicy();
       const failures = await this.#poll();
       if (signal.aborted || once) return;

@@ -3,13 +3,14 @@
  * `npm run build`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import type { FindingEntry, LogEntry } from "../../src/watch/index.js";
 import { connectionTo } from "./support.js";
@@ -241,6 +242,111 @@ describe("the built command keeps watch", () => {
     const refusals = entries.filter(({ verdict }) => verdict === "rejected").map(({ n }) => n);
     expect([...new Set(handedOn)]).toEqual(refusals);
     expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+});
+
+describe("the built command, with checkpoints that others keep,", () => {
+  const keyFiles = (name: string): [string, string] => {
+    const pair = generateKeyPairSync("ed25519");
+    const [own, shared] = [join(folder, `${name}-key.pem`), join(folder, `${name}-public.pem`)];
+    writeFileSync(own, pair.privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+    writeFileSync(shared, pair.publicKey.export({ type: "spki", format: "pem" }));
+    return [own, shared];
+  };
+  const [[privateKey, publicKey], [, otherKey]] = [keyFiles("log"), keyFiles("other")];
+  const path = join(folder, "kept.jsonl");
+  const note = join(folder, "kept.note");
+  const posted: string[] = [];
+  const witness = createServer((request, response) => {
+    let text = "";
+    request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+    request.on("end", () => {
+      posted.push(text);
+      response.writeHead(204).end();
+    });
+  });
+  let args: string[] = [];
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => witness.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(witness.address() as AddressInfo).port}/secret`;
+    args = [...asked, "--log", path, "--rotate", "20kB", "--checkpoint-key", privateKey];
+    args.push("--checkpoint", note, "--witness", url);
+  });
+  afterAll(() => witness.close());
+
+  const filesOf = (first: string): string[] => {
+    const names = [first, ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => first.replace(".jsonl", `.${number}.jsonl`))];
+    return names.filter((name) => existsSync(name));
+  };
+  const entryCount = (): number => filesOf(path).flatMap(entriesOf).length;
+  const verified = (...more: string[]): Process["ended"] => run("log", "verify", ...filesOf(path), ...more);
+
+  it("goes on in further files after kills, and verifies with each checkpoint", { timeout: 120_000 }, async () => {
+    const kept: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const before = entryCount();
+      const watching = new Process(args);
+      await lab.restartEnclave(enclaveId);
+      await watching.until(() => entryCount() > before);
+      if (round > 0) await watching.until(() => posted.length > kept.length);
+      watching.child.kill("SIGKILL");
+      await watching.ended;
+      if (existsSync(note)) kept.push(readFileSync(note, "utf8"));
+    }
+    expect(await run(...args, "--once")).toMatchObject({ code: 0 });
+    expect(filesOf(path).length).toBeGreaterThan(1);
+    kept.push(...posted, readFileSync(note, "utf8"));
+    expect(new Set(kept).size).toBeGreaterThan(2);
+    for (const text of new Set(kept)) {
+      const copy = join(folder, "copy.note");
+      writeFileSync(copy, text);
+      const { code, stdout } = await verified("--checkpoint", copy, "--key", publicKey);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/^WHOLE: /)]);
+    }
+    expect(posted.at(-1)).toBe(readFileSync(note, "utf8"));
+  });
+
+  it("signs the same with log checkpoint", async () => {
+    const signed = await run("log", "checkpoint", ...filesOf(path), "--key", privateKey);
+    expect(signed).toEqual({ code: 0, stdout: readFileSync(note, "utf8"), stderr: "" });
+  });
+
+  it("says that a signature was not checked, and refuses that of another key", async () => {
+    const unchecked = await verified("--checkpoint", note);
+    expect([unchecked.code, unchecked.stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /^Not shown by this: who signed the checkpoint: its signature was not checked; pass .*--key$/m,
+      ),
+    ]);
+    const other = await verified("--checkpoint", note, "--key", otherKey);
+    expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/^BROKEN: .*kept/)]);
+  });
+
+  it("finds that lines were cut off, and does not go on", async () => {
+    const [newest] = filesOf(path)
+      .filter((file) => readFileSync(file).length > 0)
+      .slice(-1);
+    const whole = readFileSync(newest!, "utf8");
+    const lines = whole.trimEnd().split("\n");
+    writeFileSync(
+      newest!,
+      lines
+        .slice(0, -1)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+    expect((await verified()).code).toBe(0);
+    const cut = await verified("--checkpoint", note, "--key", publicKey);
+    const sentence = /the log ends with entry \d+, and the checkpoint is of entry \d+: lines were cut off the end/;
+    expect([cut.code, cut.stdout]).toEqual([1, expect.stringMatching(sentence)]);
+    const before = readFileSync(note, "utf8");
+    const refused = await run(...args, "--once");
+    expect([refused.code, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toMatch(/kept\.jsonl: it is not the log of its signed checkpoint: the log ends with entry/);
+    expect(readFileSync(note, "utf8")).toBe(before);
+    writeFileSync(newest!, whole);
+    expect((await run(...args, "--once")).code).toBe(0);
   });
 });
 

@@ -263,9 +263,25 @@ describe("one process a log", () => {
       message: expect.stringContaining("process 7 of") as unknown,
     });
     await expect(log.markHandedOn(1)).rejects.toBeInstanceOf(LogInUseError);
+    await expect(log.requireHeld()).rejects.toBeInstanceOf(LogInUseError);
     expect([readFileSync(path, "utf8"), existsSync(`${path}.handed-on`)]).toEqual([before, false]);
     await log.close();
     rmSync(`${path}.lock`);
+  });
+
+  it("needs to read its lock only to write", async () => {
+    const path = newPath();
+    const log = await openLog(path);
+    const lock = readFileSync(`${path}.lock`);
+    rmSync(`${path}.lock`);
+    mkdirSync(`${path}.lock`);
+    await log.requireHeld();
+    await expect(add(log, 1)).rejects.toBeInstanceOf(LogError);
+    rmSync(`${path}.lock`, { recursive: true });
+    writeFileSync(`${path}.lock`, lock);
+    await add(log, 1);
+    await log.close();
+    expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
   it("leaves the lock of another process", async () => {

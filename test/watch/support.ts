@@ -118,10 +118,14 @@ export class SimulatedClock {
     return this.#time - START.getTime();
   }
 
-  /** Wakes who sleeps, in order, once there is one who does. */
-  async runUntil(isDone: () => boolean): Promise<void> {
+  /**
+   * Wakes who sleeps, in order, once there is one who does. Where several sleep, one that works meanwhile has to be
+   * busy: its work takes real time, in which the others would sleep for days.
+   */
+  async runUntil(isDone: () => boolean, isBusy = (): boolean => false): Promise<void> {
     while (!isDone()) {
       await new Promise((resolve) => setImmediate(resolve));
+      if (isBusy()) continue;
       this.#sleepers.sort((a, b) => a.at - b.at);
       const [next] = this.#sleepers;
       if (next === undefined) continue;

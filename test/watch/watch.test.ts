@@ -366,6 +366,16 @@ describe("a watch", () => {
     expect(handedOn).toEqual([]);
   });
 
+  it("ends before the next poll if another process has its log, also where nothing is new", async () => {
+    let polls = 0;
+    const requireHeld = async (): Promise<void> => {
+      if (polls === 2) throw new Error("it is another's now");
+    };
+    const same = Array.from({ length: 9 }, () => () => (polls++, { boot: 1 }));
+    await expect(watched(same, { log: { ...memoryStore(), requireHeld } })).rejects.toThrow("it is another's now");
+    expect(polls).toBe(2);
+  });
+
   it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
     ["nothing", { apps: [] }, /options\.apps: one at least wanted/],
     ["the same twice", { apps: ["a", "a"] }, /each once wanted/],

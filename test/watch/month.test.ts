@@ -1,0 +1,488 @@
+/**
+ * A month of a watch in a container that is replaced each day, under another host name: it is stopped, or killed during
+ * a poll, a write or a delivery. The service fails in each way, the enclave restarts, and the policy changes once.
+ */
+import { generateKeyPairSync } from "node:crypto";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parsePolicy } from "../../src/appraise/policy.js";
+import type { JsonValue } from "../../src/decode/json.js";
+import type * as locks from "../../src/disk/lock.js";
+import { toHex, toUtf8 } from "../../src/bytes.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import {
+  type FailureKind,
+  type FindingEntry,
+  type LogEntry,
+  type LogLine,
+  isFinding,
+  lineAt,
+  watchedName,
+} from "../../src/watch/entry.js";
+import {
+  FetchError,
+  type LogStore,
+  type LogVerification,
+  type VerifyLogOptions,
+  type WatchMessage,
+  type WatchOptions,
+  type WatchPoll,
+  type WatchSummary,
+  type Watched,
+  verifyLog,
+  watch,
+} from "../../src/watch/index.js";
+import { LogError, type OpenedLog, openLog, readLog } from "../../src/watch/node.js";
+import { START, SimulatedClock } from "./support.js";
+
+const container = vi.hoisted(() => ({ host: "" }));
+vi.mock("../../src/disk/lock.js", async (original) => {
+  const lock = await original<typeof locks>();
+  const takeLock: typeof lock.takeLock = (path, what, options) => {
+    const { host } = container;
+    const self = { pid: 1, started: `${host} 1`, host, space: `pid:[${host}]` };
+    // A lock is observed for 60 ms instead of 15 s.
+    return lock.takeLock(path, what, { ...options, self, beatMs: 20 });
+  };
+  return { ...lock, takeLock };
+});
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const DAYS = 30;
+const INTERVAL = HOUR;
+/** After a poll that failed. */
+const MOST_WAIT = 5 * MINUTE;
+/** The enclave restarts. */
+const SHIFT = 8 * HOUR;
+
+const [forge, strangers] = [new Forge(), new Forge()];
+const { anchorPem } = forgeEvidence({ lab: forge, at: START });
+const isRejected = (shift: number): boolean => shift % 6 === 0 || shift % 7 === 3;
+const BOOTS: readonly JsonValue[] = Array.from({ length: (DAYS * DAY) / SHIFT + 1 }, (_, shift) => {
+  const at = new Date(START.getTime() + shift * SHIFT);
+  return forgeEvidence({ lab: isRejected(shift) ? strangers : forge, at, ephemeralKey: forge.ephemeralKey }).bootProof;
+});
+const shiftOf = new Map(BOOTS.map((bootProof, shift) => [JSON.stringify(bootProof), shift]));
+
+const app = "signer";
+const ephemeralKey = toHex(forge.ephemeralKey.publicKey);
+const [APP, KEY] = [watchedName({ app }), watchedName({ ephemeralKey })];
+
+const policyNamed = (name: string): Uint8Array =>
+  toUtf8(JSON.stringify(labPolicy(anchorPem, [labDeployment(forge)], { name })));
+const [BEFORE, AFTER] = [policyNamed("before"), policyNamed("after")];
+const POLICY_CHANGES_AT = 10.4 * DAY;
+
+interface Outage {
+  readonly from: number;
+  readonly to: number;
+  readonly kinds: readonly FailureKind[];
+  readonly names: readonly string[];
+}
+const outage = (from: number, to: number, kinds: readonly FailureKind[], names = [APP, KEY]): Outage => ({
+  ...{ from: from * DAY, to: to * DAY },
+  ...{ kinds, names },
+});
+/** The second, third and last go on over restarts. */
+const OUTAGES: readonly Outage[] = [
+  outage(2.2, 2.5, ["unreachable"]),
+  outage(5.8, 7.3, ["unreachable", "missing", "answer", "credentials"]),
+  outage(12.4, 14.1, ["answer", "missing"], [KEY]),
+  outage(20.1, 20.9, ["missing"]),
+  outage(25.5, 26.3, ["credentials", "unreachable"]),
+];
+/** Too short for an entry. */
+const SHORT = { from: 9.2 * DAY, requests: 6 };
+const isTargetDown = (elapsed: number): boolean =>
+  (elapsed >= 4 * DAY && elapsed < 4.7 * DAY) || (elapsed >= 17.9 * DAY && elapsed < 19.2 * DAY);
+
+const root = mkdtempSync(join(tmpdir(), "bootproof-month-"));
+afterAll(() => rmSync(root, { recursive: true }));
+const OWN = join(root, "own");
+/** Kept where the watch's machine can only replace a checkpoint. */
+const OTHERS = join(root, "others");
+const LOG = "boots.jsonl";
+const NOTE = join(OTHERS, "boots.note");
+const pair = generateKeyPairSync("ed25519");
+const privateKey = pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+const key = pair.publicKey.export({ type: "spki", format: "pem" }).toString();
+
+const numberOf = (name: string): number => Number(/^boots\.(\d+)\.jsonl$/.exec(name)?.[1] ?? 1);
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => /^boots(?:\.\d+)?\.jsonl$/.test(name))
+    .sort((one, other) => numberOf(one) - numberOf(other))
+    .map((name) => join(folder, name));
+const textIn = (folder: string): string =>
+  filesIn(folder)
+    .map((file) => readFileSync(file, "utf8"))
+    .join("");
+const verifiedIn = (folder: string, options: VerifyLogOptions = {}): Promise<LogVerification> =>
+  verifyLog(
+    filesIn(folder).map((name) => ({ name, stream: readLog(name) })),
+    options,
+  );
+
+interface Opening {
+  readonly folder?: string;
+  readonly onNote?: (text: string) => void;
+  readonly onCheckpoint?: (note: string) => void;
+}
+const opened = ({ folder = OWN, onNote = () => {}, onCheckpoint = () => {} }: Opening = {}): Promise<OpenedLog> =>
+  openLog(join(folder, LOG), {
+    onNote,
+    rotate: { bytes: 300_000, afterMs: 3 * DAY },
+    checkpoint: { key: privateKey, file: NOTE, onCheckpoint },
+  });
+
+const ENDS = ["stopped", "killed in a write", "killed in a delivery", "killed in a poll"] as const;
+type End = (typeof ENDS)[number];
+
+/** What the month has shown outside the log. */
+const clock = new SimulatedClock();
+const acknowledged: string[] = [];
+const checkpoints: string[] = [];
+const messages: WatchMessage[] = [];
+const openingNotes: string[] = [];
+/** Refusals and outages that reached their target, by `n`. */
+const delivered = { refusal: [] as number[], outage: [] as number[] };
+const seen: Record<string, number[]> = { [APP]: [], [KEY]: [] };
+const kills: Record<End, number> = Object.fromEntries(ENDS.map((end) => [end, 0])) as Record<End, number>;
+let [policy, polls, requests, shortRequests] = [BEFORE, 0, 0, 0];
+
+function respond(watched: Watched): JsonValue {
+  const elapsed = clock.elapsedMs;
+  const name = watchedName(watched);
+  const failing = OUTAGES.find(({ from, to, names }) => elapsed >= from && elapsed < to && names.includes(name));
+  const kind = failing?.kinds[requests++ % failing.kinds.length];
+  if (kind !== undefined) throw new FetchError(kind, `it is ${kind}`);
+  if (elapsed >= SHORT.from && shortRequests++ < SHORT.requests) throw new FetchError("unreachable", "for a moment");
+  return BOOTS[Math.floor(elapsed / SHIFT)]!;
+}
+
+/** The files of both folders. */
+type Disk = readonly (readonly [path: string, bytes: Uint8Array])[];
+function diskNow(): Disk {
+  const paths = [OWN, OTHERS].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  return paths.map((path) => [path, readFileSync(path)]);
+}
+function putBack(disk: Disk): void {
+  for (const folder of [OWN, OTHERS]) for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  for (const [path, bytes] of disk) writeFileSync(path, bytes, { mode: 0o600 });
+}
+
+/** A watch until the end of its day. What it does after a kill is undone, and seen by nobody else. */
+class Container {
+  readonly #until: number;
+  readonly #end: End;
+  readonly #stop = new AbortController();
+  #disk: Disk | null = null;
+  #shift = 0;
+  #attempts = 0;
+  #change: (policy: { readonly bytes: Uint8Array }) => boolean = () => false;
+  /** Simulated time does not pass while a poll runs, or the disk is in use: both take real time. */
+  #isPolling = true;
+  #inUse = 0;
+
+  constructor(day: number) {
+    this.#until = day * DAY;
+    this.#end = day === DAYS ? "stopped" : ENDS[day % ENDS.length]!;
+    container.host = `watch-${day}`;
+  }
+
+  async run(): Promise<WatchSummary> {
+    const log = await opened({
+      onNote: (text) => openingNotes.push(text),
+      onCheckpoint: (note) => void (this.#isAlive && checkpoints.push(note)),
+    });
+    let ended = false;
+    const work = watch(this.#options(log)).finally(() => (ended = true));
+    work.catch(() => {});
+    const isOver = (): boolean => this.#end === "stopped" && clock.elapsedMs >= this.#until + HOUR;
+    await clock.runUntil(
+      () => ended || !this.#isAlive || isOver(),
+      () => this.#isPolling || this.#inUse > 0,
+    );
+    this.#stop.abort();
+    const summary = await work;
+    await log.close();
+    if (this.#disk !== null) putBack(this.#disk);
+    return summary;
+  }
+
+  get #isAlive(): boolean {
+    return this.#disk === null;
+  }
+
+  #reach(point: End): void {
+    const isDue = clock.elapsedMs >= this.#until && (point === this.#end || clock.elapsedMs > this.#until + 2 * HOUR);
+    if (!this.#isAlive || this.#end === "stopped" || !isDue) return;
+    this.#disk = diskNow();
+    kills[point]++;
+    this.#stop.abort();
+  }
+
+  #options(log: OpenedLog): WatchOptions {
+    return {
+      policy: parsePolicy(policy),
+      ...{ apps: [app], ephemeralKeys: [ephemeralKey], intervalMs: INTERVAL, log: this.#store(log) },
+      ...{ now: clock.now, sleep: clock.sleep, random: clock.random, signal: this.#stop.signal },
+      newest: async (watched) => {
+        this.#isPolling = true;
+        this.#reach("killed in a poll");
+        this.#shift = Math.floor(clock.elapsedMs / SHIFT);
+        return this.#isAlive ? respond(watched) : new Promise<never>(() => {});
+      },
+      onEntry: ({ bytes }) => void (this.#isAlive && acknowledged.push(Buffer.from(bytes).toString("utf8"))),
+      onMessage: (message) => void (this.#isAlive && messages.push(message)),
+      onPoll: (poll) => this.#afterPoll(poll),
+      onRefusal: ({ entry }) => this.#deliver("refusal", entry.n),
+      onOutage: ({ entry }) => this.#deliver("outage", entry.n),
+      policyChanges: (change) => {
+        this.#change = change;
+        return () => {};
+      },
+    };
+  }
+
+  #afterPoll({ watched }: WatchPoll): void {
+    if (!this.#isAlive) return;
+    polls++;
+    this.#isPolling = false;
+    for (const one of watched) {
+      const shifts = seen[watchedName(one.watched)]!;
+      if (one.failure === null && shifts.at(-1) !== this.#shift) shifts.push(this.#shift);
+    }
+    if (clock.elapsedMs < POLICY_CHANGES_AT || policy === AFTER) return;
+    expect(() => this.#change({ bytes: toUtf8("{}") })).toThrow();
+    // The next poll follows at once.
+    this.#isPolling = this.#change({ bytes: AFTER });
+    policy = AFTER;
+  }
+
+  async #deliver(what: keyof typeof delivered, n: number): Promise<void> {
+    if (!this.#isAlive) return new Promise<never>(() => {});
+    if (what === "refusal" && (isTargetDown(clock.elapsedMs) || ++this.#attempts % 3 === 0))
+      throw new Error("HTTP 500");
+    delivered[what].push(n);
+    this.#reach("killed in a delivery");
+    return this.#isAlive ? undefined : new Promise<never>(() => {});
+  }
+
+  #store(log: OpenedLog): LogStore {
+    const counted =
+      <A extends unknown[], R>(use: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        this.#inUse++;
+        return use(...args).finally(() => this.#inUse--);
+      };
+    return {
+      tail: () => log.tail(),
+      standing: (name) => log.standing(name),
+      openOutage: (name) => log.openOutage(name),
+      requireHeld: counted(() => log.requireHeld()),
+      append: counted((line) => this.#append(log, line)),
+      nextRefusal: counted(() => log.nextRefusal()),
+      markHandedOn: counted((n) => log.markHandedOn(n)),
+      nextOutage: counted(() => log.nextOutage()),
+      markOutageHandedOn: counted((n) => log.markOutageHandedOn(n)),
+      countAsDelivered: counted((what) => log.countAsDelivered(what)),
+    };
+  }
+
+  async #append(log: OpenedLog, line: LogLine): Promise<void> {
+    const appended = log.append(line);
+    // Wherever the write is then: each day at another place.
+    for (let turns = 0; turns < (this.#until / DAY) % 7; turns++) await new Promise((resolve) => setImmediate(resolve));
+    this.#reach("killed in a write");
+    return appended;
+  }
+}
+
+let last: WatchSummary | null = null;
+const entries: LogEntry[] = [];
+beforeAll(async () => {
+  for (const folder of [OWN, OTHERS]) mkdirSync(folder);
+  for (let day = 1; day <= DAYS; day++) {
+    last = await new Container(day).run();
+    // As a kill in the middle of a write leaves it.
+    if (day % ENDS.length === 3) appendFileSync(filesIn(OWN).at(-1)!, `{"log":"bootproof-log/1","n":${day}`);
+  }
+  await verifiedIn(OWN, { onLine: ({ entry }) => entries.push(entry) });
+});
+
+const findingsOf = (name: string): FindingEntry[] =>
+  entries.flatMap((entry) => (isFinding(entry) && watchedName(entry) === name ? [entry] : []));
+const eventsOf = (...events: string[]) =>
+  entries.flatMap((entry) => ("event" in entry && events.includes(entry.event) ? [entry] : []));
+
+describe("a month of a watch", () => {
+  it("had polls, kills of each kind, and locks of hosts that are gone", () => {
+    expect(polls).toBeGreaterThan(1500);
+    const killed = ENDS.slice(1).map((end) => kills[end]);
+    expect(Math.min(...killed)).toBeGreaterThan(3);
+    const stale = openingNotes.filter((note) => /^its lock is that of process 1 of watch-\d+: observed/.test(note));
+    expect(stale).toHaveLength(killed.reduce((sum, count) => sum + count));
+    expect(openingNotes.filter((note) => /was not finished, as after a kill/.test(note)).length).toBeGreaterThan(5);
+  });
+
+  it("left files that verify together, with each checkpoint that others kept", async () => {
+    const checkpoint = readFileSync(NOTE);
+    expect(filesIn(OWN).length).toBeGreaterThan(5);
+    expect(await verifiedIn(OWN, { checkpoint, key })).toMatchObject({ intact: true, entries: entries.length });
+    expect(checkpoints.length).toBeGreaterThan(100);
+    for (const kept of checkpoints.filter((_, index) => index % 10 === 0))
+      expect(await verifiedIn(OWN, { checkpoint: kept, key })).toMatchObject({ intact: true, fault: null });
+  });
+
+  it("lost no line, and recorded each boot proof that it saw, once", () => {
+    const lines = textIn(OWN).split("\n");
+    const places = acknowledged.map((line) => lines.indexOf(line));
+    expect(places).toEqual(places.filter((place) => place >= 0).sort((one, other) => one - other));
+    for (const name of [APP, KEY]) {
+      const findings = findingsOf(name);
+      const shifts = findings.map(({ bootProofs }) => shiftOf.get(JSON.stringify(bootProofs[0])));
+      // The same one twice where the policy changed.
+      const again = shifts.filter((shift, index) => shift === shifts[index - 1]);
+      expect([shifts.filter((shift, index) => shift !== shifts[index - 1]), again]).toEqual([
+        seen[name],
+        [Math.floor(POLICY_CHANGES_AT / SHIFT)],
+      ]);
+      expect(findings.map(({ verdict }) => verdict === "rejected")).toEqual(shifts.map((shift) => isRejected(shift!)));
+    }
+  });
+
+  it("recorded each outage as a pair, and the change of the policy", () => {
+    for (const name of [APP, KEY]) {
+      const of = eventsOf("outage-began", "outage-ended").filter(
+        (entry) => "watched" in entry && entry.watched.some((one) => watchedName(one) === name),
+      );
+      const planned = OUTAGES.filter(({ names }) => names.includes(name));
+      expect(of.map(({ event }) => event)).toEqual(planned.flatMap(() => ["outage-began", "outage-ended"]));
+      planned.forEach(({ from, to }, index) => {
+        const [began, ended] = of.slice(2 * index).map((entry) => ({ since: "", ...entry }));
+        expect(began!.since).toBe(ended!.since);
+        const since = Date.parse(began!.since) - START.getTime() - from;
+        const until = Date.parse(ended!.at) - START.getTime() - to;
+        expect([since >= 0, since <= INTERVAL, until >= 0, until <= INTERVAL]).toEqual([true, true, true, true]);
+      });
+    }
+    expect(eventsOf("policy-changed")).toMatchObject([{ policy: "after" }]);
+    const policies = entries.flatMap((entry) => (isFinding(entry) ? [entry.policy] : []));
+    expect(policies).toEqual([...policies].sort((one, other) => (one === other ? 0 : one === "before" ? -1 : 1)));
+  });
+
+  it.each(OUTAGES)("reported the outage of $kinds each hour", ({ from, to, kinds, names }) => {
+    const restarts = Math.floor(to / DAY) - Math.floor(from / DAY);
+    const hours = (to - from) / HOUR;
+    for (const name of names) {
+      const of = messages.flatMap((message) => {
+        const after = message.at.getTime() - START.getTime();
+        const isOf = "watched" in message && message.watched.some((one) => watchedName(one) === name);
+        return isOf && after >= from && after <= to + INTERVAL ? [{ event: message.event, after }] : [];
+      });
+      expect(of.map(({ event }) => event)).toEqual([...of.slice(1).map(() => "outage"), "recovered"]);
+      const gaps = of.slice(1).map(({ after }, index) => after - of[index]!.after);
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(HOUR + MOST_WAIT);
+      expect(of.length - 1).toBeGreaterThanOrEqual(Math.floor((hours * HOUR) / (HOUR + MOST_WAIT)));
+      expect(of.length - 1).toBeLessThanOrEqual(hours + (restarts + 1) * (kinds.length + 1));
+    }
+  });
+
+  it("delivered refusals and outages at least once, in order", () => {
+    const refused = entries.flatMap((entry) => (isFinding(entry) && entry.verdict === "rejected" ? [entry.n] : []));
+    const wanted = { refusal: refused, outage: eventsOf("outage-began", "outage-ended").map(({ n }) => n) };
+    expect(refused.length).toBeGreaterThan(40);
+    for (const what of ["refusal", "outage"] as const) {
+      expect([...new Set(delivered[what])]).toEqual(wanted[what]);
+      expect(delivered[what]).toEqual([...delivered[what]].sort((one, other) => one - other));
+    }
+    // A kill between a delivery and its mark repeats it.
+    expect(delivered.refusal.length).toBeGreaterThan(refused.length);
+    expect(messages.some((message) => message.event === "not-handed-on")).toBe(true);
+    expect(last).toMatchObject({ waiting: false, outagesWaiting: false, unfetched: [], unseen: [] });
+  });
+});
+
+describe("the log of that month", () => {
+  /** A copy, which is changed. */
+  function changed(): string {
+    const folder = mkdtempSync(join(root, "changed-"));
+    cpSync(OWN, folder, { recursive: true });
+    return folder;
+  }
+
+  /** Without the last lines, and what is empty then. */
+  function cut(folder: string, lines: number): void {
+    for (const file of filesIn(folder).reverse()) {
+      const text = readFileSync(file, "utf8").split("\n").slice(0, -1);
+      const kept = text.slice(0, Math.max(0, text.length - lines));
+      lines -= text.length - kept.length;
+      if (kept.length > 0) return writeFileSync(file, kept.map((line) => `${line}\n`).join(""));
+      rmSync(file);
+    }
+  }
+
+  /** One file with a chain of its own and more entries, in which nothing was rejected. */
+  async function writeAnew(folder: string): Promise<void> {
+    for (const file of filesIn(folder)) rmSync(file);
+    const findings = entries.filter(isFinding);
+    let [end, text] = [{ entries: 0, head: "0".repeat(64) }, ""];
+    for (let n = 0; n < entries.length + 3; n++) {
+      const entry = { ...findings[n % findings.length]!, verdict: "verified", failed: [] } as const;
+      const { bytes, hash } = await lineAt(end, entry);
+      end = { entries: n + 1, head: hash };
+      text += `${Buffer.from(bytes).toString("utf8")}\n`;
+    }
+    writeFileSync(join(folder, LOG), text);
+  }
+
+  const SHORT_LOG = /the log ends with entry \d+, and the checkpoint is of entry \d+: lines were cut off the end/;
+  const ANOTHER_LOG = /entry \d+ has the hash [0-9a-f]{64}, and the checkpoint has [0-9a-f]{64}: the log was written/;
+
+  it("is the one of its checkpoint, and goes on", async () => {
+    const folder = changed();
+    const [before, note] = [entries.length, readFileSync(NOTE)];
+    const log = await opened({ folder });
+    expect(log.tail().entries).toBe(before);
+    await log.close();
+    expect(readFileSync(NOTE)).toEqual(note);
+  });
+
+  it.each<[string, (folder: string) => unknown, RegExp]>([
+    ["was cut by its last line", (folder) => cut(folder, 1), SHORT_LOG],
+    ["was cut by a week", (folder) => cut(folder, 40), SHORT_LOG],
+    ["was written anew", writeAnew, ANOTHER_LOG],
+  ])("if it %s, is found by its checkpoint alone, and at the next start", async (_, change, sentence) => {
+    const folder = changed();
+    await change(folder);
+    expect(await verifiedIn(folder)).toMatchObject({ intact: true, fault: null });
+    const found = await verifiedIn(folder, { checkpoint: readFileSync(NOTE), key });
+    expect(found).toMatchObject({
+      intact: false,
+      fault: { kind: "checkpoint", message: expect.stringMatching(sentence) },
+    });
+    const before = textIn(folder);
+    for (const state of [true, false]) {
+      if (!state) rmSync(join(folder, `${LOG}.state`));
+      const start = opened({ folder });
+      await expect(start).rejects.toBeInstanceOf(LogError);
+      await expect(start).rejects.toThrow(/^it is not the log of its signed checkpoint: /);
+      await expect(start).rejects.toThrow(sentence);
+    }
+    expect(textIn(folder)).toBe(before);
+  });
+});
