@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { localJudge } from "../../src/audit/judge.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
+import { threadJudge } from "../../src/audit/node-threads.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
 import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
@@ -183,6 +184,13 @@ const POLICIES = [
 /** Of 3 kB each, so that few of them fill the memory. */
 const LARGE = entriesOf(480).map((entry) => Uint8Array.from([...entry, ...new Uint8Array(2000).fill(0x20)]));
 
+let byThreads: Promise<string> | undefined;
+/** What the threads of an audit without a queue give. */
+async function linesByThreads(): Promise<string> {
+  byThreads ??= linesBy(threadJudge(SETTING, { threads: 2 }), LARGE);
+  return byThreads;
+}
+
 interface Memory {
   readonly program?: string | undefined;
   readonly policy: (typeof POLICIES)[number];
@@ -201,7 +209,7 @@ async function auditWithLittleMemory(test: TestContext, { program, policy, room 
   const used = Number(/used_memory:(\d+)/.exec(await redis.client.info("memory"))![1]);
   await redis.client.config("SET", "maxmemory", `${used + room}`);
   const judge = await queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
-  test.expect(await linesBy(judge, LARGE)).toBe(await linesHere(SETTING, LARGE));
+  test.expect(await linesBy(judge, LARGE)).toBe(await linesByThreads());
   ended.abort();
   await worker;
   const evicted = Number(/evicted_keys:(\d+)/.exec(await redis.client.info("stats"))![1]);
@@ -339,6 +347,28 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
       test.expect(await refusal(redis.url, { prefix })).toMatchObject({ name: "QueueError", code: "prefix" });
   });
 
+  it("says under which prefix it waits for a worker, where the other side has another one", async (test) => {
+    const redis = await server(test);
+    const ended = new AbortController();
+    const notes: Record<"worker" | "producer", string[]> = { worker: [], producer: [] };
+    const onNote = (side: "worker" | "producer") => (text: string) => void notes[side].push(text);
+    const common = { workers: 1, judgeOf: localJudge, signal: ended.signal };
+    const start = (prefix: string): Promise<unknown> =>
+      runWorker(redis.url, SETTING, { ...common, prefix, onNote: onNote("worker") });
+    const working = [start("one")];
+    const judge = await queueJudge(redis.url, SETTING, { prefix: "two", onNote: onNote("producer") });
+    const lines = linesBy(judge, ENTRIES);
+    await until(() => notes.producer.some((text) => text.includes("waiting for a worker")));
+    test
+      .expect(notes.producer.at(-1))
+      .toMatch(/waiting for a worker: none accepts these jobs under the prefix two \(--queue-prefix\)$/);
+    test.expect(notes.worker.join("\n")).toMatch(/ready for batches of policy \S+ under the prefix one/);
+    working.push(start("two"));
+    test.expect(await lines).toBe(await here);
+    ended.abort();
+    await Promise.all(working);
+  });
+
   it("is a Unix socket", async (test) => {
     const redis = await server(test, { args: (folder) => ["--unixsocket", join(folder, "redis.sock")] });
     const path = join(redis.folder, "redis.sock");
@@ -410,6 +440,9 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     test.expect(await refusal(url, { tls: { ca } })).toMatchObject({ code: "unreachable", message: demanded });
     for (const [tls, said] of [
       [{ ca: "none" }, /^ca: a certificate in PEM wanted/],
+      [{ ca: JSON.stringify({ ca }) }, /^ca: a certificate in PEM wanted/],
+      [{ ca: ca.replace("MII", "MIJ") }, /^ca: a certificate in PEM wanted \(/],
+      [{ ca: `${ca}${ca.slice(0, 200)}` }, /^ca: a certificate in PEM wanted \(/],
       [{ cert }, /^cert: without its key/],
       [{ key }, /^key: without its cert/],
       [{ cert, key: text("other.key") }, /^key: a private key in PEM wanted \(/],
