@@ -10,6 +10,7 @@ import { fromUtf8, toUtf8 } from "../../src/bytes.js";
 import type { Batch, Judge } from "../../src/audit/batch.js";
 import { UNJUDGED_REASON, localJudge, unjudgedResult } from "../../src/audit/judge.js";
 import { type QueueJudgeOptions, queueJudge } from "../../src/audit/node-queue.js";
+import { withCredentialsOf } from "../../src/audit/node-queue-url.js";
 import { jobDigest, readBatch } from "../../src/audit/node-queue-wire.js";
 import { type RunWorkerOptions, type WorkerSummary, runWorker } from "../../src/audit/node-worker.js";
 import type { AuditSetting } from "../../src/audit/setting.js";
@@ -659,5 +660,37 @@ describe("the URL of a queue", () => {
     const refused = queueJudge(url, SETTING);
     await expect(refused).rejects.toMatchObject({ name: "QueueError", code: "url" });
     await expect(refused).rejects.toThrow(/^a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/);
+  });
+
+  it.each([
+    ["redis://h", "redis://:p@h", "redis://:p@h"],
+    ["redis://h:6379/3", "redis://u:p@h/1", "redis://u:p@h:6379/3"],
+    ["redis://h", "redis://u@h", "redis://u@h"],
+    ["redis://h", "redis://:$&$1@h", "redis://:$&$1@h"],
+    ["redis+cluster://b,a", "redis+cluster://:p@a,b", "redis+cluster://:p@b,a"],
+    ["/run/r.sock", "unix://:p@/run/r.sock", "unix://:p@/run/r.sock"],
+    // It has its own, or there are none.
+    ["redis://a:b@h", "redis://u:p@h", "redis://a:b@h"],
+    ["redis://a@h", "redis://u:p@h", "redis://a@h"],
+    ["redis://:b@h", "redis://u:p@other", "redis://:b@h"],
+    ["redis://h", "redis://other", "redis://h"],
+  ])("%s has the credentials of %s of the environment: %s", (url, other, whole) => {
+    expect(withCredentialsOf(url, other)).toBe(whole);
+  });
+
+  it.each([
+    ["redis://other", "redis://u:hunter2@h"],
+    ["redis://h:1", "redis://u:hunter2@h"],
+    ["redis://h", "redis://:hunter2@h:1"],
+    ["redis://h", "rediss://:hunter2@h"],
+    ["redis://h", "redis+cluster://:hunter2@h"],
+    ["redis+cluster://h,more", "redis+cluster://:hunter2@h"],
+    ["redis+sentinel://h/one", "redis+sentinel://:hunter2@h/other"],
+    ["unix:///run/one", "unix://:hunter2@/run/other"],
+    ["redis://h", "redis://hunter2@other"],
+  ])("%s does not have those of another server: %s", (url, other) => {
+    const refused = (): string => withCredentialsOf(url, other);
+    expect(refused).toThrow(/^\S+ has no credentials, and those in BOOTPROOF_QUEUE_URL are for \S+$/);
+    expect(refused).not.toThrow(/hunter2/);
   });
 });
