@@ -220,6 +220,8 @@ async function auditWithLittleMemory(test: TestContext, { program, policy, room 
   } else {
     test.expect(evicted).toBeGreaterThan(0);
     test.expect(warned).toHaveLength(1);
+    // The memory had no limit when the worker came.
+    test.expect(workers.filter((text) => text.includes("maxmemory-policy"))).toEqual([]);
   }
 }
 
