@@ -106,7 +106,6 @@ export class RedisConnection {
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
       const other = duplicate(...args);
-      expireKeys(other);
       this.#others.push(other);
       return other;
     };

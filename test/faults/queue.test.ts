@@ -57,7 +57,7 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
     answering(
       ([name = "", ...words]) => `-ERR unknown command '${name}', with args beginning with: ${quoted(words)}\r\n`,
     ),
-    /cannot be reached: ERR unknown command/,
+    /cannot be reached: ERR unknown command '[^']*'$/,
   ],
   "quotes the password in other words": [
     answering((words) => `-ERR no such thing: ${words.join(" ")}\r\n`),
@@ -254,6 +254,12 @@ async function keysWithoutDay({ client }: RedisServer): Promise<string[]> {
 describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day", () => {
   it("at any moment of a run, and after it", async (test) => {
     const redis = await server(test);
+    const commands: string[] = [];
+    const monitor = await redis.client.monitor();
+    test.onTestFinished(() => monitor.disconnect());
+    monitor.on("monitor", (_time: string, words: string[], source: string) => {
+      if (source !== "lua" && words.some((word) => word.endsWith(":meta"))) commands.push(words[0]!.toLowerCase());
+    });
     const ended = new AbortController();
     const worker = slowWorker(redis.url, [], ended.signal, 30);
     const judge = await queueJudge(redis.url, SETTING, { concurrency: 2 });
@@ -268,6 +274,8 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     ended.abort();
     await worker;
     test.expect(await keysWithoutDay(redis)).toEqual([]);
+    // No other command makes it, not even for a moment without a lifetime.
+    test.expect(new Set(commands.filter((name) => !/^(?:eval|ttl)/.test(name)))).toEqual(new Set(["hset", "expire"]));
     test.expect([...seen]).toEqual(expect.arrayContaining(["meta", "id", "events", "active", "producers", "ID"]));
   });
 
@@ -276,7 +284,7 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     const judge = await queueJudge(redis.url, SETTING);
     linesBy(judge, ENTRIES).catch(() => {});
     const own = async (): Promise<string[]> =>
-      (await redis.client.keys("*")).filter((key) => key.endsWith(":wait") || ofJob.test(key));
+      (await redis.client.keys("*")).filter((key) => /:wait$|:setting:/.test(key) || ofJob.test(key));
     await becomes(async () => (await own()).length > 10);
     const kept = await own();
     for (const key of kept) await redis.client.expire(key, 30);
@@ -308,6 +316,12 @@ async function refusal(url: string, options: QueueOptions = {}): Promise<{ code:
   } catch (error) {
     return error as { code: string; message: string };
   }
+}
+
+/** Waiting does not help: the test would run out of time first. */
+async function refusedAtOnce(test: TestContext, url: string, tls?: QueueOptions["tls"]): Promise<void> {
+  const waiting = { startMs: 3_600_000, ...(tls && { tls }) };
+  await test.expect(connectRedis(url, () => {}, waiting)).rejects.toMatchObject({ code: "unreachable" });
 }
 
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
@@ -438,6 +452,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
       { ca: text("other.pem"), cert, key },
     ])
       test.expect(await refusal(url, { tls })).toMatchObject({ code: "unreachable", message: untrusted });
+    await refusedAtOnce(test, url, { ca: text("other.pem"), cert, key });
     const demanded = matching(/check --queue-cert and --queue-key/);
     test.expect(await refusal(url, { tls: { ca } })).toMatchObject({ code: "unreachable", message: demanded });
     for (const [tls, said] of [
@@ -461,7 +476,11 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     await add("none", "~*", "-@all", "+hello", "+auth", "+info");
     await add("keys", "~other:*", "+@all");
     const said = matching(/this user lacks rights: it needs the keys of/);
-    for (const user of ["none", "keys"]) test.expect(await refusal(at(user))).toMatchObject({ message: said });
+    // It could begin, and would fail in the middle.
+    for (const command of ["zadd", "xadd", "lpush", "evalsha|eval"])
+      await add(command, "~*", "+@all", ...command.split("|").map((name) => `-${name}`));
+    for (const user of ["none", "keys", "zadd", "xadd", "lpush", "evalsha%7Ceval"])
+      test.expect(await refusal(at(user))).toMatchObject({ message: said });
     const [, rights = ""] = /as (\S+, and [^)]*)\)/.exec((await refusal(at("none"))).message) ?? [];
     await add("enough", "-@all", ...rights.split(/(?:,? and)? /));
     test.expect(await auditBy(at("enough"))).toBe(await here);
@@ -483,5 +502,6 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const wrong = matching(/WRONGPASS.*it refuses this user or this password/);
     const url = redis.url.replace("//", "//:wrong@");
     test.expect(await refusal(url)).toMatchObject({ code: "unreachable", message: wrong });
+    for (const each of [redis.url, url]) await refusedAtOnce(test, each);
   });
 });
