@@ -357,6 +357,15 @@ describe("manifests", () => {
       expect(container.volumeMounts.filter(({ mountPath }) => file!.startsWith(`${mountPath}/`))).toHaveLength(1);
   });
 
+  it("have secrets in the environment, from a Secret that the document makes", () => {
+    const [made = ""] = blocksOf("sh").filter((each) => each.includes("create secret"));
+    const names = [...made.matchAll(/--from-(?:file|literal)=([a-z-]+)(?:=|\s)/g)].map(([, name]) => name);
+    const used = manifestTexts.flatMap((each) => [...each.matchAll(/KeyRef: \{ name: bootproof, key: ([a-z-]+) \}/g)]);
+    expect(used.filter(([, name]) => !names.includes(name))).toEqual([]);
+    expect(used.map(([, name]) => name)).toEqual(expect.arrayContaining(["queue-url", "queue-secret"]));
+    for (const each of manifestTexts) expect(each).not.toMatch(/rediss?:/);
+  });
+
   it.each(manifests.filter((manifest) => templateOf(manifest)))("probe what is served: $kind", (manifest) => {
     const { livenessProbe, readinessProbe, args } = templateOf(manifest)!.spec.containers[0];
     if (manifest.kind === "CronJob") return;
@@ -365,11 +374,14 @@ describe("manifests", () => {
   });
 });
 
+const URLS: Readonly<Record<string, string>> = {
+  BOOTPROOF_BASE_URL: "https://a.example",
+  BOOTPROOF_QUEUE_URL: "rediss://worker:hunter2@queue:6379",
+};
+
 /** Runs a command line, whose files are not there: the command accepted every option if that is all that it reports. */
 async function accepted(args: readonly string[], names: readonly string[]): Promise<void> {
-  const env = Object.fromEntries(
-    names.map((name) => [name, name === "BOOTPROOF_BASE_URL" ? "https://a.example" : "ab"]),
-  );
+  const env = Object.fromEntries(names.map((name) => [name, URLS[name] ?? "ab"]));
   const folder = mkdtempSync(join(tmpdir(), "bootproof-operations-"));
   const text = args.filter((word, index) => !/^--log-format/.test(word) && args[index - 1] !== "--log-format");
   const moved = text.map((word) => word.replace(/(^|=)\//, `$1${folder}/`));

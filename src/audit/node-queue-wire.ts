@@ -34,6 +34,11 @@ export function prefixOf(name: string = NAME): string {
   return `{${name}}`;
 }
 
+/** The prefix as the caller has it. */
+export function nameOf({ prefix }: QueuePlace): string {
+  return prefix.slice(1, -1);
+}
+
 export const keys = {
   setting: ({ prefix }: QueuePlace, run: string): string => `${prefix}:setting:${run}`,
   batch: ({ prefix }: QueuePlace, job: string): string => `${prefix}:batch:${job}`,

@@ -19,6 +19,7 @@ import {
   keepQueue,
   keepSetting,
   keys,
+  nameOf,
   peersOf,
   readAnswer,
   renewJob,
@@ -398,7 +399,8 @@ class QueueJudge implements Judge {
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; a running worker ${why}`).join("");
-      this.#run.notes.tell(`waiting for a worker: none accepts these jobs under the prefix ${place.prefix}${found}`);
+      const name = `${nameOf(place)} (--queue-prefix)`;
+      this.#run.notes.tell(`waiting for a worker: none accepts these jobs under the prefix ${name}${found}`);
     }
   }
 

@@ -1,4 +1,5 @@
 /** The connection to Redis or Valkey. Its packages are loaded on demand. */
+import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type * as BullMq from "bullmq";
 import type * as IoRedis from "ioredis";
@@ -95,7 +96,6 @@ export class RedisConnection {
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
       const other = duplicate(...args);
-      expireKeys(other);
       this.#others.push(other);
       return other;
     };
@@ -204,12 +204,16 @@ function tlsOptions({ isTls, shown }: QueueAddress, given: QueueTls | undefined)
   return tls;
 }
 
+const CERTIFICATES = /^-----BEGIN CERTIFICATE-----.*?(?:^-----END CERTIFICATE-----|$(?![^]))/gms;
+
 function requirePem(member: keyof QueueTls, tls: QueueTls): void {
   const text = tls[member]!;
   const wanted = member === "key" ? "private key" : "certificate";
-  const isPem = new RegExp(`-----BEGIN [A-Z ]*${wanted.toUpperCase()}-----`).test(text);
+  const isPem = new RegExp(`^-----BEGIN [A-Z ]*${wanted.toUpperCase()}-----`, "m").test(text);
   try {
     if (!isPem) throw new Error("no such block");
+    // A context ignores authorities that it cannot read.
+    if (member === "ca") for (const [block] of text.matchAll(CERTIFICATES)) new X509Certificate(block);
     // A key is checked against its certificate.
     createSecureContext(member === "key" ? { key: tls.key, cert: tls.cert } : { [member]: text });
   } catch (error) {

@@ -21,6 +21,7 @@ import {
   difference,
   jsonOf,
   keys,
+  nameOf,
   peersOf,
   putAnswer,
   readJob,
@@ -155,7 +156,7 @@ class QueueWorker {
     await this.#connection.first(announce(place, "workers", peer));
     const worker = this.#worker();
     const timer = setInterval(() => void this.#tick(worker), TICK_MS);
-    notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}…`);
+    notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}… under the prefix ${nameOf(place)}`);
     void this.#tick(worker);
     const error = await ended;
     clearInterval(timer);

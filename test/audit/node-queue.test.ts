@@ -10,7 +10,9 @@ import { fromUtf8, toUtf8 } from "../../src/bytes.js";
 import type { Batch, Judge } from "../../src/audit/batch.js";
 import { UNJUDGED_REASON, localJudge, unjudgedResult } from "../../src/audit/judge.js";
 import { type QueueJudgeOptions, queueJudge } from "../../src/audit/node-queue.js";
+import { withCredentialsOf } from "../../src/audit/node-queue-url.js";
 import { jobDigest, readBatch } from "../../src/audit/node-queue-wire.js";
+import { QueueRoom } from "../../src/audit/queue-room.js";
 import { type RunWorkerOptions, type WorkerSummary, runWorker } from "../../src/audit/node-worker.js";
 import type { AuditSetting } from "../../src/audit/setting.js";
 import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, proxyTo, redisServer } from "../support/redis.js";
@@ -439,20 +441,29 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     for (const note of [...notes, ...one.notes]) test.expect(note).not.toMatch(/[\u0000-\u001f]/);
   });
 
-  it("puts a job there again whose data the server lost while it was in progress", async (test) => {
-    const redis = await server(test);
-    const { judge } = await producer(test, redis.url);
-    const entries = ENTRIES.slice(0, 16);
-    const lines = linesBy(judge, entries);
-    const { key } = await new Forger(redis.client).job();
-    const queue = key.replace(/:[^:]*$/, "");
-    // As a worker takes it, and as a server that evicts then leaves it.
-    await until(async () => (await redis.client.lmove(`${queue}:wait`, `${queue}:active`, "LEFT", "RIGHT")) !== null);
-    await redis.client.del(key);
-    await until(async () => (await redis.client.llen(`${queue}:wait`)) > 0);
-    worker(test, redis.url);
-    test.expect(await lines).toBe(await linesHere(SETTING, entries));
-  });
+  it.for(["its data, while it is in progress", "its batch", "the list of what waits, and not its data"])(
+    "puts a job there again of which the server lost %s",
+    async (lost, test) => {
+      const redis = await server(test);
+      const { judge } = await producer(test, redis.url);
+      const entries = ENTRIES.slice(0, 16);
+      const lines = linesBy(judge, entries);
+      const { key, job } = await new Forger(redis.client).job();
+      const [wait, active] = ["wait", "active"].map((name) => key.replace(/[^:]*$/, name));
+      if (lost.startsWith("its data")) {
+        // As a worker takes it, and as a server that evicts then leaves it.
+        await until(async () => (await redis.client.lmove(wait!, active!, "LEFT", "RIGHT")) !== null);
+        await redis.client.del(key);
+      } else {
+        await until(async () => (await redis.client.llen(wait!)) > 0);
+        await redis.client.del(lost === "its batch" ? `{bootproof}:batch:${job}` : wait!);
+      }
+      const again = key.replace(/-0$/, "-1");
+      await until(async () => (await redis.client.lrange(wait!, 0, -1)).includes(again.replace(/.*:/, "")));
+      worker(test, redis.url);
+      test.expect(await lines).toBe(await linesHere(SETTING, entries));
+    },
+  );
 
   it("takes no job that somebody else made up", async (test) => {
     const redis = await server(test);
@@ -645,6 +656,48 @@ function slowly(milliseconds: number) {
   };
 }
 
+describe("the room at a server", () => {
+  const filled = async (): Promise<QueueRoom> => {
+    const room = new QueueRoom(4);
+    for (let jobs = 0; jobs < 4; jobs++) expect(await room.enter()).toBe(true);
+    return room;
+  };
+
+  it("is halved by each loss, down to one job, and grows with answers", async () => {
+    const room = await filled();
+    room.shrink(false);
+    expect(room.excess).toBe(2);
+    room.shrink(true);
+    room.shrink(true);
+    expect(room.excess).toBe(3);
+    let entered = false;
+    const entering = room.enter().then((hasRoom) => (entered = hasRoom));
+    for (let jobs = 0; jobs < 3; jobs++) room.leave();
+    await pause(1);
+    expect(entered).toBe(false);
+    room.grow();
+    expect(await entering).toBe(true);
+    for (let answers = 0; answers < 20; answers++) room.grow();
+    expect(room.excess).toBe(0);
+    for (let jobs = 0; jobs < 2; jobs++) expect(await room.enter()).toBe(true);
+  });
+
+  it("is hopeless after eight losses without an answer, and not after refusals", async () => {
+    const room = await filled();
+    let outcome: boolean | undefined;
+    void room.enter().then((hasRoom) => (outcome = hasRoom));
+    for (let times = 0; times < 20; times++) room.shrink(false);
+    for (let times = 0; times < 7; times++) room.shrink(true);
+    room.grow();
+    for (let times = 0; times < 7; times++) room.shrink(true);
+    await pause(1);
+    expect(outcome).toBeUndefined();
+    room.shrink(true);
+    await pause(1);
+    expect(outcome).toBe(false);
+  });
+});
+
 describe("the URL of a queue", () => {
   it.each([
     "",
@@ -659,5 +712,37 @@ describe("the URL of a queue", () => {
     const refused = queueJudge(url, SETTING);
     await expect(refused).rejects.toMatchObject({ name: "QueueError", code: "url" });
     await expect(refused).rejects.toThrow(/^a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/);
+  });
+
+  it.each([
+    ["redis://h", "redis://:p@h", "redis://:p@h"],
+    ["redis://h:6379/3", "redis://u:p@h/1", "redis://u:p@h:6379/3"],
+    ["redis://h", "redis://u@h", "redis://u@h"],
+    ["redis://h", "redis://:$&$1@h", "redis://:$&$1@h"],
+    ["redis+cluster://b,a", "redis+cluster://:p@a,b", "redis+cluster://:p@b,a"],
+    ["/run/r.sock", "unix://:p@/run/r.sock", "unix://:p@/run/r.sock"],
+    // It has its own, or there are none.
+    ["redis://a:b@h", "redis://u:p@h", "redis://a:b@h"],
+    ["redis://a@h", "redis://u:p@h", "redis://a@h"],
+    ["redis://:b@h", "redis://u:p@other", "redis://:b@h"],
+    ["redis://h", "redis://other", "redis://h"],
+  ])("%s has the credentials of %s of the environment: %s", (url, other, whole) => {
+    expect(withCredentialsOf(url, other)).toBe(whole);
+  });
+
+  it.each([
+    ["redis://other", "redis://u:hunter2@h"],
+    ["redis://h:1", "redis://u:hunter2@h"],
+    ["redis://h", "redis://:hunter2@h:1"],
+    ["redis://h", "rediss://:hunter2@h"],
+    ["redis://h", "redis+cluster://:hunter2@h"],
+    ["redis+cluster://h,more", "redis+cluster://:hunter2@h"],
+    ["redis+sentinel://h/one", "redis+sentinel://:hunter2@h/other"],
+    ["unix:///run/one", "unix://:hunter2@/run/other"],
+    ["redis://h", "redis://hunter2@other"],
+  ])("%s does not have those of another server: %s", (url, other) => {
+    const refused = (): string => withCredentialsOf(url, other);
+    expect(refused).toThrow(/^\S+ has no credentials, and those in BOOTPROOF_QUEUE_URL are for \S+$/);
+    expect(refused).not.toThrow(/hunter2/);
   });
 });

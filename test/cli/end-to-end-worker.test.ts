@@ -21,12 +21,15 @@ const folder = mkdtempSync(join(tmpdir(), "bootproof-built-worker-"));
 const path = (name: string): string => join(folder, name);
 const POLICY_FILE = path("policy.json");
 const INPUT = path("input.ndjson");
-const COUNT = FULL ? 6000 : 1200;
 writeFileSync(POLICY_FILE, JSON.stringify(POLICY));
 writeFileSync(path("other.json"), JSON.stringify({ ...POLICY, name: "other" }));
 writeFileSync(path("boot.json"), BOOT_PROOF);
 // What has a line feed in it would be two lines.
-const lines = entriesOf(COUNT).map((entry) => (entry.includes(10) ? entry.filter((byte) => byte !== 10) : entry));
+const lines = entriesOf(FULL ? 6000 : 1200).map((entry) =>
+  entry.includes(10) ? entry.filter((byte) => byte !== 10) : entry,
+);
+/** An empty line is no entry. */
+const COUNT = lines.filter(({ length }) => length > 0).length;
 writeFileSync(INPUT, Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")])));
 const ASKED = ["--policy", POLICY_FILE, INPUT, "--boot-proof", path("boot.json"), "--now", NOW];
 
@@ -179,6 +182,34 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     expect(last.code).toBe(1);
     for (const one of workers) await one.end("SIGTERM");
     expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
+  });
+
+  it.each([
+    ["waits for a worker", false],
+    ["has its jobs judged, and its worker is killed, too", true],
+  ])("leaves no key without an end, when a producer is killed that %s", async (_, isJudged) => {
+    const server = await redisServer();
+    const ownWorker = (): Process =>
+      new Process(["worker", "--queue", server.url, "--policy", POLICY_FILE, "--workers", "1"]);
+    try {
+      const workers = isJudged ? [ownWorker()] : [];
+      for (const each of workers) await each.until("ready for batches");
+      // Long enough to be killed in the middle.
+      writeFileSync(path("long.ndjson"), readFileSync(INPUT, "utf8").repeat(10));
+      const long = ASKED.map((word) => (word === INPUT ? path("long.ndjson") : word));
+      const audit = new Process(["audit", ...long, "--queue", server.url]);
+      while ((await server.client.keys(isJudged ? "*:active" : "*:wait")).length === 0) await pause(1);
+      expect((await audit.end("SIGKILL")).code).toBeNull();
+      await Promise.all(workers.map((each) => each.end("SIGKILL")));
+      const keys = await server.client.keys("*");
+      const lives = await Promise.all(keys.map((key) => server.client.ttl(key)));
+      // -2: it has expired meanwhile.
+      expect(keys.filter((_, at) => lives[at] === -1 || lives[at]! > 86_400)).toEqual([]);
+      for (const name of ["meta", "id", "events", "producers"])
+        expect(keys.map((key) => key.replace(/.*:/, ""))).toContain(name);
+    } finally {
+      await server.close();
+    }
   });
 
   it("leaves a state that goes on, when a producer is interrupted", async () => {

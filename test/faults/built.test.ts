@@ -248,7 +248,10 @@ describe.skipIf(IS_WINDOWS)("the built command in a folder that may only be read
     }
     // A file that is there may be written without a lock beside it.
     expect((await run([...asked, "--out", results], as)).code).toBe(1);
-    expect(readFileSync(results, "utf8").split("\n").length).toBe(41);
+    const linesOf = (path: string): string[] => readFileSync(path, "utf8").split("\n");
+    // An empty line is no entry.
+    const entries = linesOf(file("input.ndjson")).filter((line) => line !== "");
+    expect(linesOf(results)).toHaveLength(entries.length + 1);
     chmodSync(closed, 0o755);
   });
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { localJudge } from "../../src/audit/judge.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
+import { threadJudge } from "../../src/audit/node-threads.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
 import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
@@ -56,7 +57,7 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
     answering(
       ([name = "", ...words]) => `-ERR unknown command '${name}', with args beginning with: ${quoted(words)}\r\n`,
     ),
-    /cannot be reached: ERR unknown command/,
+    /cannot be reached: ERR unknown command '[^']*'$/,
   ],
   "quotes the password in other words": [
     answering((words) => `-ERR no such thing: ${words.join(" ")}\r\n`),
@@ -183,6 +184,13 @@ const POLICIES = [
 /** Of 3 kB each, so that few of them fill the memory. */
 const LARGE = entriesOf(480).map((entry) => Uint8Array.from([...entry, ...new Uint8Array(2000).fill(0x20)]));
 
+let byThreads: Promise<string> | undefined;
+/** What the threads of an audit without a queue give. */
+async function linesByThreads(): Promise<string> {
+  byThreads ??= linesBy(threadJudge(SETTING, { threads: 2 }), LARGE);
+  return byThreads;
+}
+
 interface Memory {
   readonly program?: string | undefined;
   readonly policy: (typeof POLICIES)[number];
@@ -201,7 +209,7 @@ async function auditWithLittleMemory(test: TestContext, { program, policy, room 
   const used = Number(/used_memory:(\d+)/.exec(await redis.client.info("memory"))![1]);
   await redis.client.config("SET", "maxmemory", `${used + room}`);
   const judge = await queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
-  test.expect(await linesBy(judge, LARGE)).toBe(await linesHere(SETTING, LARGE));
+  test.expect(await linesBy(judge, LARGE)).toBe(await linesByThreads());
   ended.abort();
   await worker;
   const evicted = Number(/evicted_keys:(\d+)/.exec(await redis.client.info("stats"))![1]);
@@ -212,6 +220,8 @@ async function auditWithLittleMemory(test: TestContext, { program, policy, room 
   } else {
     test.expect(evicted).toBeGreaterThan(0);
     test.expect(warned).toHaveLength(1);
+    // The memory had no limit when the worker came.
+    test.expect(workers.filter((text) => text.includes("maxmemory-policy"))).toEqual([]);
   }
 }
 
@@ -244,6 +254,12 @@ async function keysWithoutDay({ client }: RedisServer): Promise<string[]> {
 describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day", () => {
   it("at any moment of a run, and after it", async (test) => {
     const redis = await server(test);
+    const commands: string[] = [];
+    const monitor = await redis.client.monitor();
+    test.onTestFinished(() => monitor.disconnect());
+    monitor.on("monitor", (_time: string, words: string[], source: string) => {
+      if (source !== "lua" && words.some((word) => word.endsWith(":meta"))) commands.push(words[0]!.toLowerCase());
+    });
     const ended = new AbortController();
     const worker = slowWorker(redis.url, [], ended.signal, 30);
     const judge = await queueJudge(redis.url, SETTING, { concurrency: 2 });
@@ -258,6 +274,8 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     ended.abort();
     await worker;
     test.expect(await keysWithoutDay(redis)).toEqual([]);
+    // No other command makes it, not even for a moment without a lifetime.
+    test.expect(new Set(commands.filter((name) => !/^(?:eval|ttl)/.test(name)))).toEqual(new Set(["hset", "expire"]));
     test.expect([...seen]).toEqual(expect.arrayContaining(["meta", "id", "events", "active", "producers", "ID"]));
   });
 
@@ -266,7 +284,7 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     const judge = await queueJudge(redis.url, SETTING);
     linesBy(judge, ENTRIES).catch(() => {});
     const own = async (): Promise<string[]> =>
-      (await redis.client.keys("*")).filter((key) => key.endsWith(":wait") || ofJob.test(key));
+      (await redis.client.keys("*")).filter((key) => /:wait$|:setting:/.test(key) || ofJob.test(key));
     await becomes(async () => (await own()).length > 10);
     const kept = await own();
     for (const key of kept) await redis.client.expire(key, 30);
@@ -298,6 +316,12 @@ async function refusal(url: string, options: QueueOptions = {}): Promise<{ code:
   } catch (error) {
     return error as { code: string; message: string };
   }
+}
+
+/** Waiting does not help: the test would run out of time first. */
+async function refusedAtOnce(test: TestContext, url: string, tls?: QueueOptions["tls"]): Promise<void> {
+  const waiting = { startMs: 3_600_000, ...(tls && { tls }) };
+  await test.expect(connectRedis(url, () => {}, waiting)).rejects.toMatchObject({ code: "unreachable" });
 }
 
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
@@ -337,6 +361,28 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     test.expect(keys.filter((key) => !key.startsWith("{one.two}:"))).toEqual([]);
     for (const prefix of ["", "a b", "{a}", "a:b", "x".repeat(101)])
       test.expect(await refusal(redis.url, { prefix })).toMatchObject({ name: "QueueError", code: "prefix" });
+  });
+
+  it("says under which prefix it waits for a worker, where the other side has another one", async (test) => {
+    const redis = await server(test);
+    const ended = new AbortController();
+    const notes: Record<"worker" | "producer", string[]> = { worker: [], producer: [] };
+    const onNote = (side: "worker" | "producer") => (text: string) => void notes[side].push(text);
+    const common = { workers: 1, judgeOf: localJudge, signal: ended.signal };
+    const start = (prefix: string): Promise<unknown> =>
+      runWorker(redis.url, SETTING, { ...common, prefix, onNote: onNote("worker") });
+    const working = [start("one")];
+    const judge = await queueJudge(redis.url, SETTING, { prefix: "two", onNote: onNote("producer") });
+    const lines = linesBy(judge, ENTRIES);
+    await until(() => notes.producer.some((text) => text.includes("waiting for a worker")));
+    test
+      .expect(notes.producer.at(-1))
+      .toMatch(/waiting for a worker: none accepts these jobs under the prefix two \(--queue-prefix\)$/);
+    test.expect(notes.worker.join("\n")).toMatch(/ready for batches of policy \S+ under the prefix one/);
+    working.push(start("two"));
+    test.expect(await lines).toBe(await here);
+    ended.abort();
+    await Promise.all(working);
   });
 
   it("is a Unix socket", async (test) => {
@@ -406,10 +452,14 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
       { ca: text("other.pem"), cert, key },
     ])
       test.expect(await refusal(url, { tls })).toMatchObject({ code: "unreachable", message: untrusted });
+    await refusedAtOnce(test, url, { ca: text("other.pem"), cert, key });
     const demanded = matching(/check --queue-cert and --queue-key/);
     test.expect(await refusal(url, { tls: { ca } })).toMatchObject({ code: "unreachable", message: demanded });
     for (const [tls, said] of [
       [{ ca: "none" }, /^ca: a certificate in PEM wanted/],
+      [{ ca: JSON.stringify({ ca }) }, /^ca: a certificate in PEM wanted/],
+      [{ ca: ca.replace("MII", "MIJ") }, /^ca: a certificate in PEM wanted \(/],
+      [{ ca: `${ca}${ca.slice(0, 200)}` }, /^ca: a certificate in PEM wanted \(/],
       [{ cert }, /^cert: without its key/],
       [{ key }, /^key: without its cert/],
       [{ cert, key: text("other.key") }, /^key: a private key in PEM wanted \(/],
@@ -426,7 +476,11 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     await add("none", "~*", "-@all", "+hello", "+auth", "+info");
     await add("keys", "~other:*", "+@all");
     const said = matching(/this user lacks rights: it needs the keys of/);
-    for (const user of ["none", "keys"]) test.expect(await refusal(at(user))).toMatchObject({ message: said });
+    // It could begin, and would fail in the middle.
+    for (const command of ["zadd", "xadd", "lpush", "evalsha|eval"])
+      await add(command, "~*", "+@all", ...command.split("|").map((name) => `-${name}`));
+    for (const user of ["none", "keys", "zadd", "xadd", "lpush", "evalsha%7Ceval"])
+      test.expect(await refusal(at(user))).toMatchObject({ message: said });
     const [, rights = ""] = /as (\S+, and [^)]*)\)/.exec((await refusal(at("none"))).message) ?? [];
     await add("enough", "-@all", ...rights.split(/(?:,? and)? /));
     test.expect(await auditBy(at("enough"))).toBe(await here);
@@ -448,5 +502,6 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const wrong = matching(/WRONGPASS.*it refuses this user or this password/);
     const url = redis.url.replace("//", "//:wrong@");
     test.expect(await refusal(url)).toMatchObject({ code: "unreachable", message: wrong });
+    for (const each of [redis.url, url]) await refusedAtOnce(test, each);
   });
 });
