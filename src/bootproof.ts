@@ -258,7 +258,7 @@ function demandsOf({ context, policy, uses }: VerifySetting): Parameters<Decoded
 function appraisalSetting(
   { given }: CopiedEvidence,
   activity: DecodedActivity | null,
-  { context, bootProofsOnly }: VerifySetting,
+  { context, bootProofsOnly, appraised }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
   return {
@@ -267,6 +267,7 @@ function appraisalSetting(
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
     hasActivity: activity !== null,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
+    appraised,
   };
 }
 

@@ -1,4 +1,5 @@
 /** Copies the inputs of callers, and refuses unknown options. */
+import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
@@ -6,6 +7,7 @@ import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
+import type { Remembered } from "./verify/approved-manifests.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
@@ -115,6 +117,8 @@ export interface VerifySetting {
   readonly uses: AppProofUses | null;
   readonly acceptance: "standard" | "strict";
   readonly bootProofsOnly: boolean;
+  /** No option of callers. */
+  readonly appraised?: Remembered<AppraisedPiece>;
 }
 
 export interface InputPiece {
