@@ -86,8 +86,9 @@ export class NamedEvidence {
   /** The application whose newest boot proof was requested. The service chose it: this is not verified. */
   readonly latestOf: string | null;
 
-  constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
-    const { bytes, ephemeralKey, latestOf } = ownOptions("facts", facts, FACT_NAMES);
+  constructor(name: string | null, value: unknown, facts?: PieceFacts) {
+    const { bytes, ephemeralKey, latestOf }: PieceFacts =
+      facts === undefined ? {} : ownOptions("facts", facts, FACT_NAMES);
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
