@@ -5,6 +5,7 @@ import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
+import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
 import type { Remembered } from "./verify/approved-manifests.js";
@@ -118,8 +119,10 @@ export interface VerifySetting {
   readonly uses: AppProofUses | null;
   readonly acceptance: "standard" | "strict";
   readonly bootProofsOnly: boolean;
-  /** No option of callers. */
+  /** These are no options of callers. */
   readonly appraised?: Remembered<AppraisedPiece>;
+  /** Parsed JSON is not copied, since no caller holds it. */
+  readonly isOwnEvidence?: true;
 }
 
 export interface InputPiece {
@@ -361,9 +364,9 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
   if (unmet !== null) throw new TypeError(unmet);
   const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
   return {
-    bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
-    appProofs: apps.map(({ piece }) => copyInput(piece.value)),
-    activity: whole.map(({ piece }) => copyInput(piece.value))[0] ?? null,
+    bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys, setting)),
+    appProofs: apps.map(({ piece }) => ownInput(piece.value, setting)),
+    activity: whole.map(({ piece }) => ownInput(piece.value, setting))[0] ?? null,
     given: [...boots, ...apps, ...whole],
   };
 }
@@ -402,8 +405,16 @@ function given(subject: CheckSubject, input: unknown): InputPiece {
   return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
 }
 
-function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
-  const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : copyInput(value);
+function ownInput(value: unknown, { isOwnEvidence }: VerifySetting): InputCopy {
+  return isOwnEvidence === true && isJsonObject(value) ? { value, faults: [] } : copyInput(value);
+}
+
+function bootProofInput(
+  { value, ephemeralKey }: NamedEvidence,
+  wantedKeys: readonly WantedKey[],
+  setting: VerifySetting,
+): BootProofInput {
+  const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : ownInput(value, setting);
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
 }
 

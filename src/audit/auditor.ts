@@ -58,7 +58,8 @@ export class Auditor {
     const cache = new SignatureCache(MAX_SIGNATURES);
     const options = readOptions({ ...verifyOptionsOf(setting), cache });
     const manifests = new ApprovedManifests<CheckedManifest>();
-    const taken = { ...options, context: { ...options.context, manifests, appProofsOnce: true } };
+    const context = { ...options.context, manifests, appProofsOnce: true };
+    const taken = { ...options, context, isOwnEvidence: true } as const;
     return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
   }
 

@@ -3,7 +3,8 @@ import { workerData } from "node:worker_threads";
 import { Auditor } from "./auditor.js";
 import { type JudgedBatch, MARK } from "./batch.js";
 import { useOneThread } from "../verify/cryptography.js";
-import { judgeBatch } from "./judge.js";
+import { type WrittenResults, writeResults } from "./answered.js";
+import { judgeOwnBatch } from "./judge.js";
 import type { AuditSetting } from "./setting.js";
 
 /** All entries in one buffer, which is transferred and not copied. */
@@ -16,6 +17,14 @@ export interface PackedBatch {
   /** Shared memory: the {@link MARK} of each entry and, last, that of the thread. */
   readonly marks: Uint8Array;
 }
+
+/**
+ * Most results differ in their number alone: to copy each to the main thread took as long as to parse an entry. Another
+ * module may return plain ones.
+ */
+export type PackedResults = Omit<JudgedBatch, "results"> & {
+  readonly results: WrittenResults | JudgedBatch["results"];
+};
 
 let auditor: Promise<Auditor> | undefined;
 
@@ -30,7 +39,7 @@ function auditorOfThread(): Promise<Auditor> {
   return auditor;
 }
 
-export default async function judgeInThread({ bytes, ends, marks, ...batch }: PackedBatch): Promise<JudgedBatch> {
+export default async function judgeInThread({ bytes, ends, marks, ...batch }: PackedBatch): Promise<PackedResults> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
   const own = await auditorOfThread();
   marks[entries.length] = MARK.begun;
@@ -42,5 +51,6 @@ export default async function judgeInThread({ bytes, ends, marks, ...batch }: Pa
       marks[n - batch.first] = MARK.done;
     }
   };
-  return judgeBatch({ judge }, { ...batch, entries }, () => performance.now());
+  const judged = await judgeOwnBatch({ judge }, { ...batch, entries }, () => performance.now());
+  return { ...judged, results: writeResults(judged.results) };
 }

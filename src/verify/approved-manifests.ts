@@ -77,7 +77,8 @@ export class Remembered<T> {
 
   of(verified: object, under: readonly unknown[], make: () => T): T {
     const known = this.#known.get(verified);
-    const isSame = known?.under.length === under.length && known.under.every((value, at) => Object.is(value, under[at]));
+    const isSame =
+      known?.under.length === under.length && known.under.every((value, at) => Object.is(value, under[at]));
     if (known !== undefined && isSame) return known.value;
     const value = make();
     this.#known.set(verified, { under, value });

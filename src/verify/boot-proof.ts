@@ -222,10 +222,7 @@ async function checkBootProof(
 }
 
 /** All that the checks of {@link recheckBootProof} read of the context. */
-type RecheckContext = Pick<
-  VerifyContext,
-  "trustAnchors" | "now" | "at" | "allowDebug" | "measurements" | "nonce"
->;
+type RecheckContext = Pick<VerifyContext, "trustAnchors" | "now" | "at" | "allowDebug" | "measurements" | "nonce">;
 
 function recheckedBootProof(
   verified: VerifiedBootProof,
