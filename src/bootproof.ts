@@ -278,7 +278,7 @@ function demandsOf({ context, policy, uses }: VerifySetting): Parameters<Decoded
 function appraisalSetting(
   { given }: CopiedEvidence,
   activity: DecodedActivity | null,
-  { context, bootProofsOnly }: VerifySetting,
+  { context, bootProofsOnly, appraised }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
   return {
@@ -287,6 +287,7 @@ function appraisalSetting(
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
     hasActivity: activity !== null,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
+    appraised,
   };
 }
 

@@ -46,22 +46,21 @@ export function toBase64(bytes: Uint8Array): string {
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
   const padding = paddingOf(text);
-  const bytes = new Uint8Array((text.length / 4) * 3 - padding);
-  let held = 0;
-  let bits = 0;
-  let at = 0;
-  for (let i = 0; i < text.length - padding; i++) {
-    const value = BASE64_VALUES[text.charCodeAt(i)] ?? -1;
-    if (value < 0) return null;
-    held = (held << 6) | value;
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes[at++] = held >> bits;
-      held &= (1 << bits) - 1;
-    }
+  const binary = decodedBase64(text);
+  // `atob` ignores white space: with some, fewer bytes are left.
+  if (binary === null || binary.length !== (text.length / 4) * 3 - padding) return null;
+  if (padding > 0 && (BASE64.indexOf(text[text.length - 1 - padding]!) & STRAY_BITS[padding]!) !== 0) return null;
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+function decodedBase64(text: string): string | null {
+  try {
+    return atob(text);
+  } catch {
+    return null;
   }
-  return held === 0 ? bytes : null;
 }
 
 function paddingOf(text: string): number {
@@ -69,10 +68,9 @@ function paddingOf(text: string): number {
   return text.endsWith("=") ? 1 : 0;
 }
 
-const BASE64_VALUES = new Int8Array(128).fill(-1);
-for (const [value, char] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
-  BASE64_VALUES[char.charCodeAt(0)] = value;
-}
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/** By the length of the padding: the bits of the last character that are in no byte. */
+const STRAY_BITS = [0, 3, 15];
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a === b) return true;

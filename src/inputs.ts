@@ -1,11 +1,14 @@
 /** Copies the inputs of callers, and refuses unknown options. */
+import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
+import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
+import type { Remembered } from "./verify/approved-manifests.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
@@ -89,8 +92,9 @@ export class NamedEvidence {
   /** The application whose newest boot proof was requested. The service chose it: this is not verified. */
   readonly latestOf: string | null;
 
-  constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
-    const { bytes, ephemeralKey, latestOf } = ownOptions("facts", facts, FACT_NAMES);
+  constructor(name: string | null, value: unknown, facts?: PieceFacts) {
+    const { bytes, ephemeralKey, latestOf }: PieceFacts =
+      facts === undefined ? {} : ownOptions("facts", facts, FACT_NAMES);
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
@@ -122,6 +126,10 @@ export interface VerifySetting {
   readonly bootProofsOnly: boolean;
   /** Null only where no policy demands provenance. */
   readonly provenanceVerifier: ProvenanceVerifier | null;
+  /** These are no options of callers. */
+  readonly appraised?: Remembered<AppraisedPiece>;
+  /** Parsed JSON is not copied, since no caller holds it. */
+  readonly isOwnEvidence?: true;
 }
 
 export interface InputPiece {
@@ -423,9 +431,9 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
   if (unmet !== null) throw new TypeError(unmet);
   const { boots, apps, whole, builds } = inputParts({ bootProofs, appProofs, activity, provenance });
   return {
-    bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
-    appProofs: apps.map(({ piece }) => copyInput(piece.value)),
-    activity: whole.map(({ piece }) => copyInput(piece.value))[0] ?? null,
+    bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys, setting)),
+    appProofs: apps.map(({ piece }) => ownInput(piece.value, setting)),
+    activity: whole.map(({ piece }) => ownInput(piece.value, setting))[0] ?? null,
     provenance: builds.map(({ piece }) => provenanceInput(piece)),
     given: [...boots, ...apps, ...whole, ...builds],
   };
@@ -467,8 +475,16 @@ function given(subject: CheckSubject, input: unknown): InputPiece {
   return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
 }
 
-function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
-  const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : copyInput(value);
+function ownInput(value: unknown, { isOwnEvidence }: VerifySetting): InputCopy {
+  return isOwnEvidence === true && isJsonObject(value) ? { value, faults: [] } : copyInput(value);
+}
+
+function bootProofInput(
+  { value, ephemeralKey }: NamedEvidence,
+  wantedKeys: readonly WantedKey[],
+  setting: VerifySetting,
+): BootProofInput {
+  const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : ownInput(value, setting);
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
 }
 

@@ -1,5 +1,7 @@
 /** The input and result of appraisal. */
 import type { CheckSubject, Checklist } from "../checks.js";
+import type { Remembered } from "../verify/approved-manifests.js";
+import type { DeploymentPins } from "./parsed-policy.js";
 import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
 
@@ -20,6 +22,13 @@ export interface MatchedDeployment {
 export const MANIFEST_PINS = ["manifestHash", "manifestSet"] as const satisfies readonly PinName[];
 type ManifestPin = (typeof MANIFEST_PINS)[number];
 
+/** The comparison of one piece of evidence with the deployments. Null: rejected, or it matched none. */
+export interface AppraisedPiece {
+  readonly checklist: Checklist;
+  readonly pins: DeploymentPins | null;
+  readonly deployment: MatchedDeployment | null;
+}
+
 export interface Appraisal {
   readonly checklists: readonly Checklist[];
   /** One for each boot proof; null if it matched none, or was rejected before. */
@@ -37,4 +46,6 @@ export interface AppraisalSetting {
   readonly hasActivity: boolean;
   /** The caller's names of the pieces, null or absent for pieces without one. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
+  /** Comparisons of earlier boot proofs. Default: none. */
+  readonly appraised?: Remembered<AppraisedPiece> | undefined;
 }

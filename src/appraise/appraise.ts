@@ -6,7 +6,13 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
 import type { HeldDemand } from "../verify/provenance-demand.js";
-import { type Appraisal, type AppraisalSetting, MANIFEST_PINS, type MatchedDeployment } from "./appraisal.js";
+import {
+  type Appraisal,
+  type AppraisalSetting,
+  type AppraisedPiece,
+  MANIFEST_PINS,
+  type MatchedDeployment,
+} from "./appraisal.js";
 import {
   type DocumentFacts,
   type Explanation,
@@ -32,28 +38,19 @@ export function appraise(
   policy: Policy,
   setting: AppraisalSetting,
 ): Appraisal {
-  const { now } = setting;
-  const checklists = bootProofs.map((_, index) => new Checklist("policy", `boot[${index}]`));
-  const matched = bootProofs.map((bootProof, index) => {
-    if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, checklists[index]!);
-    checklists[index]!.skipRest(
-      DEPLOYMENT_CHECKS,
-      `boot[${index}] was rejected before it could be compared with the policy`,
-    );
-    return null;
-  });
+  const pieces = bootProofs.map((bootProof, index) => appraisedPiece(bootProof, index, policy, setting));
   const appChecks = new Checklist("policy");
   if (bootProofs.length === 0)
     appChecks.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to compare with the policy");
-  const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
+  const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, pieces[index]!.pins]));
   const held = appProofs.map((proof, index) => {
     const label = subjectLabel(`app[${index}]`, setting.names.get(`app[${index}]`));
     return proof && { proof, label, signer: signers.get(proof.bootProof) ?? null };
   });
   appraiseAppProofs(held, policy, setting, appChecks);
   return {
-    checklists: [...checklists, appChecks],
-    deployments: matched.map((match) => match && matchedDeployment(match)),
+    checklists: [...pieces.map(({ checklist }) => checklist), appChecks],
+    deployments: pieces.map(({ deployment }) => deployment),
     notApplied: rulesNotApplied(policy, setting),
   };
 }
@@ -74,6 +71,26 @@ export function provenanceDemands(
       return { about: `boot[${position}]`, deployment: match.pins.name, index, demand, digest: digest ?? null };
     });
   });
+}
+
+/** It depends on the evidence, its place, the policy and the present, and on nothing else. */
+function appraisedPiece(
+  bootProof: VerifiedBootProof | VerifiedAttestation | null,
+  index: number,
+  policy: Policy,
+  { now, appraised }: AppraisalSetting,
+): AppraisedPiece {
+  const checklist = new Checklist("policy", `boot[${index}]`);
+  if (bootProof === null) {
+    const reason = `boot[${index}] was rejected before it could be compared with the policy`;
+    checklist.skipRest(DEPLOYMENT_CHECKS, reason);
+    return { checklist, pins: null, deployment: null };
+  }
+  const appraisePiece = (): AppraisedPiece => {
+    const match = appraiseDeployment(bootProof, policy, now, checklist);
+    return { checklist, pins: match && match.pins, deployment: match && matchedDeployment(match) };
+  };
+  return appraised?.of(bootProof, [index, policy, now.getTime()], appraisePiece) ?? appraisePiece();
 }
 
 /**

@@ -52,7 +52,7 @@ function isConsistent(read: Form): boolean {
 }
 
 /** Most results of a batch differ in their number alone: each form is written, and validated, once. */
-interface WrittenResults {
+export interface WrittenResults {
   readonly first: number;
   readonly forms: readonly Form[];
   /** For each entry, the index of its form. */
@@ -84,5 +84,10 @@ export function readResults(value: unknown, first: number, entries: number): rea
   });
   const { forms, order, first: from } = readShape(written, value).value ?? { forms: [], order: [] };
   if (from !== first || !order.every((index) => index < forms.length)) return null;
-  return order.map((index, at) => ({ n: first + at, ...forms[index]! }));
+  return expandResults({ first, forms, order });
+}
+
+/** What {@link writeResults} wrote in a thread of this process: it needs no validation. */
+export function expandResults({ first, forms, order }: WrittenResults): readonly AuditResult[] {
+  return order.map((index, at) => ({ ...forms[index]!, n: first + at }));
 }

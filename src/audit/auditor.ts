@@ -1,5 +1,6 @@
 /** Judges entries, and caches verified evidence within limits. */
 import { type Evidence, type EvidenceVerdict, judgeDocument, judgeEvidence } from "../bootproof.js";
+import type { AppraisedPiece } from "../appraise/appraisal.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
@@ -9,8 +10,8 @@ import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { MalformedError } from "../errors.js";
 import { type VerifySetting, evidenceMembers, readOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
-import { ApprovedManifests } from "../verify/approved-manifests.js";
-import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
+import { ApprovedManifests, Remembered } from "../verify/approved-manifests.js";
+import type { CheckedBootProof, CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
 import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { rememberingVerifier } from "../verify/provenance-cache.js";
@@ -35,6 +36,8 @@ export class Auditor {
   readonly #provenance: readonly string[];
   readonly #standing: ReadonlyMap<string, Standing>;
   readonly #bySigningHalf = new Map<string, Standing[]>();
+  readonly #rechecks = new Remembered<CheckedBootProof>();
+  readonly #appraised = new Remembered<AppraisedPiece>();
   /** By the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
@@ -65,9 +68,9 @@ export class Auditor {
     const verifier = provenanceVerifier && { provenanceVerifier: rememberingVerifier(provenanceVerifier) };
     const options = readOptions({ ...verifyOptionsOf(setting), cache, ...verifier });
     const manifests = new ApprovedManifests<CheckedManifest>();
-    const taken = { ...options, context: { ...options.context, manifests, appProofsOnce: true } };
-    const bootProofsOnly = { ...taken, bootProofsOnly: true };
-    return new Auditor(taken, provenance, await standingBootProofs(setting, bootProofsOnly));
+    const context = { ...options.context, manifests, appProofsOnce: true };
+    const taken = { ...options, context, isOwnEvidence: true } as const;
+    return new Auditor(taken, provenance, await standingBootProofs(setting, { ...taken, bootProofsOnly: true }));
   }
 
   /**
@@ -116,9 +119,15 @@ export class Auditor {
 
   async #judgeUnderSetting(evidence: Evidence, setting: VerifySetting): Promise<EntryResult> {
     const bootProofs = this.#bootProofsFor(evidence);
-    const judged = await judgeEvidence({ ...evidence, bootProofs }, setting);
+    const judged = await judgeEvidence({ ...evidence, bootProofs }, this.#withRemembered(setting));
     const result = await resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
+  }
+
+  /** Boot proofs of the setting are compared with it once: no entry changes the result. */
+  #withRemembered(setting: VerifySetting): VerifySetting {
+    const context = { ...setting.context, rechecks: this.#rechecks };
+    return { ...setting, context, appraised: this.#appraised };
   }
 
   #bootProofsFor(evidence: Evidence): Standing[] {

@@ -26,7 +26,15 @@ export async function judgeBatch(
   batch: Batch,
   clock: () => number = () => 0,
 ): Promise<JudgedBatch> {
-  const { index, first, entries, expected } = ownBatch(batch);
+  return judgeOwnBatch(auditor, ownBatch(batch), clock);
+}
+
+/** {@link judgeBatch} of a batch that nothing changes meanwhile. */
+export async function judgeOwnBatch(
+  auditor: Pick<Auditor, "judge">,
+  { index, first, entries, expected }: Batch,
+  clock: () => number,
+): Promise<JudgedBatch> {
   let slowest = { n: first, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();

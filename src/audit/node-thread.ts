@@ -3,7 +3,8 @@ import { workerData } from "node:worker_threads";
 import type { Auditor } from "./auditor.js";
 import { type JudgedBatch, MARK } from "./batch.js";
 import { useOneThread } from "../verify/cryptography.js";
-import { judgeBatch } from "./judge.js";
+import { type WrittenResults, writeResults } from "./answered.js";
+import { judgeOwnBatch } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -18,6 +19,14 @@ export interface PackedBatch {
   readonly marks: Uint8Array;
 }
 
+/**
+ * Most results differ in their number alone: to copy each to the main thread took as long as to parse an entry. Another
+ * module may return plain ones.
+ */
+export type PackedResults = Omit<JudgedBatch, "results"> & {
+  readonly results: WrittenResults | JudgedBatch["results"];
+};
+
 let auditor: Promise<Auditor> | undefined;
 
 /** Made with the first batch: outside of a pool there is no setting. */
@@ -31,7 +40,7 @@ function auditorOfThread(): Promise<Auditor> {
   return auditor;
 }
 
-export default async function judgeInThread({ bytes, ends, marks, ...batch }: PackedBatch): Promise<JudgedBatch> {
+export default async function judgeInThread({ bytes, ends, marks, ...batch }: PackedBatch): Promise<PackedResults> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
   const own = await auditorOfThread();
   marks[entries.length] = MARK.begun;
@@ -43,5 +52,6 @@ export default async function judgeInThread({ bytes, ends, marks, ...batch }: Pa
       marks[n - batch.first] = MARK.done;
     }
   };
-  return judgeBatch({ judge }, { ...batch, entries }, () => performance.now());
+  const judged = await judgeOwnBatch({ judge }, { ...batch, entries }, () => performance.now());
+  return { ...judged, results: writeResults(judged.results) };
 }

@@ -5,7 +5,8 @@ import { Tinypool } from "tinypool";
 import { type Batch, type Judge, type JudgedBatch, MARK, ownBatch, partOf } from "./batch.js";
 import { TOO_SLOW_REASON, joined, unjudgedResult } from "./judge.js";
 import { defaultThreads } from "./node-cores.js";
-import type { PackedBatch } from "./node-thread.js";
+import { expandResults } from "./answered.js";
+import type { PackedBatch, PackedResults } from "./node-thread.js";
 import { ownOptions } from "../decode/input.js";
 import { malformedResult } from "./result.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
@@ -127,7 +128,8 @@ class ThreadJudge implements Judge {
       const { signal } = controller;
       const judged = this.#pool.run(packed, { transferList: [packed.bytes.buffer as ArrayBuffer], signal });
       this.#watch();
-      return await this.#unlessBroken(judged as Promise<JudgedBatch>);
+      const { results, ...rest } = await this.#unlessBroken(judged as Promise<PackedResults>);
+      return { ...rest, results: "forms" in results ? expandResults(results) : results };
     } catch (error) {
       if (!controller.signal.aborted && !this.#deaths.has(error as object)) throw error;
       return { isLate: controller.signal.aborted, suspects: watch.begun };
@@ -147,8 +149,8 @@ class ThreadJudge implements Judge {
   }
 
   /** `Promise.race` with a long-lived promise would retain the results of every batch. */
-  #unlessBroken(judged: Promise<JudgedBatch>): Promise<JudgedBatch> {
-    return new Promise<JudgedBatch>((resolve, reject) => {
+  #unlessBroken(judged: Promise<PackedResults>): Promise<PackedResults> {
+    return new Promise<PackedResults>((resolve, reject) => {
       this.#rejects.add(reject);
       judged.then(resolve, reject).finally(() => this.#rejects.delete(reject));
     });

@@ -261,14 +261,21 @@ class JsonParser {
   }
 
   #string(): string {
-    let value = "";
-    let pieces: string[] = [];
     this.#at++;
+    const whole = this.#match(PLAIN);
+    if (this.#text[this.#at] !== '"') return this.#longString(whole);
+    this.#at++;
+    return whole;
+  }
+
+  /** Of a string with escapes or surrogates. */
+  #longString(start: string): string {
+    let value = "";
+    let pieces: string[] = [start, this.#special(this.#text[this.#at])];
     for (;;) {
       const plain = this.#match(PLAIN);
       const char = this.#text[this.#at];
-      if (char === '"' && pieces.length === 0) value += plain;
-      else pieces.push(plain);
+      pieces.push(plain);
       if (char === '"') break;
       pieces.push(this.#special(char));
       if (pieces.length < MAX_PIECES) continue;
@@ -276,7 +283,7 @@ class JsonParser {
       pieces = [];
     }
     this.#at++;
-    return pieces.length === 0 ? value : value + pieces.join("");
+    return value + pieces.join("");
   }
 
   #special(char: string | undefined): string {
@@ -347,11 +354,13 @@ class JsonParser {
     }
   }
 
+  /** Without the list that `exec` makes of each match. */
   #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0] ?? "";
-    this.#at += found.length;
-    return found;
+    const start = this.#at;
+    pattern.lastIndex = start;
+    if (!pattern.test(this.#text)) return "";
+    this.#at = pattern.lastIndex;
+    return this.#text.slice(start, this.#at);
   }
 
   #fault(message: string, at = this.#at): MalformedError {

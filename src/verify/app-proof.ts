@@ -52,6 +52,9 @@ interface CheckedAppProofs {
   readonly checklists: readonly Checklist[];
 }
 
+/** Kept, since an import takes longer than the checks. */
+let checks: typeof import("./app-proof-checks.js") | undefined;
+
 /**
  * Checks app proofs, each with the boot proof whose attested key it names. Loads the checks unless there is nothing to
  * check; rejects if they cannot be loaded.
@@ -64,9 +67,9 @@ export async function checkAppProofs(
   const { expectation } = context;
   const isExpected = expectation !== null && (company.activity === null || expectation.payload !== null);
   if (inputs.length === 0 && !isExpected) return { verified: [], checklists: [] };
-  const { runAppProofChecks } = await import("./app-proof-checks.js");
+  checks ??= await import("./app-proof-checks.js");
   const verifies = async (signed: SignedPayload): Promise<boolean> => verifySignature(signed, context);
-  const { facts, checklists } = await runAppProofChecks(inputs, company, context, verifies);
+  const { facts, checklists } = await checks.runAppProofChecks(inputs, company, context, verifies);
   return { verified: await Promise.all(facts.map((each) => each && verifiedAppProof(each))), checklists };
 }
 

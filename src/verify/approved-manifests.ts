@@ -1,4 +1,4 @@
-/** A few checked manifests, by the bytes of manifest and envelope, on which those checks alone depend. */
+/** What many entries of one setting need again: checked manifests, and what depends on a boot proof and the setting. */
 import { equalBytes } from "../bytes.js";
 import type { Check } from "../checks.js";
 
@@ -21,6 +21,7 @@ interface Entry<Checked> {
   readonly checks: readonly Check[];
 }
 
+/** A few checked manifests, by the bytes of manifest and envelope, on which those checks alone depend. */
 export class ApprovedManifests<Checked> {
   #entries: Entry<Checked>[] = [];
 
@@ -65,4 +66,22 @@ function isSame(a: Fields, b: Fields): boolean {
     isSameBytes(a.manifest, b.manifest) &&
     isSameBytes(a.manifestEnvelope, b.manifestEnvelope)
   );
+}
+
+/**
+ * Values that depend on a verified object and on `under` alone, while the object lives: the last one of each. Under any
+ * other value, compared by identity, it is made anew.
+ */
+export class Remembered<T> {
+  readonly #known = new WeakMap<object, { readonly under: readonly unknown[]; readonly value: T }>();
+
+  of(verified: object, under: readonly unknown[], make: () => T): T {
+    const known = this.#known.get(verified);
+    const isSame =
+      known?.under.length === under.length && known.under.every((value, at) => Object.is(value, under[at]));
+    if (known !== undefined && isSame) return known.value;
+    const value = make();
+    this.#known.set(verified, { under, value });
+    return value;
+  }
 }

@@ -143,7 +143,10 @@ function checkDocument(
 }
 
 /** Validation time of the certificates; null if it is the document's own and unreadable. */
-export function validationTimeOf(document: AttestationDocumentReading["value"], context: VerifyContext): Date | null {
+export function validationTimeOf(
+  document: AttestationDocumentReading["value"],
+  context: Pick<VerifyContext, "at" | "now">,
+): Date | null {
   if (context.at === "now") return context.now;
   if (context.at !== "document") return context.at;
   return document.timestamp === undefined ? null : new Date(document.timestamp);

@@ -14,7 +14,7 @@ import {
 } from "../decode/manifest/index.js";
 import { type Reading, attempt, faultText, listed, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
-import type { ApprovedManifests } from "./approved-manifests.js";
+import type { ApprovedManifests, Remembered } from "./approved-manifests.js";
 import {
   type CheckedAttestation,
   type VerifiedAttestation,
@@ -145,9 +145,10 @@ interface CheckedBootProofs {
   readonly checklists: readonly Checklist[];
 }
 
-/** `manifests`: of earlier boot proofs; no option of callers. */
+/** `manifests`: of earlier boot proofs; `rechecks`: of boot proofs that were verified before. No options of callers. */
 export interface BootProofContext extends VerifyContext {
   readonly manifests?: ApprovedManifests<CheckedManifest>;
+  readonly rechecks?: Remembered<CheckedBootProof>;
 }
 
 export async function checkBootProofs(
@@ -167,7 +168,7 @@ async function checkBootProof(
   context: BootProofContext,
   subject: CheckSubject,
 ): Promise<CheckedBootProof> {
-  if (VerifiedBootProof.isVerified(input)) return recheckBootProof(input, wantedKeys, context, subject);
+  if (VerifiedBootProof.isVerified(input)) return recheckedBootProof(input, wantedKeys, context, subject);
   const checklist = new Checklist(subject);
   const { value: proof, whole } = checkDecoding(input, checklist);
   const [checked, approved] = await Promise.all([
@@ -220,11 +221,27 @@ async function checkBootProof(
   };
 }
 
+/** All that the checks of {@link recheckBootProof} read of the context. */
+type RecheckContext = Pick<VerifyContext, "trustAnchors" | "now" | "at" | "allowDebug" | "measurements" | "nonce">;
+
+function recheckedBootProof(
+  verified: VerifiedBootProof,
+  wantedKeys: readonly WantedKey[],
+  context: BootProofContext,
+  subject: CheckSubject,
+): CheckedBootProof {
+  const recheck = (): CheckedBootProof => recheckBootProof(verified, wantedKeys, context, subject);
+  if (context.rechecks === undefined || wantedKeys.length > 0) return recheck();
+  const { trustAnchors, now, at, allowDebug, measurements, nonce }: RecheckContext = context;
+  const under = [subject, trustAnchors, now.getTime(), at, allowDebug, measurements, nonce];
+  return context.rechecks.of(verified, under, recheck);
+}
+
 /** Runs the checks that src/checks.ts marks with `again`: those that depend on the caller. */
 function recheckBootProof(
   verified: VerifiedBootProof,
   wantedKeys: readonly WantedKey[],
-  context: VerifyContext,
+  context: RecheckContext,
   subject: CheckSubject,
 ): CheckedBootProof {
   const checklist = new Checklist(subject);

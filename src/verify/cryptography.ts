@@ -204,6 +204,8 @@ async function ed25519Right(candidate: Ed25519): Promise<boolean> {
 }
 
 interface NodeCrypto {
+  /** Half the time of `createHash`, but not before Node 20.12. */
+  hash?(algorithm: string, bytes: Uint8Array, encoding: "buffer"): Uint8Array;
   createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
   createPublicKey(input: object): NodeKey;
   readonly webcrypto: { readonly subtle: SubtleCrypto };
@@ -236,8 +238,12 @@ export function useOneThread(): void {
 /** `isGenuine`: Node's own, not an imitation. */
 function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
   const importKey = isGenuine ? rawKey : spkiKey;
+  const hashed =
+    isGenuine && node.hash !== undefined
+      ? (name: string, bytes: Uint8Array) => node.hash!(name, bytes, "buffer")
+      : (name: string, bytes: Uint8Array) => node.createHash(name).update(bytes).digest();
   return {
-    digest: (hash, bytes) => new Uint8Array(node.createHash(NODE_HASH[hash]).update(bytes).digest()),
+    digest: (hash, bytes) => new Uint8Array(hashed(NODE_HASH[hash], bytes)),
     async importPoint(curve, point) {
       const key = await importKey(node, curve, point);
       if (key === null) return null;

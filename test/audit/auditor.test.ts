@@ -3,9 +3,12 @@ import { describe, expect, it } from "vitest";
 import { Auditor } from "../../src/audit/auditor.js";
 import { isAccepted, resultLine } from "../../src/audit/result.js";
 import { type AuditOptions, auditSetting, policyDigest, settingDigest } from "../../src/audit/setting.js";
-import { NO_POLICY_ANY_ENCLAVE, verifyEvidence } from "../../src/bootproof.js";
+import type { AppraisedPiece } from "../../src/appraise/appraisal.js";
+import { NO_POLICY_ANY_ENCLAVE, judgeEvidence, verifyEvidence } from "../../src/bootproof.js";
+import type { Check } from "../../src/checks.js";
 import { packBundle } from "../../src/bundle/pack.js";
 import type { JsonObject } from "../../src/decode/json.js";
+import { type VerifySetting, readOptions } from "../../src/inputs.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
@@ -15,9 +18,11 @@ import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
 import { POLICY_ATTACKS } from "../attacks/policy.table.js";
 import { PROVENANCE_ACCEPTED, PROVENANCE_ATTACKS } from "../attacks/provenance.table.js";
-import { AT, type Attack, NOW, after, forge, lab, optionsOf, put } from "../attacks/support.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
+import { AT, type Attack, NOW, after, forge, lab, manifest, optionsOf, put } from "../attacks/support.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
+import { Remembered } from "../../src/verify/approved-manifests.js";
+import type { CheckedBootProof } from "../../src/verify/boot-proof.js";
 import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { auditorOf, entry, expected, judged, line, whole } from "./support.js";
@@ -228,6 +233,51 @@ describe("a cached result", () => {
     const first = await line(auditor, text);
     const lines = await Promise.all(Array.from({ length: 20 }, () => line(auditor, text)));
     expect(new Set([first, ...lines]).size).toBe(1);
+  });
+});
+
+/** One memory for settings that differ, which an auditor has not: each must be judged as without it. */
+describe("what is remembered of a boot proof under a setting", () => {
+  const policyOf = (rest: JsonObject, pins: JsonObject = {}): VerifySetting["policy"] =>
+    readOptions({
+      policy: parsePolicy(labPolicy(whole.anchorPem, [{ ...labDeployment(lab), ...pins }], rest)),
+      now: NOW,
+    }).policy;
+  const base = readOptions({ policy: optionsOf(whole).policy, now: NOW, allowDebug: true });
+  const young = { ...base, policy: policyOf({ maxAge: "10m" }) };
+  const long = after(1e9);
+  const under = (context: Partial<VerifySetting["context"]>, setting: VerifySetting = base): VerifySetting => ({
+    ...setting,
+    context: { ...setting.context, ...context },
+  });
+  const debugged = forge(manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })));
+  const rows: readonly (readonly [string, string, VerifySetting, VerifySetting])[] = [
+    ["policy", "policy.namespace", base, { ...base, policy: policyOf({}, { namespace: "another" }) }],
+    ["present, for ages", "policy.age", young, under({ now: after(3600) }, young)],
+    ["anchors", "chain.anchor", base, under({ trustAnchors: [] })],
+    ["validation time", "chain.validity", base, under({ at: long })],
+    ["present, for certificates", "chain.validity", under({ at: "now" }), under({ at: "now", now: long })],
+    ["nonce", "bind.nonce", base, under({ nonce: new Uint8Array(32) })],
+    ["image", "bind.image", base, under({ measurements: new Map([[0, new Uint8Array(48).fill(1)]]) })],
+    ["wanted key", "bind.key", base, { ...base, wantedKeys: [{ what: "another", key: new Uint8Array(130) }] }],
+    ["debug mode", "mode.debug", base, under({ allowDebug: false })],
+  ];
+
+  it.each(rows)("is not used for another %s", async (name, failed, before, changed) => {
+    const { bootProof, appProofs } = name === "debug mode" ? debugged : whole;
+    const verified = (await judgeEvidence({ bootProofs: [bootProof] }, base)).bootProofs[0];
+    expect(verified).not.toBeNull();
+    const appraised = new Remembered<AppraisedPiece>();
+    const rechecks = new Remembered<CheckedBootProof>();
+    const withMemory = (setting: VerifySetting): VerifySetting => ({ ...under({ rechecks }, setting), appraised });
+    const checksOf = async (setting: VerifySetting, ...first: unknown[]): Promise<readonly Check[]> =>
+      (await judgeEvidence({ bootProofs: [...first, verified], appProofs }, setting)).checks;
+    for (const setting of [before, before, changed, before])
+      expect(await checksOf(withMemory(setting))).toEqual(await checksOf(setting));
+    const failures = (await checksOf(withMemory(changed))).filter(({ status }) => status === "fail");
+    expect(failures.map(({ id }) => id)).toContain(failed);
+    // Its place is in every check.
+    expect(await checksOf(withMemory(before), other.bootProof)).toEqual(await checksOf(before, other.bootProof));
   });
 });
 
