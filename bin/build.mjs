@@ -29,10 +29,10 @@ const shared = {
 /** Modules that are loaded when needed: those of large rooms, and those that need a package of their own. */
 const LOADED_LATER = new RegExp(
   [
-    String.raw`^\.\.\/(?:audit|client|health|lab|page|proxy|watch)\/`,
+    String.raw`^\.\.\/(?:audit|client|health|lab|page|provenance|proxy|watch)\/`,
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
-    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521|signatures)\.js$`,
+    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521|signatures|provenance-checks)\.js$`,
     String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
   ].join("|"),
 );
@@ -44,6 +44,7 @@ const LOADED_LATER = new RegExp(
 const LOADED_WHOLE = [
   { names: ["app-proof-checks", "activity-checks"], external: ["./signatures.js"] },
   { names: ["signatures"], external: [] },
+  { names: ["provenance-checks"], external: [] },
 ];
 for (const { names, external } of LOADED_WHOLE) {
   const built = await build({

@@ -14,7 +14,7 @@ import {
   readOptions,
   readOptionsUnder,
 } from "./inputs.js";
-import { attestationClaims, evidenceClaims } from "./report/claims.js";
+import { attestationClaims, evidenceClaims, withProvenance } from "./report/claims.js";
 import { type VerdictAndReport, conclude } from "./report/conclude.js";
 import {
   type ActivityVerification,
@@ -28,6 +28,7 @@ import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js"
 import { checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
+import { checkProvenance } from "./verify/provenance.js";
 
 export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions } from "./inputs.js";
 
@@ -86,8 +87,8 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
 }
 
 async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): Promise<Verification> {
-  const { report, bootProofs, appProofs, activity } = await judgeCopied(evidence, setting);
-  return madeVerification({ report: await report(), bootProofs, appProofs, activity });
+  const { report, bootProofs, appProofs, activity, provenance } = await judgeCopied(evidence, setting);
+  return madeVerification({ report: await report(), bootProofs, appProofs, activity, provenance });
 }
 
 /** The verdict on evidence, before its report is made. */
@@ -107,22 +108,41 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
   const boots = await checkBootProofs(copied.bootProofs, context);
   const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
+  const provenance = await provenanceOf(copied, boots.verified, setting);
   // No await from here to `recordUses`: of two concurrent verifications, the second must find the uses of the first.
   const activity = decoded && decoded.check(apps.verified, demandsOf(setting));
   const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
-  const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
+  const verified = {
+    bootProofs: boots.verified,
+    appProofs: apps.verified,
+    activity,
+    provenance: provenance.verified,
+  };
   const judgement = conclude({
     setting,
     given: copied.given,
     checklists: [...boots.checklists, ...apps.checklists, ...(decoded ? [decoded.checklist] : [])],
     pieces: piecesOf(verified, decoded !== null),
     appraisal,
+    provenance: provenance.checklists,
     validationTime: boots.checked[0]?.validationTime ?? null,
-    claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
+    claims: () => {
+      const claims = evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting));
+      return withProvenance(claims, setting.policyFrom === "caller" ? provenance.verified : []);
+    },
   });
   if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   return { ...judgement, ...verified, appraisal };
+}
+
+/** A policy that came with the evidence is held, too, but nothing is claimed: its maker chose the trusted roots. */
+async function provenanceOf(
+  { provenance }: CopiedEvidence,
+  bootProofs: Verification["bootProofs"],
+  { policy, context, provenanceVerifier }: VerifySetting,
+): ReturnType<typeof checkProvenance> {
+  return checkProvenance(provenance, policy?.demands(bootProofs, context.now) ?? [], provenanceVerifier);
 }
 
 /**

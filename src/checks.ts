@@ -2,7 +2,8 @@
 import { cut, listed } from "./errors.js";
 
 /** The checks of a phase are skipped together where their input cannot be read. */
-type Phase = "input" | "document" | "path" | "manifest" | "binding" | "app-proof" | "activity" | "policy";
+type Phase =
+  "input" | "document" | "path" | "manifest" | "binding" | "app-proof" | "activity" | "policy" | "provenance";
 
 interface CheckRow {
   /** What is true when the check passes; the `detail` of a passed check by default. */
@@ -85,6 +86,18 @@ const CHECKS = {
   "policy.labels": { title: "the service's labels are the pinned ones", phase: "policy" },
   "policy.age": { title: "the boot proof is not older than the policy allows", phase: "policy" },
   "policy.app-proof": { title: "the app proofs meet the rules of the policy", phase: "policy" },
+  "provenance.bundle": {
+    title: "the bundle is of the wanted form, and verifies under a trusted root of the policy",
+    phase: "provenance",
+  },
+  "provenance.signer": {
+    title: "the certificate names the issuer, repository and workflow that the policy demands",
+    phase: "provenance",
+  },
+  "provenance.subject": {
+    title: "the signed statement is of a wanted type and about the binary that the enclave runs",
+    phase: "provenance",
+  },
 } as const satisfies Record<string, CheckRow>;
 
 export type CheckId = keyof typeof CHECKS;
@@ -121,7 +134,7 @@ export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
 /** `warn`: a person should look at it; the verdict does not change. `skip`: it could not run, `detail` says why. */
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
 
-export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "policy";
+export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "policy" | `provenance[${number}]`;
 
 /** The result of one check. `expected` and `actual` are present where two values were compared. */
 export interface Check {

@@ -109,7 +109,8 @@ export type MalformedCode =
   | "release"
   | "log"
   | "diff"
-  | "image";
+  | "image"
+  | "provenance";
 
 /**
  * The input does not have the required form. `faults` lists every fault, not only the first.

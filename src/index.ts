@@ -57,6 +57,17 @@ export { VerifiedAppProof } from "./verify/app-proof.js";
 export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
+export { VerifiedProvenance } from "./verify/provenance.js";
+export type { MetDemand } from "./verify/provenance.js";
+export type {
+  ProvenanceDemand,
+  ProvenanceQuestion,
+  ProvenanceRefusal,
+  ProvenanceSignature,
+  ProvenanceThresholds,
+  ProvenanceVerifier,
+  TrustedRoot,
+} from "./verify/provenance-demand.js";
 export { manifestHash } from "./verify/manifest-binding.js";
 export type { Expected, ExpectedPayload } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";
@@ -134,3 +145,4 @@ export { packBundle, packEvidence, selfContainedPolicy } from "./bundle/pack.js"
 export type { PackOptions } from "./bundle/pack.js";
 export { POLICY_OF_THE_BUNDLE, verifyBundle } from "./bundle/verify.js";
 export type { BundleVerification, BundleVerifyOptions } from "./bundle/verify.js";
+export { type PinProvenanceOptions, pinProvenance } from "./appraise/pin-provenance.js";

@@ -11,6 +11,7 @@ import { type BootProofContext, type BootProofInput, VerifiedBootProof } from ".
 import type { VerifyContext } from "./verify/context.js";
 import { type Fault, MalformedError, listed } from "./errors.js";
 import { type Expectation, type Expected, expectationOf } from "./verify/expectation.js";
+import { MAX_PROVENANCE, type ProvenanceInput, type ProvenanceVerifier } from "./verify/provenance-demand.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
@@ -52,6 +53,8 @@ export interface VerifyOptions {
   readonly cache?: SignatureCache;
   /** Remembers the activity of each app proof: share it, and no app proof is accepted for two activities. */
   readonly uses?: AppProofUses;
+  /** Required where the policy demands provenance: `sigstoreVerifier` of `bootproof/provenance` makes one. */
+  readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
 /** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence}. */
@@ -61,6 +64,8 @@ export interface Evidence {
   readonly appProofs?: readonly unknown[];
   /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
   readonly activity?: unknown;
+  /** Sigstore bundles of the builds that the policy demands; others are listed and prove nothing. */
+  readonly provenance?: readonly unknown[];
 }
 
 interface PieceFacts {
@@ -115,6 +120,8 @@ export interface VerifySetting {
   readonly uses: AppProofUses | null;
   readonly acceptance: "standard" | "strict";
   readonly bootProofsOnly: boolean;
+  /** Null only where no policy demands provenance. */
+  readonly provenanceVerifier: ProvenanceVerifier | null;
 }
 
 export interface InputPiece {
@@ -130,6 +137,7 @@ export interface CopiedEvidence {
   /** Without those inside the activity. */
   readonly appProofs: readonly InputCopy[];
   readonly activity: InputCopy | null;
+  readonly provenance: readonly ProvenanceInput[];
   readonly given: readonly InputPiece[];
 }
 
@@ -147,8 +155,14 @@ export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   bootProofsOnly: true,
   cache: true,
   uses: true,
+  provenanceVerifier: true,
 };
-const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
+const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = {
+  bootProofs: true,
+  appProofs: true,
+  activity: true,
+  provenance: true,
+};
 
 /**
  * Throws TypeError for an option of a wrong type or name, or one that contradicts another. `isOnlyOne`: the default of
@@ -156,6 +170,22 @@ const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: tru
  */
 export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySetting {
   const options = ownVerifyOptions(given);
+  const setting = readWithoutDemands(options, isOnlyOne);
+  if (setting.policy !== null && setting.provenanceVerifier === null && demandsProvenance(setting.policy))
+    throw new TypeError(NO_VERIFIER);
+  return setting;
+}
+
+/** Whether a deployment of the policy demands provenance, so that verification takes a `provenanceVerifier`. */
+export function demandsProvenance({ deployments }: Pick<Policy, "deployments">): boolean {
+  return deployments.some(({ provenance }) => provenance !== undefined);
+}
+
+const NO_VERIFIER =
+  "provenanceVerifier: wanted, since the policy demands provenance: await sigstoreVerifier() of bootproof/provenance " +
+  "(npm install @sigstore/verify)";
+
+function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
   const bootProofsOnly = readSwitch(options, "bootProofsOnly", isOnlyOne);
   const policy = readPolicy(options);
@@ -171,7 +201,8 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
   const [uses, acceptance] = [readUses(options.uses), readAcceptance(options.acceptance)];
-  return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly };
+  const provenanceVerifier = readVerifier(options.provenanceVerifier);
+  return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly, provenanceVerifier };
 }
 
 function readFromPolicy(
@@ -191,7 +222,7 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
   requireParsed(policy);
-  const faults = looseningFaults(policy, own);
+  const faults = [...looseningFaults(policy, own), ...demandFaults(policy, own)];
   if (faults.length > 0) throw new MalformedError(code, faults);
   return { ...readOptions(own), policy, policyFrom: "maker" };
 }
@@ -209,6 +240,27 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
       ? [{ path: "policy.appProofs.untimed", message: `app proofs without a time: ${ONLY_CALLER} (--policy FILE)` }]
       : []),
   ];
+}
+
+/** Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier. */
+export function refuseUnverifiable(
+  policy: Policy,
+  options: Pick<VerifyOptions, "provenanceVerifier">,
+  code: "bundle" | "page",
+): void {
+  const faults = demandFaults(policy, options);
+  if (faults.length > 0) throw new MalformedError(code, faults);
+}
+
+/** No caller's mistake, so no TypeError: the maker of the policy chose what it demands. */
+function demandFaults(
+  { deployments }: Policy,
+  { provenanceVerifier }: Pick<VerifyOptions, "provenanceVerifier">,
+): Fault[] {
+  if (provenanceVerifier !== undefined) return [];
+  return deployments.flatMap(({ provenance }, index) =>
+    provenance === undefined ? [] : [{ path: `policy.deployments[${index}].provenance`, message: NO_VERIFIER }],
+  );
 }
 
 const ONLY_CALLER = "the policy came with the evidence, and only the caller can allow this";
@@ -265,6 +317,14 @@ function readUses(uses: unknown): AppProofUses | null {
   return uses;
 }
 
+function readVerifier(verifier: unknown): ProvenanceVerifier | null {
+  if (verifier === undefined) return null;
+  const isOne = typeof verifier === "object" && verifier !== null && "verify" in verifier;
+  if (!isOne || typeof verifier.verify !== "function")
+    throw new TypeError("provenanceVerifier: a ProvenanceVerifier wanted: await sigstoreVerifier()");
+  return verifier as ProvenanceVerifier;
+}
+
 function wantedKey(key: Uint8Array): WantedKey {
   return { what: "the requested key", key };
 }
@@ -314,7 +374,7 @@ const EVIDENCE_WANTED =
 
 /** Total: a member that is missing here would be dropped silently. */
 type EvidenceLists = Readonly<Record<keyof Evidence, unknown>> &
-  Readonly<Record<"bootProofs" | "appProofs", readonly unknown[]>>;
+  Readonly<Record<"bootProofs" | "appProofs" | "provenance", readonly unknown[]>>;
 
 /** The members of evidence, each read once. Throws TypeError, with a suggestion. */
 export function evidenceMembers(evidence: Evidence): EvidenceLists {
@@ -330,8 +390,14 @@ function ownEvidence(evidence: Evidence): Evidence {
   return ownOptions("evidence", evidence, EVIDENCE_NAMES);
 }
 
-function evidenceLists({ bootProofs, appProofs = [], activity }: Evidence): EvidenceLists {
-  return { bootProofs: listOf("bootProof", bootProofs), appProofs: listOf("appProof", appProofs), activity };
+function evidenceLists({ bootProofs, appProofs = [], activity, provenance = [] }: Evidence): EvidenceLists {
+  if (!Array.isArray(provenance)) throw new TypeError("evidence.provenance: a list of bundles wanted");
+  return {
+    bootProofs: listOf("bootProof", bootProofs),
+    appProofs: listOf("appProof", appProofs),
+    activity,
+    provenance,
+  };
 }
 
 function listOf(one: string, value: unknown): readonly unknown[] {
@@ -342,24 +408,26 @@ function listOf(one: string, value: unknown): readonly unknown[] {
 
 /**
  * Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError for more than
- * {@link MAX_APP_PROOFS} app proofs.
+ * {@link MAX_APP_PROOFS} app proofs or {@link MAX_PROVENANCE} bundles.
  */
 export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
-  const { bootProofs, appProofs, activity } = evidenceLists(own);
+  const { bootProofs, appProofs, activity, provenance } = evidenceLists(own);
   if (setting.bootProofsOnly) refuseMore(own, context.expectation);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
+  if (provenance.length > MAX_PROVENANCE) throw new RangeError(`more than ${MAX_PROVENANCE} bundles of provenance`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
   const unmet = context.expectation && unmetByKind(context.expectation, appProofs.length, activity !== undefined);
   if (unmet !== null) throw new TypeError(unmet);
-  const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
+  const { boots, apps, whole, builds } = inputParts({ bootProofs, appProofs, activity, provenance });
   return {
     bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
     appProofs: apps.map(({ piece }) => copyInput(piece.value)),
     activity: whole.map(({ piece }) => copyInput(piece.value))[0] ?? null,
-    given: [...boots, ...apps, ...whole],
+    provenance: builds.map(({ piece }) => provenanceInput(piece)),
+    given: [...boots, ...apps, ...whole, ...builds],
   };
 }
 
@@ -370,15 +438,17 @@ function refuseMore(evidence: Evidence, expectation: Expectation | null): void {
   if (expectation !== null) throw new TypeError("expected: not allowed where only boot proofs are verified");
 }
 
-function inputParts({ bootProofs, appProofs, activity }: EvidenceLists): {
+function inputParts({ bootProofs, appProofs, activity, provenance }: EvidenceLists): {
   readonly boots: InputPiece[];
   readonly apps: InputPiece[];
   readonly whole: InputPiece[];
+  readonly builds: InputPiece[];
 } {
   return {
     boots: bootProofs.map((input, index) => given(`boot[${index}]`, input)),
     apps: appProofs.map((input, index) => given(`app[${index}]`, input)),
     whole: activity === undefined ? [] : [given("activity", activity)],
+    builds: provenance.map((input, index) => given(`provenance[${index}]`, input)),
   };
 }
 
@@ -389,8 +459,8 @@ export function isDocument(evidence: EvidenceInput): evidence is NamedEvidence |
 /** In report order, without the app proofs inside an activity. */
 export function inputPieces(evidence: EvidenceInput): readonly InputPiece[] {
   if (isDocument(evidence)) return [given("boot[0]", evidence)];
-  const { boots, apps, whole } = inputParts(evidenceMembers(evidence));
-  return [...boots, ...apps, ...whole];
+  const { boots, apps, whole, builds } = inputParts(evidenceMembers(evidence));
+  return [...boots, ...apps, ...whole, ...builds];
 }
 
 function given(subject: CheckSubject, input: unknown): InputPiece {
@@ -400,6 +470,12 @@ function given(subject: CheckSubject, input: unknown): InputPiece {
 function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
   const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : copyInput(value);
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
+}
+
+/** Text is not parsed yet: its size is limited first. */
+function provenanceInput({ value }: NamedEvidence): ProvenanceInput {
+  if (typeof value === "string") return value;
+  return value instanceof Uint8Array ? new Uint8Array(value) : copyInput(value);
 }
 
 /**

@@ -17,9 +17,11 @@ export interface PlainPolicy {
   readonly bytes: Uint8Array;
   /** The PEM text of each file that it names as a trust anchor, by that name. */
   readonly anchors?: Readonly<Record<string, string>>;
+  /** The JSON text of each file that it names as a trusted root of provenance, by that name. */
+  readonly roots?: Readonly<Record<string, string>>;
 }
 
-const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, anchors: true };
+const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, anchors: true, roots: true };
 
 /**
  * The policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no bytes.
@@ -27,8 +29,13 @@ const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, a
 export function plainPolicy(policy: Policy): PlainPolicy {
   const bytes = ParsedPolicy.is(policy) ? policy.bytes() : null;
   if (bytes === null) throw new TypeError("policy: one that was read from text or bytes wanted");
-  const anchors = anchorPems(parseJson(bytes), policy);
-  return { bytes, ...(Object.keys(anchors).length > 0 && { anchors }) };
+  const json = parseJson(bytes);
+  const [anchors, roots] = [anchorPems(json, policy), rootTexts(json, policy)];
+  return {
+    bytes,
+    ...(Object.keys(anchors).length > 0 && { anchors }),
+    ...(Object.keys(roots).length > 0 && { roots }),
+  };
 }
 
 /** A {@link PlainPolicy} for JSON: the policy file as text. */
@@ -37,21 +44,22 @@ export interface PolicyText extends Omit<PlainPolicy, "bytes"> {
 }
 
 export function policyText(policy: PlainPolicy): PolicyText {
-  const { bytes, anchors } = ownMembers(policy, POLICY_NAMES);
+  const { bytes, anchors, roots } = ownMembers(policy, POLICY_NAMES);
   // The bytes are UTF-8: they were parsed as JSON.
-  return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
+  return { text: fromUtf8(bytes)!, ...(anchors && { anchors }), ...(roots && { roots }) };
 }
 
-export function policyOfText({ text, anchors }: PolicyText): PlainPolicy {
-  return { bytes: toUtf8(text), ...(anchors && { anchors }) };
+export function policyOfText({ text, anchors, roots }: PolicyText): PlainPolicy {
+  return { bytes: toUtf8(text), ...(anchors && { anchors }), ...(roots && { roots }) };
 }
 
 /** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
 export function parsePlainPolicy(policy: PlainPolicy): Policy {
-  const { bytes, anchors = {} } = ownMembers(policy, POLICY_NAMES);
+  const { bytes, anchors = {}, roots = {} } = ownMembers(policy, POLICY_NAMES);
   return parsePolicy(bytes, {
     readFile: (name) => {
       if (Object.hasOwn(anchors, name)) return anchors[name]!;
+      if (Object.hasOwn(roots, name)) return roots[name]!;
       throw new Error("not among the files that were given");
     },
   });
@@ -61,6 +69,36 @@ export function parsePlainPolicy(policy: PlainPolicy): Policy {
 export function anchorPems(file: JsonValue, { trustAnchors }: Policy): Readonly<Record<string, string>> {
   const pems = anchorFiles(file).map(([name, index]) => [name, pemOf(trustAnchors[index]!)] as const);
   return Object.fromEntries(pems) as Record<string, string>;
+}
+
+/** The JSON text of each file that the policy names as a trusted root, by name. */
+export function rootTexts(file: JsonValue, { deployments }: Policy): Readonly<Record<string, string>> {
+  const texts = rootFiles(file).map(([name, deployment, entry]) => {
+    const demand = deployments[deployment]!.provenance![entry]!;
+    return [name, demand.trustedRoots.find(({ file }) => file?.name === name)!.file!.text] as const;
+  });
+  return Object.fromEntries(texts);
+}
+
+function rootFiles(policy: JsonValue): readonly (readonly [name: string, deployment: number, entry: number])[] {
+  const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
+  const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+    isJsonObject(value) ? value[name] : undefined;
+  return listOf(memberOf(policy, "deployments")).flatMap((deployment, index) =>
+    listOf(memberOf(deployment, "provenance")).flatMap((entry, at) => {
+      const root = memberOf(entry, "trustedRoot");
+      return (Array.isArray(root) ? root : [root]).flatMap((source) => {
+        const name = memberOf(source, "file");
+        return typeof name === "string" ? [[name, index, at] as const] : [];
+      });
+    }),
+  );
+}
+
+/** Whether a deployment of a policy file demands provenance, whatever else is wrong with the file. */
+export function pinsProvenance(policy: JsonValue | undefined): boolean {
+  const deployments = isJsonObject(policy) ? policy["deployments"] : undefined;
+  return Array.isArray(deployments) && deployments.some((one) => isJsonObject(one) && Object.hasOwn(one, "provenance"));
 }
 
 /** The names of the files, whatever else is wrong with the policy. */
@@ -80,17 +118,25 @@ function pemOf({ certificate }: TrustAnchor): string {
 }
 
 /** The options of a verification as plain data, which another copy of this package accepts, too; see VerifyOptions. */
-export interface PlainOptions extends Omit<VerifyOptions, "policy" | "trustAnchors" | "cache" | "uses"> {
+export interface PlainOptions extends Omit<
+  VerifyOptions,
+  "policy" | "trustAnchors" | "cache" | "uses" | "provenanceVerifier"
+> {
   /** `bundle`: the one inside the bundle, which its maker chose. Null: none, so any genuine enclave passes. */
   readonly policy: PlainPolicy | "bundle" | null;
   readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
 }
 
-const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(OPTION_NAMES, "cache", "uses");
+const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(
+  OPTION_NAMES,
+  "cache",
+  "uses",
+  "provenanceVerifier",
+);
 
 /**
- * The options as plain data, without `cache` and `uses`; if the policy is undefined, the bundle's. Throws TypeError for
- * a policy that was read from a parsed value.
+ * The options as plain data, without `cache`, `uses` and `provenanceVerifier`; if the policy is undefined, the
+ * bundle's. Throws TypeError for a policy that was read from a parsed value.
  */
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },

@@ -7,6 +7,7 @@ import type { VerifiedActivity } from "./verify/activity.js";
 import type { VerifiedAppProof } from "./verify/app-proof.js";
 import type { VerifiedAttestation } from "./verify/attestation.js";
 import type { VerifiedBootProof } from "./verify/boot-proof.js";
+import type { VerifiedProvenance } from "./verify/provenance.js";
 
 /** The report, and an entry for each piece of evidence: null if it was rejected. */
 export interface Verification {
@@ -15,6 +16,8 @@ export interface Verification {
   readonly appProofs: readonly (VerifiedAppProof | null)[];
   /** Null also if there was none. */
   readonly activity: VerifiedActivity | null;
+  /** Null for a bundle that meets no demand of the policy: it may be there, and proves nothing. */
+  readonly provenance: readonly (VerifiedProvenance | null)[];
 }
 
 /** The verification of an activity: null only if it was rejected. */

@@ -94,7 +94,10 @@ describe("a call that asks for what nobody can answer", () => {
     ["evidence.bootProofs: a list wanted; empty where there is none", { activity: whole.activity }],
     ["evidence.appProof: unknown; did you mean appProofs: [appProof]?", { bootProofs: [], appProof: {} }],
     ["evidence.appProofs: a list wanted; did you mean appProofs: [appProof]?", { bootProofs: [], appProofs: {} }],
-    ["evidence.bootproofs: unknown; known are bootProofs, appProofs, activity", { bootProofs: [], bootproofs: [] }],
+    [
+      "evidence.bootproofs: unknown; known are bootProofs, appProofs, activity, provenance",
+      { bootProofs: [], bootproofs: [] },
+    ],
     [lists, whole.bootProof],
     [lists, JSON.stringify(whole.bootProof)],
     [lists, [whole.bootProof]],

@@ -8,6 +8,7 @@ import { fromBase64, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as library from "../src/index.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
+import { LAB_BUILD, LabSigstore } from "../src/lab/sigstore.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
 import { JWKS, delivered } from "./client/deliveries.js";
@@ -48,6 +49,12 @@ const reviewPolicy = library.parsePolicy(policyFile);
 /** The bytes of a call, and the call. Results that include random values are made comparable. */
 type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];
 const DOORS: Readonly<Record<string, readonly Door[]>> = {
+  pinProvenance: [
+    [
+      toUtf8(new LabSigstore().attest({ at: AT, digest: lab.pivotHash })),
+      async (bundle) => library.pinProvenance(bundle, { repository: LAB_BUILD.repository, trustedRoot: { file: "r" } }),
+    ],
+  ],
   makeBuildPolicy: [
     [
       new Uint8Array(48).fill(7),
@@ -213,6 +220,7 @@ const WITHOUT_BYTES = [
   "VerifiedAppProof",
   "VerifiedAttestation",
   "VerifiedBootProof",
+  "VerifiedProvenance",
   "AppProofUses",
   "decodeAppProofPayload",
   // The pieces of a stream belong to the reader until it requests the next one.

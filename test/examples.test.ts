@@ -15,6 +15,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   approval6: "Uint8Array",
   baseUrl: "string",
   bootProof: "unknown",
+  bundle: "unknown",
   bytes: "Uint8Array",
   challenge: "string",
   client: 'import("../src/client/index.js").Client',

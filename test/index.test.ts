@@ -603,6 +603,9 @@ describe("the exports", () => {
       "policy.labels",
       "policy.age",
       "policy.app-proof",
+      "provenance.bundle",
+      "provenance.signer",
+      "provenance.subject",
     ]);
   });
 

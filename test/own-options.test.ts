@@ -44,6 +44,8 @@ const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })
 const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
 const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;
+const BUILD = lab.LAB_BUILD;
+const build = JSON.parse(new lab.LabSigstore().attest({ at: AT, digest: forgeLab.pivotHash })) as JsonObject;
 const policyText = JSON.stringify(policyFile);
 const policy = library.parsePolicy(policyText);
 const anchor = library.parseTrustAnchor("lab", anchorPem);
@@ -747,6 +749,21 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       return [made.manifestHash, made.appProofs.length, made.manifest.version];
     }),
   ],
+  pinProvenance: [
+    door([build, { repository: BUILD.repository, trustedRoot: { file: "root.json" } }], (bundle, one) =>
+      library.pinProvenance(bundle, one),
+    ),
+  ],
+  labProvenancePin: [
+    door([{ file: "root.json" }, { ref: "refs/tags/v2" }], (root, build) => lab.labProvenancePin(root, build)),
+  ],
+  LabSigstore: [door([{ kind: "private" }] as const, (one) => new lab.LabSigstore(one).trustedRoot["tlogs"])],
+  "LabSigstore.attest": [
+    door([{ at: AT, digest: Uint8Array.of(1), build: { ref: "refs/tags/v2" } }], (one) => {
+      const { dsseEnvelope } = JSON.parse(new lab.LabSigstore().attest(one)) as { dsseEnvelope: { payload: string } };
+      return dsseEnvelope.payload;
+    }),
+  ],
   Forge: [door([{ namespace: { name: "a", nonce: 1 } }], (one) => new lab.Forge(one).namespace.name)],
   "SoftwarePasskey.get": [
     door([{ publicKey: { challenge: Uint8Array.of(1), rpId: "a" } }], (one) =>
@@ -778,6 +795,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "AppProofUses",
   "VerifiedAttestation",
   "VerifiedBootProof",
+  "VerifiedProvenance",
   "manifestHash",
   "SignatureCache",
   "parseTrustAnchor",
@@ -844,10 +862,12 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "VerifiedBootProof.signingKey",
   "VerifiedBootProof.lastingChecks",
   "VerifiedBootProof.isVerified",
+  "VerifiedProvenance.isVerified",
   "SignatureCache.verify",
   "SignatureCache.verifyBy",
   "MemoryEventStore.release",
   "Forge.manifestParts",
+  "LabSigstore.save",
   "lab.restartEnclave",
   "lab.application",
   "lab.application().setFault",
@@ -950,7 +970,9 @@ function methodsOf(name: string, value: unknown): string[] {
     .map(([member]) => `${name}.${member}`);
 }
 
-type OptionName =
+/** `provenance` is also a member of deployments: on a prototype it demands, and everything is refused. */
+type OptionName = Exclude<NameOfOption, "provenance">;
+type NameOfOption =
   | Exclude<keyof library.VerifyOptions, "cache">
   | keyof library.PackOptions
   | keyof library.ParsePolicyOptions
@@ -999,6 +1021,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   acceptance: "strict",
   bootProofsOnly: true,
   uses: {},
+  provenanceVerifier: { verify: never },
   readFile: never,
   readYaml: never,
   color: true,

@@ -73,6 +73,10 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "const verification = await verifyEvidence(evidence, { policy, now: new Date(), acceptance":
     "refuses the evidence here, which has BUTs: test/verification.test.ts runs it",
   "npm install bullmq": "installs: the packages are there",
+  "npm install @sigstore/verify": "the same, and fetches what a build service signed",
+  "bootproof verify --boot-proof boot.json --provenance": "of a build: test/cli/provenance.test.ts runs it",
+  'import { sigstoreVerifier, splitBundles } from "bootproof/provenance"': "the same: test/verify/provenance.test.ts",
+  '"provenance": [{': "a part of a policy: test/appraise/provenance.test.ts reads such",
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
   "bootproof worker": "the same",
   "bootproof audit --queue": "the same",

@@ -169,6 +169,7 @@ const ENTRIES = [
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
+  "src/provenance/index.ts",
   "src/release/node.ts",
   "src/watch/index.ts",
   "src/watch/node.ts",
@@ -215,14 +216,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   page: FACADE,
   formats: [...FACADE, "page"],
   index: [...FACADE, "release", "review"],
+  provenance: ["errors", "decode", "verify"],
   client: FACADE,
   adapters: [...FACADE, "client"],
   // Files that outlive a process: for what runs on Node.
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
   health: [...DECODE, "version", "disk"],
-  proxy: [...FACADE, "client", "disk"],
-  audit: [...FACADE, "disk"],
+  proxy: [...FACADE, "provenance", "client", "disk"],
+  audit: [...FACADE, "provenance", "disk"],
   lab: [...FACADE, "client", "disk"],
   cli: [
     ...FACADE,
@@ -236,6 +238,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "watch",
     "proxy",
     "audit",
+    "provenance",
     "lab",
   ],
   bin: [...FACADE, "release", "review", "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
@@ -390,6 +393,9 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/operations.ts LAB_OPERATIONS": "a plain caller of the lab submits by these names",
   "src/lab/operations.ts LabSubmitName": "a plain caller of the lab submits by these names",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
+  "src/lab/sigstore.ts sigstoreExtension": "certificates are forged with it",
+  "src/lab/sigstore.ts rawSigstoreExtension": "certificates are forged with it",
+  "src/lab/sigstore.ts uriName": "certificates are forged with it",
   "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
   "src/report/claims.ts bootProofClaims": "a unit whose whole answer is compared",
   "src/report/claims.ts appProofClaims": "a unit whose whole answer is compared",
@@ -554,13 +560,15 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, disk, the client's key file, and the files for Node of five rooms", () => {
+  it("Node is in cli, bin, lab, disk, two other files, and the files for Node of five rooms", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
           !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit|health|proxy|release)\/node[\w-]*\.ts$/.test(
             file,
-          ) && file !== "src/client/key-file.ts",
+          ) &&
+          file !== "src/client/key-file.ts" &&
+          file !== "src/provenance/index.ts",
       ),
     ).toEqual([]);
   });
@@ -628,6 +636,13 @@ describe("packages", () => {
       "ioredis",
       "prom-client",
     ]);
+  });
+
+  it("@sigstore/verify is loaded by the verifier of provenance alone, and only when it is called", () => {
+    const SIGSTORE = /^@sigstore\//;
+    expect(importersOf(SIGSTORE)).toEqual(["src/provenance/index.ts"]);
+    const imports = sources.get("src/provenance/index.ts")!.imports.filter(({ specifier }) => SIGSTORE.test(specifier));
+    expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, count, list, nonEmptyText, oneOf } from "../decode/shapes.js";
+import { anyObject, anything, count, list, nonEmptyText, oneOf } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import { ActivityVerifier, type VerificationOptions } from "../client/activity-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
@@ -55,6 +55,8 @@ const OPTIONS: OptionShapes<VerifiedOptions> = {
   bootProofMaxAgeMs: count,
   cache: anyObject,
   acceptance: oneOf("standard", "strict"),
+  provenance: list(anything),
+  provenanceVerifier: anyObject,
 };
 const DEFAULT_POLLING = { intervalMs: 500, numRetries: 120 };
 
@@ -157,6 +159,8 @@ class Wrapper {
       bootProofMaxAgeMs: true,
       cache: true,
       acceptance: true,
+      provenance: true,
+      provenanceVerifier: true,
     });
     this.#client = client;
     this.#allowed = allowUnverified;

@@ -76,6 +76,15 @@ const acceptsLabels: Accepts<object> = (before, after) => {
 
 const acceptsExactly: Accepts<unknown> = (before, after) => (textOf(before) === textOf(after) ? null : "changed");
 
+/** Every demand has to be met: fewer accept more. A demand that differs is another one. */
+const acceptsProvenance: Accepts<PinTypes["provenance"]["pin"]> = (before, after) => {
+  const [one, other] = [before, after].map((demands) => demands.map(textOf)) as [string[], string[]];
+  return turnOf(
+    other.every((demand) => one.includes(demand)),
+    one.every((demand) => other.includes(demand)),
+  );
+};
+
 /** JSON, members by name. */
 export function textOf(pin: unknown): string {
   return JSON.stringify(pin, (_, member: unknown) =>
@@ -136,6 +145,7 @@ export const ACCEPTED: { readonly [K in PinName]: AcceptedRow<PinTypes[K]["pin"]
   publicKey: EXACTLY as AcceptedRow<string>,
   commitment: EXACTLY as AcceptedRow<PinTypes["commitment"]["pin"]>,
   labels: { accepts: acceptsLabels, excludes: excludesLabels, any: {} },
+  provenance: { accepts: acceptsProvenance, excludes: excludesNothing, any: [] },
 };
 
 /** How much of one deployment's evidence another one accepts. */

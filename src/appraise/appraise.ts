@@ -5,6 +5,7 @@ import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
+import type { HeldDemand } from "../verify/provenance-demand.js";
 import { type Appraisal, type AppraisalSetting, MANIFEST_PINS, type MatchedDeployment } from "./appraisal.js";
 import {
   type DocumentFacts,
@@ -55,6 +56,24 @@ export function appraise(
     deployments: matched.map((match) => match && matchedDeployment(match)),
     notApplied: rulesNotApplied(policy, setting),
   };
+}
+
+/** The demands of the matching deployments; null stands for a rejected boot proof. */
+export function provenanceDemands(
+  bootProofs: readonly (VerifiedBootProof | null)[],
+  policy: Policy,
+  now: Date,
+): HeldDemand[] {
+  if (policy.deployments.every(({ provenance }) => provenance === undefined)) return [];
+  return bootProofs.flatMap((bootProof, position) => {
+    const match = bootProof && appraiseDeployment(bootProof, policy, now, new Checklist("policy"));
+    if (!match) return [];
+    const { pivot, workloads } = factsOf(bootProof).bootProof!;
+    return (match.pins.provenance ?? []).map((demand, index): HeldDemand => {
+      const digest = demand.workload === null ? pivot?.hash : workloads?.[demand.workload];
+      return { about: `boot[${position}]`, deployment: match.pins.name, index, demand, digest: digest ?? null };
+    });
+  });
 }
 
 /**
@@ -138,7 +157,8 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
   for (const name of PIN_NAMES) {
     const answer = comparePin(name, pins, facts);
     if (answer !== null) answers.set(name, answer);
-    if (answer?.met === false) unmet.add(PINS[name].check);
+    const { check } = PINS[name];
+    if (answer?.met === false && check !== null) unmet.add(check);
   }
   const scope = scopeOf(pins, facts);
   if (scope.faults.length > 0) unmet.add("policy.scope");

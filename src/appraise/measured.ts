@@ -74,6 +74,7 @@ function compareDeployment(
   const notCompared = [
     ...indexes.filter((index) => !found.has(index)).map((index) => `pcrs.${index}`),
     ...(pivotHash === null && pins.pivotHash !== undefined ? ["pivotHash"] : []),
+    ...(pins.provenance === undefined ? [] : ["provenance"]),
   ];
   const fits = all.length === 0 && unpinned.length === 0;
   return { name: pins.name, fits, differing: all, unpinned, notCompared };

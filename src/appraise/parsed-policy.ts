@@ -2,6 +2,7 @@
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
+import type { HeldDemand } from "../verify/provenance-demand.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type { Appraisal, AppraisalSetting } from "./appraisal.js";
 import type { DeploymentKind, Pins } from "./pins.js";
@@ -46,10 +47,13 @@ type Appraise = (
   setting: AppraisalSetting,
 ) => Appraisal;
 
+type Demands = (bootProofs: readonly (VerifiedBootProof | null)[], policy: Policy, now: Date) => readonly HeldDemand[];
+
 interface PolicySource {
   /** The bytes that it was read from; null if it was read from a parsed value. */
   readonly bytes: Uint8Array | null;
   readonly appraise: Appraise;
+  readonly demands: Demands;
 }
 
 /** Only `parsePolicy` makes one: an object that was not read could lack pins, and match any enclave. */
@@ -87,6 +91,11 @@ export class ParsedPolicy implements Policy {
     setting: AppraisalSetting,
   ): Appraisal {
     return this.#source.appraise(bootProofs, appProofs, this, setting);
+  }
+
+  /** What the deployments that the boot proofs match demand of the builds. */
+  demands(bootProofs: readonly (VerifiedBootProof | null)[], now: Date): readonly HeldDemand[] {
+    return this.#source.demands(bootProofs, this, now);
   }
 }
 

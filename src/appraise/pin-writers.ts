@@ -35,6 +35,7 @@ export const PIN_WRITERS: { readonly [K in PinName]: PinWriter<K> | null } = {
   publicKey: null,
   commitment: ({ commitment }) => commitment,
   labels: null,
+  provenance: null,
 };
 
 /** The pins that `pin` writes for a boot proof. */

@@ -24,7 +24,9 @@ import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
+import type { ProvenanceDemand } from "../verify/provenance-demand.js";
 import { adviceOnPcrs } from "../verify/pcr-advice.js";
+import { type ProvenanceFile, provenanceShape } from "./provenance.js";
 import { arrayOf, fileObject, fileRecord, oneOrMore } from "./shapes.js";
 
 /** `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. */
@@ -82,6 +84,7 @@ export interface PinTypes {
   publicKey: { file: string; pin: string };
   commitment: { file: CommitmentKind; pin: CommitmentKind };
   labels: { file: LabelsPin; pin: LabelsPin };
+  provenance: { file: readonly ProvenanceFile[]; pin: readonly ProvenanceDemand[] };
 }
 
 export type PinName = keyof PinTypes;
@@ -195,7 +198,8 @@ export interface PinAnswer {
 }
 
 interface PinRow<K extends PinName> {
-  readonly check: PolicyCheckId;
+  /** Null: it compares nothing with the document, and has checks of its own. */
+  readonly check: PolicyCheckId | null;
   readonly kinds: readonly DeploymentKind[];
   readonly shape: Shape<PinTypes[K]["pin"]>;
   readonly unnamed?: PinTypes[K]["pin"];
@@ -556,6 +560,13 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     kinds: QOS,
     shape: fileObject(LABELS),
     compare: ofBootProof(compareLabels),
+  },
+  // Held once a deployment matched by its other pins (verify/README.md, "Provenance").
+  provenance: {
+    check: null,
+    kinds: QOS,
+    shape: provenanceShape(undefined),
+    compare: () => null,
   },
 };
 

@@ -23,7 +23,7 @@ import {
   type TrustAnchor,
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
-import { appraise } from "./appraise.js";
+import { appraise, provenanceDemands } from "./appraise.js";
 import { type AppProofRules, type DeploymentPins, type Policy, madePolicy } from "./parsed-policy.js";
 import {
   DEPLOYMENT_KINDS,
@@ -35,6 +35,7 @@ import {
   type Pins,
   type PinsFile,
 } from "./pins.js";
+import { provenanceShape } from "./provenance.js";
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
 import { COMMENT, arrayOf, duration, fileObject, short } from "./shapes.js";
 
@@ -71,7 +72,10 @@ export interface DeploymentFile extends PinsFile {
 }
 
 export interface ParsePolicyOptions {
-  /** Reads a trust anchor's `file`, a path relative to the policy file. Without this option it is a fault. */
+  /**
+   * Reads the text of a trust anchor's or trusted root's `file`, a path relative to the policy file. Without this
+   * option a file is a fault.
+   */
   readonly readFile?: (path: string) => string;
 }
 
@@ -123,15 +127,18 @@ interface DeploymentMembers extends Pins {
 
 type PinMembers = { readonly [K in PinName]: OptionalShape<PinTypes[K]["pin"]> };
 
-const DEPLOYMENT = fileObject<DeploymentMembers>({
-  name: optional(short(0)),
-  kind: optional(oneOf(...DEPLOYMENT_KINDS)),
-  open: optional(arrayOf(oneOf(...QUESTIONS), { most: QUESTIONS.length })),
-  appProofs: optional(fileObject({ types: typesShape })),
-  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, optional<unknown>(PINS[name].shape)])) as PinMembers),
-});
-
-const DEPLOYMENT_SHAPE: Shape<DeploymentPins> = { ...DEPLOYMENT, read: readDeployment };
+function deploymentShape(options: ParsePolicyOptions): Shape<DeploymentPins> {
+  const pins = Object.fromEntries(PIN_NAMES.map((name) => [name, optional<unknown>(PINS[name].shape)])) as PinMembers;
+  const members = fileObject<DeploymentMembers>({
+    name: optional(short(0)),
+    kind: optional(oneOf(...DEPLOYMENT_KINDS)),
+    open: optional(arrayOf(oneOf(...QUESTIONS), { most: QUESTIONS.length })),
+    appProofs: optional(fileObject({ types: typesShape })),
+    ...pins,
+    provenance: optional(provenanceShape(options.readFile)),
+  });
+  return { ...members, read: (value, place) => readDeployment(members.read(value, place), place) };
+}
 
 function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
   const members = fileObject<PolicyMembers>({
@@ -139,7 +146,7 @@ function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
     policy: oneOf("bootproof/1"),
     name: optional(short(0)),
     trustAnchors: optional(arrayOf(anchorShape(options), { most: MAX_TRUST_ANCHORS })),
-    deployments: arrayOf(DEPLOYMENT_SHAPE, { most: MAX_DEPLOYMENTS }),
+    deployments: arrayOf(deploymentShape(options), { most: MAX_DEPLOYMENTS }),
     maxAge: optional(duration),
     appProofs: optional(fileObject<Partial<AppProofRules>>(APP_PROOFS as MembersOf<Partial<AppProofRules>>)),
     allowDebug: optional(flag),
@@ -183,7 +190,7 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
   const read = readShape(policyShape(own), value);
   if (read.value === undefined) throw new MalformedError("policy", read.faults);
-  return madePolicy(policyOf(read.value), { bytes, appraise });
+  return madePolicy(policyOf(read.value), { bytes, appraise, demands: provenanceDemands });
 }
 
 function bytesOf(input: unknown): Uint8Array | null {
@@ -228,14 +235,14 @@ function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
 const NO_TYPES: readonly string[] = Object.freeze([]);
 const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
 
-function readDeployment(value: unknown, place: Place): DeploymentPins {
-  const read = DEPLOYMENT.read(value, place) as DeploymentMembers | undefined;
+function readDeployment(read: DeploymentMembers | undefined, place: Place): DeploymentPins {
   if (read === undefined) return undefined as never;
   const { name = place.path, kind = "qos", open = NOTHING_OPEN, appProofs, ...named } = read;
   const pins: Pins = named;
   const foreign = Object.keys(read).filter((member) => !mayStand(member, kind));
   for (const member of foreign) place.at(member).fault(`not in a deployment of kind ${kind}`);
   refuseTogether(pins, place);
+  refuseUnmeetable(pins, place);
   const deployment = Object.freeze({
     name,
     kind,
@@ -271,6 +278,19 @@ function refuseTogether(pins: Pins, place: Place): void {
     const both = excludes.filter((other) => Object.hasOwn(pins, other));
     if (both.length > 0)
       place.at(name).fault(`no evidence meets it together with ${both.join(", ")}: a manifest has only one of them`);
+  }
+}
+
+/** A demand of a program that no manifest has beside the other pins. */
+function refuseUnmeetable({ provenance = [], workloads, pivotHash, pivotArgs, pivotEnv }: Pins, place: Place): void {
+  const hasPivot = [pivotHash, pivotArgs, pivotEnv].some((pin) => pin !== undefined);
+  for (const [index, { workload }] of provenance.entries()) {
+    const at = place.at("provenance").at(index).at("of");
+    if (workload === null && workloads !== undefined) at.fault('the deployment has workloads: {"workload": …} wanted');
+    if (workload === null) continue;
+    if (hasPivot) at.fault("the deployment has a pivot and no workloads");
+    else if (workloads !== undefined && !Object.hasOwn(workloads, workload))
+      at.fault("not a workload of the deployment");
   }
 }
 

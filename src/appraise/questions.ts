@@ -13,6 +13,7 @@ import {
   type SetPin,
   isZeroPcr,
 } from "./pins.js";
+import { provenanceReasons } from "./provenance.js";
 import { isNobodysSet, isPublicSecret } from "./public-keys.js";
 
 /** The questions that a deployment may declare open. */
@@ -208,6 +209,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
       ...(open.includes("image") ? [`leaves the image open: ${LEFT_OPEN.image.attack}`] : []),
       ...pins.open.map((question) => declaredReason(question, answers)),
       ...weakReasons(pins, answers, roleless),
+      ...provenanceReasons(pins.provenance),
       ...publicKeyNotes(facts?.bootProof ? keysOf(facts.bootProof) : pins),
     ],
     faults: undeclared.map(

@@ -12,6 +12,8 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests } from "../verify/approved-manifests.js";
 import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
+import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
+import { rememberingVerifier } from "../verify/provenance-cache.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Expectation, type Expected, expectationOf } from "../verify/expectation.js";
 import { readEntry } from "./entry.js";
@@ -30,6 +32,7 @@ type Standing = unknown;
 
 export class Auditor {
   readonly #setting: VerifySetting;
+  readonly #provenance: readonly string[];
   readonly #standing: ReadonlyMap<string, Standing>;
   readonly #bySigningHalf = new Map<string, Standing[]>();
   /** By the SHA-256 of their JSON; the least recently used first. */
@@ -39,8 +42,9 @@ export class Auditor {
    */
   readonly bootProofs: readonly EntryResult[];
 
-  private constructor(setting: VerifySetting, boots: StandingBootProofs) {
+  private constructor(setting: VerifySetting, provenance: readonly string[], boots: StandingBootProofs) {
     this.#setting = setting;
+    this.#provenance = provenance;
     this.#standing = boots.standing;
     this.bootProofs = boots.judged;
     for (const [key, standing] of boots.standing) {
@@ -49,14 +53,21 @@ export class Auditor {
     }
   }
 
-  /** Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot proofs. */
-  static async of(given: AuditSetting): Promise<Auditor> {
+  /**
+   * Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot proofs; TypeError
+   * if the policy demands provenance and there is no verifier; RangeError for more than 64 bundles.
+   */
+  static async of(given: AuditSetting, provenanceVerifier?: ProvenanceVerifier): Promise<Auditor> {
     const setting = ownSetting(given);
+    const { provenance = [] } = setting;
+    if (provenance.length > MAX_PROVENANCE) throw new RangeError(`more than ${MAX_PROVENANCE} bundles of provenance`);
     const cache = new SignatureCache(MAX_SIGNATURES);
-    const options = readOptions({ ...verifyOptionsOf(setting), cache });
+    const verifier = provenanceVerifier && { provenanceVerifier: rememberingVerifier(provenanceVerifier) };
+    const options = readOptions({ ...verifyOptionsOf(setting), cache, ...verifier });
     const manifests = new ApprovedManifests<CheckedManifest>();
     const taken = { ...options, context: { ...options.context, manifests, appProofsOnce: true } };
-    return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
+    const bootProofsOnly = { ...taken, bootProofsOnly: true };
+    return new Auditor(taken, provenance, await standingBootProofs(setting, bootProofsOnly));
   }
 
   /**
@@ -88,8 +99,9 @@ export class Auditor {
     return resultOf(judged, [judged.attestation], this.#setting.acceptance);
   }
 
-  async #judge(evidence: Evidence, expectation: Expectation | null, isBootProofs: boolean): Promise<EntryResult> {
-    const refused = expectation && incomparable(evidence, expectation);
+  async #judge(given: Evidence, expectation: Expectation | null, isBootProofs: boolean): Promise<EntryResult> {
+    const evidence = withBuilds(given, this.#provenance);
+    const refused = tooManyBuilds(evidence) ?? (expectation && incomparable(evidence, expectation));
     if (refused !== null) return refused;
     const setting = { ...this.#setting, context: { ...this.#setting.context, expectation } };
     if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence, setting);
@@ -134,6 +146,17 @@ export class Auditor {
   }
 }
 
+/** The setting's bundles and those of the entry: each demand is met by any of them. */
+function withBuilds(evidence: Evidence, builds: readonly string[]): Evidence {
+  return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
+}
+
+function tooManyBuilds({ provenance = [] }: Evidence): EntryResult | null {
+  if (provenance.length <= MAX_PROVENANCE) return null;
+  const reason = `${provenance.length} provenance bundles with those of the setting, at most ${MAX_PROVENANCE} wanted`;
+  return { verdict: "malformed", failed: [], reason };
+}
+
 function keyTextOf(appProof: unknown): string {
   const text = isJsonObject(appProof) && Object.hasOwn(appProof, "publicKey") && appProof["publicKey"];
   return typeof text === "string" ? text.toLowerCase() : "";
@@ -157,11 +180,14 @@ interface StandingBootProofs {
 }
 
 /** Of several with one key, the first accepted one counts, or else the first. */
-async function standingBootProofs(texts: readonly string[], setting: VerifySetting): Promise<StandingBootProofs> {
+async function standingBootProofs(
+  { bootProofs, provenance = [] }: AuditSetting,
+  setting: VerifySetting,
+): Promise<StandingBootProofs> {
   const standing = new Map<string, { readonly bootProof: Standing; readonly accepted: boolean }>();
   const judged: EntryResult[] = [];
-  for (const bootProof of texts.flatMap(bootProofsOf)) {
-    const result = await judgeEvidence({ bootProofs: [bootProof] }, setting);
+  for (const bootProof of bootProofs.flatMap(bootProofsOf)) {
+    const result = await judgeEvidence(withBuilds({ bootProofs: [bootProof] }, provenance), setting);
     const verified = result.bootProofs[0];
     judged.push(await resultOf(result, attestationsOf(result), setting.acceptance));
     const key = verified?.ephemeralKey ?? readBootProof(bootProof).value.ephemeralPublicKey;

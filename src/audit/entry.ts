@@ -54,7 +54,7 @@ function entryOf(bytes: Uint8Array): Entry {
   return { kind: "document", document: recognised.bytes };
 }
 
-const EVIDENCE_MEMBERS = ["bootProofs", "appProofs", "activity"];
+const EVIDENCE_MEMBERS = ["bootProofs", "appProofs", "activity", "provenance"];
 
 function entryOfJson(json: JsonValue): Entry | null {
   const kind = kindOfJson(json);
@@ -106,6 +106,8 @@ const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entr
   "app proof": (json) => evidenceOf({ bootProofs: [], appProofs: appProofList(json) }),
   "app proofs": (json) => bounded("app proofs", appProofList(json), (appProofs) => ({ bootProofs: [], appProofs })),
   activity: (json) => evidenceOf({ bootProofs: [], activity: json }),
+  "provenance bundle": "a provenance bundle, which is about a binary and not about an enclave: give it as --provenance",
+  "trusted root": "a trusted root of Sigstore",
   bundle: (json) => ({ kind: "bundle", bundle: decodeBundle(json) }),
   // Never as JSON.
   "attestation document": "an attestation document",

@@ -1,5 +1,6 @@
 import { attempt, faultText } from "../errors.js";
 import { inTurns } from "../verify/in-turns.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { expectedOfText } from "./expected.js";
@@ -65,9 +66,13 @@ async function judgeEntry(
   return unjudgedResult(n);
 }
 
-/** Throws as `Auditor.of` does. */
-export async function localJudge(setting: AuditSetting, clock?: () => number): Promise<Judge> {
-  const auditor = await Auditor.of(setting);
+/** Throws as `Auditor.of` does. `clock` returns milliseconds. */
+export async function localJudge(
+  setting: AuditSetting,
+  clock?: () => number,
+  provenanceVerifier?: ProvenanceVerifier,
+): Promise<Judge> {
+  const auditor = await Auditor.of(setting, provenanceVerifier);
   let before: Promise<unknown> = Promise.resolve();
   return {
     concurrency: 1,

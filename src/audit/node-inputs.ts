@@ -1,5 +1,5 @@
 /** Opens inputs of lines: unpacks compressed ones, and refuses what is no NDJSON before anything is written. */
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { type Gunzip, createGunzip } from "node:zlib";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -106,8 +106,13 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** Of Node's FileHandle: a public type that names it would demand Node's types of every program. */
+interface ReadableFile {
+  read(buffer: Uint8Array, offset: number, length: number, at: null): Promise<{ readonly bytesRead: number }>;
+}
+
 /** The first bytes of an open file, at most so many. */
-export async function firstBytes(file: FileHandle, most: number): Promise<Uint8Array> {
+export async function firstBytes(file: ReadableFile, most: number): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(most);
   let length = 0;
   while (length < buffer.length) {

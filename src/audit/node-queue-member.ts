@@ -1,17 +1,9 @@
 /** What producer and worker share: joining the queue, and reporting each note once. */
 import { TOOL } from "../version.js";
 import { type Peer, type QueuePlace, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
-import { type QueueTls, type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
+import type { QueueContact, QueueTls } from "./node-queue-url.js";
+import { type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
-
-/** The connection to a queue's server, as it is now. */
-export interface QueueContact {
-  /** The server's address without credentials. */
-  readonly server: string;
-  readonly isConnected: boolean;
-  /** Jobs of this policy that no worker has taken, as last counted; null before the first count. */
-  readonly waiting: number | null;
-}
 
 /** Reports the contact of a member. */
 export class ContactReport {

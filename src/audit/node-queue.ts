@@ -5,8 +5,9 @@ import { readResults } from "./answered.js";
 import { ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
-import { type QueueTls, type RedisConnection, isOutage, isPassing } from "./node-redis.js";
+import { ContactReport, type Member, joinQueue } from "./node-queue-member.js";
+import type { QueueContact, QueueTls } from "./node-queue-url.js";
+import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type DeadLetter,
@@ -332,8 +333,8 @@ class QueueJudge implements Judge {
 
   async #announce(): Promise<void> {
     const { peer, place, setting } = this.#run;
-    const { now, at, allowDebug, acceptance, bootProofs } = setting;
-    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs });
+    const { now, at, allowDebug, acceptance, bootProofs, provenance } = setting;
+    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs, provenance });
     // Workers have their own policy and anchors, with the same digest.
     await keepSetting(place, peer.id, told);
     await keepQueue(place.client, (name) => this.#queue.toKey(name));

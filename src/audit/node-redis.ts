@@ -4,21 +4,11 @@ import type * as BullMq from "bullmq";
 import type * as IoRedis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { otherMembers, ownOptions } from "../decode/input.js";
-import { type QueueAddress, parseQueueUrl } from "./node-queue-url.js";
+import { type QueueAddress, type QueueTls, parseQueueUrl } from "./node-queue-url.js";
 import { QueueError } from "./queue-error.js";
 import { withLifetime } from "./node-queue-wire.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
-
-/** PEM texts for `rediss://` URLs. */
-export interface QueueTls {
-  /** The certificate authorities that the server's certificate must be from. Default: those of Node. */
-  readonly ca?: string;
-  /** This client's certificate, for servers that demand one. */
-  readonly cert?: string;
-  /** The private key of `cert`. */
-  readonly key?: string;
-}
 
 const TLS_OPTIONS: Readonly<Record<keyof QueueTls, true>> = { ca: true, cert: true, key: true };
 

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { ownOptions } from "../decode/input.js";
 import type { Judge, JudgedBatch } from "./batch.js";
-import { Auditor } from "./auditor.js";
+import { nodeAuditor } from "./node-auditor.js";
 import {
   type ExpectedBatch,
   ExpectedEntries,
@@ -110,7 +110,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   const question = { inputs, onlyFailures, failFast, isNowGiven, ...settingAndExpected(options) };
   // Checks the setting before any file is created.
-  const { bootProofs } = await Auditor.of(options.setting);
+  const { bootProofs } = await nodeAuditor(options.setting);
   options.onBootProofs?.(bootProofs);
   const opened = new LineInputs(options.stdin);
   await checkedInputs(opened, options);

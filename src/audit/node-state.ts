@@ -19,6 +19,7 @@ import {
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
+import type { PolicyText } from "../plain-settings.js";
 import { TOOL } from "../version.js";
 import { AuditFileError, type ResultsMark, inWords, requireLock } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
@@ -181,11 +182,13 @@ const STATE = objectOf<StateFile>(
 /** Each option as one word or a digest. */
 function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, acceptance, bootProofs } = setting;
+  const { provenance = [] } = setting;
   return {
     INPUT: [...inputs],
-    "--policy": policy === null ? "none" : digestOf([policy.text, Object.entries(policy.anchors ?? {}).sort()]),
+    "--policy": policy === null ? "none" : digestOf([policy.text, ...filesOf(policy)]),
     "--trust-anchor": digestOf(trustAnchors.map(({ name, pem }) => [name, pem])),
     "--boot-proof": digestOf(bootProofs),
+    "--provenance": provenance.length > 0 ? digestOf(provenance) : "none",
     "--expected": expected ?? "none",
     "--at": at,
     "--allow-debug": allowDebug,
@@ -193,6 +196,11 @@ function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQ
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
   };
+}
+
+function filesOf({ anchors = {}, roots = {} }: PolicyText): unknown[] {
+  const trusted = Object.entries(roots).sort();
+  return [Object.entries(anchors).sort(), ...(trusted.length > 0 ? [trusted] : [])];
 }
 
 function digestOf(parts: unknown): string {

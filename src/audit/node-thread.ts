@@ -1,9 +1,10 @@
 /** The module of a judging thread; the pool calls it with one batch at a time. */
 import { workerData } from "node:worker_threads";
-import { Auditor } from "./auditor.js";
+import type { Auditor } from "./auditor.js";
 import { type JudgedBatch, MARK } from "./batch.js";
 import { useOneThread } from "../verify/cryptography.js";
 import { judgeBatch } from "./judge.js";
+import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
 /** All entries in one buffer, which is transferred and not copied. */
@@ -25,7 +26,7 @@ function auditorOfThread(): Promise<Auditor> {
   const [, setting] = workerData as readonly [unknown, AuditSetting];
   if (auditor === undefined) {
     useOneThread();
-    auditor = Auditor.of(setting);
+    auditor = nodeAuditor(setting);
   }
   return auditor;
 }

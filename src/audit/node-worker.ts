@@ -4,12 +4,13 @@ import { ownOptions } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { printable } from "../report/printable.js";
 import { writeResults } from "./answered.js";
-import { Auditor } from "./auditor.js";
+import { nodeAuditor } from "./node-auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import type { QueuePlaceOptions } from "./node-queue.js";
 import { defaultThreads } from "./node-cores.js";
-import { ContactReport, type Member, type QueueContact, joinQueue } from "./node-queue-member.js";
+import { ContactReport, type Member, joinQueue } from "./node-queue-member.js";
+import type { QueueContact } from "./node-queue-url.js";
 import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
@@ -304,7 +305,7 @@ class QueueWorker {
     const setting: AuditSetting = { ...told, ...this.#standing.held };
     try {
       if ((await settingDigest(setting)) !== digest) throw new Error("its setting has another digest");
-      await Auditor.of(setting);
+      await nodeAuditor(setting);
       return setting;
     } catch (error) {
       this.#standing.notes.once(
@@ -359,16 +360,21 @@ function judgeFailure(error: unknown): QueueError {
   return new QueueError("judge", `nothing more can be judged here: ${message}`, { cause: error });
 }
 
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
 /** Null if absent or malformed. */
 function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnchors"> | null {
   const told = text === null ? null : jsonOf(text);
   if (!isJsonObject(told)) return null;
-  const { now, at, allowDebug, acceptance, bootProofs } = told;
-  if (typeof now !== "string" || !Array.isArray(bootProofs)) return null;
-  if (!bootProofs.every((each): each is string => typeof each === "string")) return null;
+  const { now, at, allowDebug, acceptance, bootProofs, provenance } = told;
+  if (typeof now !== "string" || !areTexts(bootProofs)) return null;
+  if (provenance !== undefined && !areTexts(provenance)) return null;
   return {
     now,
     bootProofs,
+    ...(provenance && { provenance }),
     ...(typeof at === "string" && { at }),
     ...(typeof allowDebug === "boolean" && { allowDebug }),
     ...(acceptance === "strict" && { acceptance }),

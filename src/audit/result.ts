@@ -62,7 +62,13 @@ export function malformedResult(n: number, reason: string): AuditResult {
 
 /** `attestations`: those of the boot proofs, or that of the document. */
 export async function resultOf(
-  { verdict, stale, checks, appraisal, report }: Omit<EvidenceVerdict, "bootProofs" | "appProofs" | "activity">,
+  {
+    verdict,
+    stale,
+    checks,
+    appraisal,
+    report,
+  }: Omit<EvidenceVerdict, "bootProofs" | "appProofs" | "activity" | "provenance">,
   attestations: readonly (VerifiedAttestation | null)[],
   acceptance: "standard" | "strict",
 ): Promise<EntryResult> {

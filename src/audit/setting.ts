@@ -29,6 +29,8 @@ export interface AuditSetting {
   readonly acceptance?: "standard" | "strict";
   /** JSON texts, each one or several boot proofs, for evidence without any. */
   readonly bootProofs: readonly string[];
+  /** JSON texts of provenance bundles, for every entry. At most 64. Default: none. */
+  readonly provenance?: readonly string[];
 }
 
 const SETTING: Readonly<Record<keyof AuditSetting, true>> = {
@@ -39,6 +41,7 @@ const SETTING: Readonly<Record<keyof AuditSetting, true>> = {
   allowDebug: true,
   acceptance: true,
   bootProofs: true,
+  provenance: true,
 };
 
 /** Throws TypeError as `ownOptions` does. */
@@ -64,6 +67,7 @@ export interface AuditOptions {
   /** Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
   readonly bootProofs?: readonly string[];
+  readonly provenance?: readonly string[];
 }
 
 const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
@@ -74,6 +78,7 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
   allowDebug: true,
   acceptance: true,
   bootProofs: true,
+  provenance: true,
 };
 
 /**
@@ -84,7 +89,7 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
  * ```
  */
 export function auditSetting(options: AuditOptions): AuditSetting {
-  const { bootProofs = [], ...own } = ownOptions("options", options, OPTIONS);
+  const { bootProofs = [], provenance = [], ...own } = ownOptions("options", options, OPTIONS);
   const { policy, now, at, ...others } = plainOptions(own);
   if (policy === "bundle") throw new TypeError("options.policy: a policy or NO_POLICY_ANY_ENCLAVE wanted");
   return {
@@ -93,6 +98,7 @@ export function auditSetting(options: AuditOptions): AuditSetting {
     now: now.toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
     bootProofs: [...bootProofs],
+    ...(provenance.length > 0 && { provenance: [...provenance] }),
   };
 }
 
@@ -102,7 +108,7 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   const { policy, now, at } = own;
   return {
     ...optionsBesidePolicy({
-      ...otherMembers(own, "policy", "at", "bootProofs"),
+      ...otherMembers(own, "policy", "at", "bootProofs", "provenance"),
       now: new Date(now),
       ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
     }),
@@ -113,9 +119,10 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
 /** SHA-256, in hex, of the whole setting: identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
-  const { now, at = "document", allowDebug = false, acceptance, bootProofs } = own;
+  const { now, at = "document", allowDebug = false, acceptance, bootProofs, provenance = [] } = own;
   const strict = acceptance === "strict" ? [acceptance] : [];
-  return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs, ...strict]);
+  const builds = provenance.length > 0 ? [provenance] : [];
+  return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs, ...strict, ...builds]);
 }
 
 /** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
@@ -125,7 +132,9 @@ export async function policyDigest(setting: Held): Promise<string> {
 
 function judgedBy({ policy, trustAnchors }: Held): unknown[] {
   const anchors = Object.entries(policy?.anchors ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return [policy && [policy.text, anchors], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
+  const roots = Object.entries(policy?.roots ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const files = roots.length > 0 ? [anchors, roots] : [anchors];
+  return [policy && [policy.text, ...files], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
 }
 
 /** Lists only, since JSON writes them in one order. */

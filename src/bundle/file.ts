@@ -9,6 +9,7 @@ import { MemberReader, instantMember } from "../decode/json-members.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
+import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** Each is verified separately, which takes time. */
@@ -22,7 +23,9 @@ export interface BundleFile {
   /** Without those inside the activity. */
   readonly appProofs: readonly unknown[];
   readonly activity?: unknown;
-  /** With trust anchors as PEM. Null: verified without a policy. */
+  /** Sigstore bundles of builds. */
+  readonly provenance?: readonly unknown[];
+  /** With trust anchors as PEM, and trusted roots as JSON text. Null: verified without a policy. */
   readonly policy?: PolicyFile | null;
   readonly report?: Report;
 }
@@ -58,37 +61,45 @@ export function decodeBundle(input: unknown): Bundle {
 
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
-  reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
+  reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "provenance", "policy", "report"]);
   const evidence = { appProofs: [], ...evidenceIn(reader, ["bootProofs", "appProofs"]) };
   return { evidence, judgement: judgementOf(reader) };
 }
 
 /** `required`: lists that must be there. */
 export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
-  const listOf = (name: "bootProofs" | "appProofs", most: number): JsonValue[] | undefined =>
-    required.includes(name) || reader.get(name) !== undefined ? list(reader, name, most) : undefined;
+  const isThere = (name: string): boolean =>
+    (required as readonly string[]).includes(name) || reader.get(name) !== undefined;
+  const listOf = (name: "bootProofs" | "appProofs" | "provenance", most: number): JsonValue[] | undefined =>
+    isThere(name) ? list(reader, name, most) : undefined;
   const bootProofs = listOf("bootProofs", MAX_BUNDLE_BOOT_PROOFS);
   const appProofs = listOf("appProofs", MAX_APP_PROOFS);
   if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
+  const provenance = listOf("provenance", MAX_PROVENANCE);
   const activity = reader.get("activity");
-  const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
-  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS)
+  if ((appProofs?.length ?? 0) + appProofsInside(activity) > MAX_APP_PROOFS)
     reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
   return {
     bootProofs: bootProofs ?? [],
     ...(appProofs && { appProofs }),
     ...(activity !== undefined && { activity }),
+    ...(provenance && { provenance }),
   };
 }
 
+function appProofsInside(activity: JsonValue | undefined): number {
+  return activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
+}
+
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
-  const { bootProofs, appProofs, activity } = evidenceMembers(bundle.evidence);
+  const { bootProofs, appProofs, activity, provenance } = evidenceMembers(bundle.evidence);
   const shared = new Uint8Array(bytes);
   const named = (piece: unknown): NamedEvidence => namedSharing(name, piece, { bytes: shared });
   const evidence = {
     bootProofs: bootProofs.map(named),
     appProofs: appProofs.map(named),
     ...(activity !== undefined && { activity: named(activity) }),
+    ...(provenance.length > 0 && { provenance: provenance.map(named) }),
   };
   return { ...bundle, evidence };
 }

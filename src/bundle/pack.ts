@@ -1,12 +1,14 @@
-import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { type DeploymentFile, type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import type { ProvenanceRoot } from "../appraise/provenance.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { copyPlain, jsonInput, ownOptions } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
-import { anchorPems } from "../plain-settings.js";
+import { anchorPems, rootTexts } from "../plain-settings.js";
 import { type Verification, madeVerification } from "../verification.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
 import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
@@ -19,6 +21,8 @@ export interface PackOptions {
   readonly expected?: Expected;
   /** The requested nonce, not packed either. */
   readonly nonce?: Uint8Array;
+  /** Required where the policy demands provenance, as in `VerifyOptions`. */
+  readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
 const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
@@ -26,11 +30,12 @@ const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
   now: true,
   expected: true,
   nonce: true,
+  provenanceVerifier: true,
 };
 
 /** Packs evidence as it is. Throws TypeError for invalid evidence, and for a `VerifiedBootProof`, which has no JSON. */
 export function packEvidence(evidence: Evidence): BundleFile {
-  const { appProofs, activity, ...given } = evidenceMembers(evidence);
+  const { appProofs, activity, provenance, ...given } = evidenceMembers(evidence);
   const bootProofs = given.bootProofs.map(valueOf);
   if (bootProofs.some((bootProof) => VerifiedBootProof.isVerified(bootProof)))
     throw new TypeError("bootProofs: JSON values wanted");
@@ -39,6 +44,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
     bootProofs: bootProofs.map((bootProof) => withOwnName(unwrapAlone(jsonOf(bootProof), "boot proof"))),
     appProofs: appProofs.map(jsonOf),
     ...(activity !== undefined && { activity: unwrapAlone(jsonOf(activity), "activity") }),
+    ...(provenance.length > 0 && { provenance: provenance.map(jsonOf) }),
   };
 }
 
@@ -65,7 +71,7 @@ export async function packBundle(
   evidence: Evidence,
   options: PackOptions,
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  const { policy, now: given, expected, nonce } = ownOptions("options", options, PACK_OPTIONS);
+  const { policy, now: given, expected, nonce, provenanceVerifier } = ownOptions("options", options, PACK_OPTIONS);
   const now = given instanceof Date ? new Date(given) : given;
   const packed = packEvidence(evidence);
   // The copy that verification uses is packed.
@@ -75,6 +81,7 @@ export async function packBundle(
     now,
     ...(expected && { expected }),
     ...(nonce && { nonce }),
+    ...(provenanceVerifier && { provenanceVerifier }),
   });
   if (verification.report.verdict === "rejected") return madeVerification({ ...verification, bundle: null });
   const { bundle, ...pieces } = packed;
@@ -85,21 +92,40 @@ export async function packBundle(
 }
 
 /**
- * The policy with its anchor files as PEM, without other content of those files. Throws {@link MalformedError} (`json`
- * or `policy`) with every fault.
+ * The policy with its anchor files as PEM, without other content of those files, and with its trusted roots as text.
+ * Throws {@link MalformedError} (`json` or `policy`) with every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const json = jsonInput(input)!;
   const file = json as unknown as PolicyFile;
-  const pems = anchorPems(json, parsePolicy(file, options));
-  if (file.trustAnchors === undefined) return file;
-  const trustAnchors = file.trustAnchors.map((anchor) =>
+  const policy = parsePolicy(file, options);
+  const [pems, roots] = [anchorPems(json, policy), rootTexts(json, policy)];
+  const trustAnchors = file.trustAnchors?.map((anchor) =>
     typeof anchor === "object" && "file" in anchor ? { pem: pems[anchor.file]! } : anchor,
   );
-  return { ...file, trustAnchors };
+  const deployments = Object.keys(roots).length === 0 ? {} : { deployments: file.deployments.map(withTexts(roots)) };
+  return { ...file, ...(trustAnchors && { trustAnchors }), ...deployments };
+}
+
+function withTexts(roots: Readonly<Record<string, string>>): (deployment: DeploymentFile) => DeploymentFile {
+  const inline = (root: ProvenanceRoot): ProvenanceRoot => ("file" in root ? { json: roots[root.file]! } : root);
+  return ({ provenance, ...others }) => ({
+    ...others,
+    ...(provenance && {
+      provenance: provenance.map(({ trustedRoot, ...entry }) => ({
+        ...entry,
+        trustedRoot: "length" in trustedRoot ? trustedRoot.map(inline) : inline(trustedRoot),
+      })),
+    }),
+  });
 }
 
 function evidenceOf(packed: BundleFile): Evidence {
-  const { bootProofs, appProofs } = packed;
-  return { bootProofs, appProofs, ...(Object.hasOwn(packed, "activity") && { activity: packed.activity }) };
+  const { bootProofs, appProofs, provenance } = packed;
+  return {
+    bootProofs,
+    appProofs,
+    ...(Object.hasOwn(packed, "activity") && { activity: packed.activity }),
+    ...(provenance && { provenance }),
+  };
 }

@@ -10,7 +10,7 @@ import {
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
-import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
+import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers, refuseUnverifiable } from "../inputs.js";
 import { reportDifferences } from "../report/differences.js";
 import { type Report, refusedReport } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -97,7 +97,9 @@ async function verified(
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
   // Both are copied before the first await, so that they are about the same evidence.
-  const compared = judgement && packedComparison(evidence, judgement, { cache, ...nonce });
+  const { provenanceVerifier } = options;
+  const own = { cache, ...nonce, ...(provenanceVerifier && { provenanceVerifier }) };
+  const compared = judgement && packedComparison(evidence, judgement, own);
   const verification = await verify(evidence, { ...options, cache });
   const packed = compared && (await compared());
   const whole = { ...verification, policyFrom, packed };
@@ -121,8 +123,9 @@ type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
 function packedComparison(
   evidence: Evidence,
   { now, policy, report }: Judgement,
-  options: Pick<VerifyOptions, "cache" | "nonce">,
+  options: Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifier">,
 ): () => Promise<PackedReport> {
+  if (policy !== null) refuseUnverifiable(policy, options, "bundle");
   const made = new Date(now);
   const judge = preparedVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
   const copied = copyPlain(report);

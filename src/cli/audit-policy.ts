@@ -2,6 +2,7 @@
 import type { AuditSetting } from "../audit/index.js";
 import type { InputFiles } from "./files.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import { verifierFor } from "./provenance.js";
 
 interface PolicyFiles {
   /** Null: `--no-policy`. */
@@ -20,6 +21,8 @@ export async function auditPolicy(
     import("../verify/trust-anchor.js"),
   ]);
   const read = policy === null ? undefined : await readPolicyFile(files, policy, { command, option: "--policy" });
+  // Before any work: the threads load the package that verifies provenance.
+  await verifierFor(read?.policy);
   const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
   return {
     policy: read ? policyText(plainPolicy(read.policy)) : null,

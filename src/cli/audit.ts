@@ -8,6 +8,7 @@ import type { QueueJudgeOptions } from "../audit/queue.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
+import type { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import { auditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
@@ -21,6 +22,7 @@ import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
+import { readProvenance } from "./provenance.js";
 import { type QueueRequest, queueOf, queueOptions, queuePaths, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 import { isSameFile } from "./write-whole.js";
@@ -31,6 +33,7 @@ interface AuditRequest {
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
+  readonly provenance: readonly string[];
   readonly expected: string | undefined;
   /** Undefined: stdout. */
   readonly out: string | undefined;
@@ -50,7 +53,8 @@ INPUT is a file with an entry in each line (NDJSON), also compressed with gzip, 
 each file in it is an entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect
 recognises: boot proofs, app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […],
 "appProofs": […], "activity": …}. App proofs without a boot proof of their own are verified with those of --boot-proof.
-Each entry is verified on its own.
+Each entry is verified on its own. If the policy demands provenance, give its bundles with --provenance: they count for
+every entry.
 
 Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
 Malformed input has a result too: "malformed". An empty line has none, but is numbered. The summary is on stderr.
@@ -77,7 +81,10 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
     .summary("verify any number of entries on all cores, with a result for each")
     .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
     .argument("[input...]", "files of lines, folders, or - for lines on stdin")
-    .usage("(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--out FILE [--state FILE]] [options]")
+    .usage(
+      "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--state FILE]] " +
+        "[options]",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "audit"));
   command.action(async (inputs: string[], flags: Flags<"audit">) => {
@@ -91,13 +98,21 @@ async function requestOf(
   flags: Flags<"audit">,
   io: Io,
 ): Promise<AuditRequest> {
-  const { policy, bootProof = [], expected, out, state, trustAnchor } = flags;
+  const { policy, bootProof = [], provenance = [], expected, out, state, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([...inputs, ...bootProof, expected, policy || undefined, trustAnchor, ...queuePaths(flags)]);
+  args.refuseRepeatedStdin([
+    ...inputs,
+    ...bootProof,
+    ...provenance,
+    expected,
+    policy || undefined,
+    trustAnchor,
+    ...queuePaths(flags),
+  ]);
   refuseFiles(args, inputs, flags);
   const threads = threadsOf(args, flags);
   const queue = await queueFor(args, flags, io);
@@ -110,6 +125,7 @@ async function requestOf(
     policy: policy === false ? null : (policy as string),
     trustAnchor,
     bootProofs: bootProof,
+    provenance,
     expected,
     out: out === STDIN ? undefined : out,
     state,
@@ -241,8 +257,15 @@ async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   const held = await auditPolicy(files, request, "audit");
   const texts: string[] = [];
   for (const path of request.bootProofs) texts.push((await bootProofText(files, path)) ?? "");
+  const { provenance = [] } = await readProvenance(files, request.provenance, "audit");
   files.throwFaults();
-  return { ...held, ...request.options, bootProofs: texts };
+  const bundles = provenance.map((piece) => (piece as NamedEvidence).value as string);
+  return {
+    ...held,
+    ...request.options,
+    bootProofs: texts,
+    ...(bundles.length > 0 && { provenance: bundles }),
+  };
 }
 
 /** Read before anything is written. */

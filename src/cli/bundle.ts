@@ -13,6 +13,7 @@ import { type Flags, addOptions } from "./option-table.js";
 import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
+import { readProvenance, verifierFor } from "./provenance.js";
 
 const EXAMPLES = `
 The evidence is verified first, and rejected evidence is not packed. Certificates that the policy names by file are
@@ -29,7 +30,9 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .command("bundle")
     .summary("pack evidence, policy and report into one file")
     .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
-    .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy)")
+    .usage(
+      "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy)",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(addOptions(command, "bundle"));
   command.action(async (flags: Flags<"bundle">) => finish(await bundle(requestOf(args, flags, io), io)));
@@ -37,25 +40,27 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
 
 interface BundleRequest {
   readonly files: EvidenceFiles;
+  readonly provenance: readonly string[];
   /** Undefined: `--no-policy`. */
   readonly policy: string | undefined;
   readonly options: Omit<PackOptions, "policy">;
 }
 
 function requestOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): BundleRequest {
-  const { bootProof = [], appProof = [], activity } = flags;
+  const { bootProof = [], appProof = [], activity, provenance = [] } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
   if (bootProof.length === 0) args.fault("--boot-proof FILE is required: the evidence to pack");
   if (!choosesPolicy(args)) args.fault("--policy FILE or --no-policy is required: what the evidence must meet");
   if (!args.has("app-proof") && !args.has("activity")) refuseOrganization(args);
   args.refuseRepeated();
-  args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
+  args.refuseRepeatedStdin([...bootProof, ...appProof, activity, ...provenance, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   const now = nowOf(args, flags.now, io.now());
   const expected = expectedOf(args, flags);
   args.throwFaults();
   return {
     files: { bootProofs: bootProof, appProofs: appProof, activity },
+    provenance,
     policy,
     options: { now: now!, ...(nonce && { nonce }), ...(expected && { expected }) },
   };
@@ -74,7 +79,7 @@ function refuseOrganization(args: ArgumentReader): void {
   if (args.has("organization-id")) args.fault(NO_ORGANIZATION);
 }
 
-async function bundle({ files: named, policy, options }: BundleRequest, io: Io): Promise<number> {
+async function bundle({ files: named, provenance, policy, options }: BundleRequest, io: Io): Promise<number> {
   const [{ packBundle }, library, { readEvidence, verifying }] = await Promise.all([
     import("../bundle/pack.js"),
     import("../bootproof.js"),
@@ -83,7 +88,8 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const files = new InputFiles(io);
   const packed: PackOptions["policy"] | undefined =
     policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
-  const evidence = await readEvidence(files, named, "bundle");
+  const builds = await readProvenance(files, provenance, "bundle");
+  const evidence = { ...(await readEvidence(files, named, "bundle")), ...builds };
   if (
     options.expected?.organizationId !== undefined &&
     evidence.activity === undefined &&
@@ -91,7 +97,9 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   )
     throw new UsageError([NO_ORGANIZATION]);
   io.progress(verifying(evidence));
-  const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
+  const parsed = typeof packed === "object" ? (await import("../appraise/policy.js")).parsePolicy(packed) : undefined;
+  const settings: PackOptions = { policy: packed!, ...options, ...(await verifierFor(parsed)) };
+  const { report, bundle: made } = await packBundle(evidence, settings);
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
     io.stderr.write(`Not bundled.\n${renderFailures(report, messageOptions(io))}`);

@@ -12,6 +12,7 @@ import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "
 import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
+import { verifierFor } from "./provenance.js";
 import { type EvidenceFiles, readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
 
 /**
@@ -51,11 +52,22 @@ type JudgeOptions = VerifiedSource["options"];
 
 type Reported = Omit<VerifiedSource, "bundle">;
 
+/** Bundles of builds, beside the evidence of the source. */
+type Builds = Pick<Evidence, "provenance">;
+
+interface Judged {
+  readonly source: Source;
+  readonly options: JudgeOptions;
+  readonly builds: Builds;
+}
+
 /** Faults of all files are thrown together. */
-export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<VerifiedSource> {
+export async function judge({ source, options, builds }: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
   if (source.kind === "bundle") return judgeBundle(source, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
-  return { ...(await reportOn(source, { ...options, policy }, files, io)), bundle: null };
+  const given = await evidenceOf(source, { ...options, policy }, files, io);
+  if (!("evidence" in given)) return { ...given.reported, bundle: null };
+  return { ...(await reportOf({ ...given.evidence, ...builds }, given.options, io)), bundle: null };
 }
 
 /**
@@ -74,23 +86,28 @@ function answerable<O extends Pick<VerifyOptions, "expected">>(
   return others as O;
 }
 
-async function reportOn(
+type GivenEvidence =
+  | { readonly evidence: Evidence; readonly options: VerifyOptions }
+  /** Of a bare document, which has no builds. */
+  | { readonly reported: Reported };
+
+async function evidenceOf(
   source: Exclude<Source, { kind: "bundle" }>,
   options: VerifyOptions,
   files: InputFiles,
   io: Io,
-): Promise<Reported> {
+): Promise<GivenEvidence> {
   switch (source.kind) {
     case "files": {
       const evidence = await readEvidence(files, source.files, "verify");
-      return reportOf(evidence, answerable(evidence, options, source.demandsOrganization), io);
+      return { evidence, options: answerable(evidence, options, source.demandsOrganization) };
     }
     case "attestation": {
       const place: FilePlace = { command: "verify", option: "--attestation" };
       const document = await ofKind(files, source.file, await files.bytes(source.file), place);
       files.throwFaults();
       const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
-      return { report: (await verifyAttestation(piece, options)).report, evidence: piece, options };
+      return { reported: { report: (await verifyAttestation(piece, options)).report, evidence: piece, options } };
     }
     case "key": {
       const evidence = await readEvidence(files, source.files, "verify");
@@ -98,25 +115,20 @@ async function reportOn(
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       const ephemeralKey = fromHex(source.ephemeralKey)!;
       const whole = { ...evidence, bootProofs: [bootProof] };
-      return reportOf(whole, { ...answerable(whole, options, false), ephemeralKey }, io);
+      return { evidence: whole, options: { ...answerable(whole, options, false), ephemeralKey } };
     }
     case "apps": {
       const { fetchLatestBootProofs } = await import("./fetch-evidence.js");
       const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
       const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
-      return reportOf({ bootProofs }, answerable({ bootProofs }, options, false), io);
+      return { evidence: { bootProofs }, options: answerable({ bootProofs }, options, false) };
     }
     case "activity":
-      return reportOnActivity(source, options, files, io);
+      return { evidence: await evidenceOfActivity(source, files, io), options };
   }
 }
 
-async function reportOnActivity(
-  source: Source & { kind: "activity" },
-  options: VerifyOptions,
-  files: InputFiles,
-  io: Io,
-): Promise<Reported> {
+async function evidenceOfActivity(source: Source & { kind: "activity" }, files: InputFiles, io: Io): Promise<Evidence> {
   const { file, connection } = source;
   const given = file === undefined ? undefined : await readActivityFile(files, file, "verify");
   files.throwFaults();
@@ -127,13 +139,12 @@ async function reportOnActivity(
       : { activity: unwrapAlone(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
   const facts = given?.bytes ? { bytes: given.bytes } : {};
-  const evidence = {
+  return {
     bootProofs: bootProofs.map(
       ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
     ),
     activity: new NamedEvidence(given?.name ?? null, { activity }, facts),
   };
-  return reportOf(evidence, options, io);
 }
 
 async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Reported> {
@@ -213,9 +224,12 @@ async function judgeBundle(
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));
   const policy = options.policy ?? library.POLICY_OF_THE_BUNDLE;
-  const verification = await library.verifyBundle(named, { ...options, policy }).catch((error: unknown) => {
-    throw error instanceof MalformedError ? loosening(error, file) : error;
-  });
+  const verifier = await verifierFor(bundle!.judgement?.policy ?? undefined);
+  const verification = await library
+    .verifyBundle(named, { ...options, ...verifier, policy })
+    .catch((error: unknown) => {
+      throw error instanceof MalformedError ? loosening(error, file) : error;
+    });
   return { report: verification.report, bundle: verification, evidence: named.evidence, options };
 }
 

@@ -104,6 +104,7 @@ export const OPTIONS = {
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
   port: ["number", "neither"],
+  provenance: ["file...", "neither"],
   previous: ["file", "loosens"],
   "private-key": ["hex", "neither"],
   queue: ["url", "neither"],
@@ -114,6 +115,7 @@ export const OPTIONS = {
   quiet: [null, "neither"],
   "quorum-key": ["hex", "demands"],
   release: ["file", "neither"],
+  repository: ["url", "demands"],
   request: ["file", "demands"],
   "role-arn": ["arn", "demands"],
   rotate: ["duration", "neither"],
@@ -122,6 +124,7 @@ export const OPTIONS = {
   summary: [null, "neither"],
   timeout: ["seconds", "neither"],
   "trust-anchor": ["file", "loosens"],
+  "trusted-root": ["file", "demands"],
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
   verify: ["file", "neither"],
@@ -168,6 +171,11 @@ const NO_POLICY = [
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 
+const PROVENANCE = [
+  "provenance",
+  "Sigstore bundles of the builds that the policy demands: one, or JSON Lines of them",
+] as const satisfies Row;
+
 const PAYLOAD = [
   ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
   ["challenge", "the same, of a random value that you sent: the proof was made after it"],
@@ -192,6 +200,7 @@ export const COMMAND_OPTIONS = {
     ACTIVITY,
     ["app", "instead of --boot-proof: fetch the newest boot proof of each application from the service"],
     ["attestation", "instead of --boot-proof: a bare attestation document, binary, base64 or hex"],
+    PROVENANCE,
     POLICY,
     NO_POLICY,
     ["bundle-policy", 'with a bundle: use the policy that its maker chose ("authentic" at best)'],
@@ -218,6 +227,7 @@ export const COMMAND_OPTIONS = {
     POLICY,
     NO_POLICY,
     ["boot-proof", "boot proofs, for app proofs and activities that come without one"],
+    ["provenance", "Sigstore bundles of the builds that the policy demands, for every entry"],
     ["expected", "what each entry must be an answer to: a line for each, by the SHA-256 of the entry's line"],
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
@@ -263,6 +273,7 @@ export const COMMAND_OPTIONS = {
     ["boot-proof", 'boot proofs: JSON, bare, as {"bootProof": …}, or a bundle that has boot proofs only'],
     ["app-proof", 'app proofs: JSON, one, an array, or {"appProofs": […]}'],
     ACTIVITY,
+    PROVENANCE,
     ["policy", "the policy that the evidence must meet; it is packed too"],
     ["no-policy", "pack authentic evidence of any enclave, and no policy"],
     ["organization-id", "the organization that the evidence must belong to; it is not packed"],
@@ -292,6 +303,7 @@ export const COMMAND_OPTIONS = {
     ["app", "applications, each by its newest boot proof"],
     ["ephemeral-key", "keys, each by its boot proof, with applications or instead of them", "hex..."],
     POLICY,
+    PROVENANCE,
     ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
     ["log", "append the entries to this file (see bootproof log verify)"],
     ["rotate", "with --log: go on in a next file when one has this size (100MB) or age (1d)"],
@@ -369,6 +381,9 @@ export const COMMAND_OPTIONS = {
     ["namespace", `${WITHOUT_EVIDENCE}: the namespace that the manifest set approves manifests for`],
     ["allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode"],
     ["nonce", "with --boot-proof: the expected nonce; it is not pinned"],
+    ["provenance", "with --boot-proof: a Sigstore bundle of the build; what it shows is pinned"],
+    ["repository", "with --provenance: the URL of the repository that the build must be of"],
+    ["trusted-root", "with --provenance: the trusted root of Sigstore that verifies it (gh attestation trusted-root)"],
     ["app-proof-type", "the types of app proof that the deployment may sign (default: any)"],
     ["name", "the policy's name, which reports show"],
     ["out", "the file to write, as a whole or not at all; an existing file is replaced (default: -, stdout)"],
@@ -421,6 +436,7 @@ export const COMMAND_OPTIONS = {
     ["port", "0 for any free port (default: 0)"],
     ...KEY,
     ["boot-proof", "instead of an API key: the boot proofs of the enclaves that sign app proofs"],
+    PROVENANCE,
     ["allow-unproven", "let submits without generateAppProofs pass, and their answers unverified"],
     ["fail-on-warning", "refuse a result whose report has a BUT: something that weakens the verdict"],
     ["health-file", "rewrite this file every 5 seconds while the proxy serves, and remove it at the end"],

@@ -62,7 +62,10 @@ async function pinBootProofs(
   const { makePolicy } = await import("../appraise/pin.js");
   const made = attempt(() => makePolicy(verified, pinOptions(flags)));
   if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
-  return { made: made.value, messages: adviceOnPinning(judged, made.value) };
+  const messages = adviceOnPinning(judged, made.value);
+  if (flags.provenance === undefined) return { made: made.value, messages };
+  const { pinnedWithBuilds } = await import("./pin-provenance.js");
+  return pinnedWithBuilds({ made: made.value, messages }, { flags, pieces, options }, files, io);
 }
 
 /** Default: the anchors of the --add-to policy, and the AWS Nitro root. */

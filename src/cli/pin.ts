@@ -36,6 +36,10 @@ Examples:
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
+  Who built the application, too: a bundle of the build is verified, and what it shows is pinned:
+    $ bootproof pin --boot-proof boot.json --provenance build.sigstore.json --trusted-root trusted_root.jsonl \\
+        --repository https://github.com/acme/oracle --out policy.json
+
   From published releases with their operators' approvals, which are verified first:
     $ bootproof pin --release core-enclaves/releases/2026.9.0 --app signer --out policy.json
     $ bootproof pin --release releases/2026.9.1 --app signer --add-to policy.json
@@ -89,6 +93,7 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["trust-anchor", ["boot-proof", "build"]],
   ["allow-debug", ["boot-proof"]],
   ["nonce", ["boot-proof"]],
+  ["provenance", ["boot-proof"]],
 ];
 
 /** Without a source, only the missing boot proof is reported. */
@@ -113,11 +118,21 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   }
   if (source === "build") refuseBuild(args, flags);
   if (source === "release") refuseReleases(args, flags);
+  refuseProvenance(args, flags);
   refuseValues(args, flags);
   refuseTargets(args, flags);
   args.refuseRepeated();
   args.refuseRepeatedStdin([...inputsOf(flags), flags.addTo]);
   args.throwFaults();
+}
+
+/** A bundle can name any repository and be of any Sigstore: the caller says which. */
+function refuseProvenance(args: ArgumentReader, { provenance = [] }: Flags<"pin">): void {
+  const others = ["repository", "trusted-root"] as const;
+  for (const option of others) {
+    if (provenance.length > 0 && !args.has(option)) args.fault(`--provenance requires --${option}`);
+    if (provenance.length === 0 && args.has(option)) args.fault(`--${option} requires --provenance`);
+  }
 }
 
 /** The manifests in a folder name namespace and quorum key; a file names neither. */
@@ -163,7 +178,18 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
 /** Without the policy of --add-to. */
 function inputsOf(flags: Flags<"pin">): string[] {
   const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
-  const paths = [...bootProof, ...release, image, pcrs, binary, ...trustAnchor, manifestSet];
+  const { provenance = [], trustedRoot } = flags;
+  const paths = [
+    ...bootProof,
+    ...release,
+    image,
+    pcrs,
+    binary,
+    ...trustAnchor,
+    manifestSet,
+    ...provenance,
+    trustedRoot,
+  ];
   return paths.filter((path) => path !== undefined);
 }
 

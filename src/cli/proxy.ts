@@ -16,6 +16,7 @@ import { type Io, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { requireLogFormat } from "./message-lines.js";
 import { type Flags, addOptions } from "./option-table.js";
+import { demandedProvenance, verifierFor } from "./provenance.js";
 import { portOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { readBootProofs } from "./pieces.js";
@@ -27,6 +28,7 @@ interface ProxyRequest {
   /** Null: boot proofs of files. */
   readonly key: Connection["key"] | null;
   readonly bootProofs: readonly string[];
+  readonly provenance: readonly string[];
   readonly allowUnproven: boolean;
   readonly acceptance: "standard" | "strict";
   readonly healthFile: string | undefined;
@@ -63,6 +65,7 @@ export function addProxyCommand(program: Command, io: Io, finish: (code: number)
 function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRequest {
   args.refuseRepeated();
   const { upstream, policy, port = "0", bootProof: bootProofs = [], allowUnproven = false, healthFile } = flags;
+  const provenance = provenanceOf(flags);
   const fault = upstream === undefined ? "--upstream URL is required: the address of the service" : null;
   const upstreamFault = args.isEmpty("upstream") ? null : (fault ?? addressFault("--upstream", upstream!));
   if (upstreamFault !== null) args.fault(upstreamFault);
@@ -70,7 +73,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   requireLogFormat(args, flags.logFormat);
   if (healthFile === STDIN) args.fault("--health-file -: a file is required");
   args.refuseTwice("--boot-proof", bootProofs);
-  args.refuseRepeatedStdin([policy, ...bootProofs]);
+  args.refuseRepeatedStdin([policy, ...bootProofs, ...provenance]);
   const key = evidenceKey(args, flags, io);
   const portNumber = portOf(args, port);
   const timeoutMs = timeoutOf(args, flags.timeout);
@@ -81,11 +84,16 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
     port: portNumber!,
     key: key ?? null,
     bootProofs,
+    provenance,
     allowUnproven,
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
     healthFile,
     timeoutMs: timeoutMs!,
   };
+}
+
+function provenanceOf({ provenance = [] }: Flags<"proxy">): readonly string[] {
+  return provenance;
 }
 
 /** The key that fetches evidence; undefined with boot proofs of files. */
@@ -119,7 +127,7 @@ async function run(request: ProxyRequest, io: Io): Promise<number> {
 
 async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptions> {
   const { upstream, key, port, allowUnproven, acceptance, healthFile, timeoutMs } = request;
-  const { policy, bootProofs } = await readFiles(request, io);
+  const { policy, bootProofs, provenance } = await readFiles(request, io);
   // The proxy names the organization of each query.
   const connection = { baseUrl: upstream, organizationId: "none", timeoutMs };
   return {
@@ -129,6 +137,7 @@ async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptio
     port,
     allowUnproven,
     acceptance,
+    provenance,
     timeoutMs,
     ...(healthFile !== undefined && { healthFile }),
     now: io.now,
@@ -139,10 +148,11 @@ async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptio
 interface ReadFiles {
   readonly policy: PlainPolicy;
   readonly bootProofs: readonly JsonObject[];
+  readonly provenance: readonly string[];
 }
 
 /** Plain data: the proxy is another copy of the library. */
-async function readFiles({ policy, bootProofs }: ProxyRequest, io: Io): Promise<ReadFiles> {
+async function readFiles({ policy, bootProofs, provenance }: ProxyRequest, io: Io): Promise<ReadFiles> {
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, policy, { command: "proxy", option: "--policy" });
   const pieces = await readBootProofs(files, bootProofs, "proxy");
@@ -154,8 +164,15 @@ async function readFiles({ policy, bootProofs }: ProxyRequest, io: Io): Promise<
       `ephemeralPublicKeyHex: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected, as in a boot proof of the service`,
     );
   });
+  const builds = await demandedProvenance(files, provenance, { policy: read?.policy, command: "proxy" });
   files.throwFaults();
-  return { policy: plainPolicy(read!.policy), bootProofs: values.filter((value) => value !== undefined) };
+  // The proxy loads the package again: here its absence is a message.
+  await verifierFor(read!.policy);
+  return {
+    policy: plainPolicy(read!.policy),
+    bootProofs: values.filter((value) => value !== undefined),
+    provenance: builds,
+  };
 }
 
 function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefined {

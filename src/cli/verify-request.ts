@@ -26,6 +26,8 @@ export interface VerifyRequest {
   readonly trustAnchor: string | undefined;
   /** Each document must attest its measurements. */
   readonly image: string | undefined;
+  /** Beside the evidence of any source that has boot proofs. */
+  readonly provenance: readonly string[];
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   readonly expected: ExpectedFlags;
   readonly format: ReportFormat;
@@ -70,6 +72,7 @@ export function requestOf(
     trustAnchor,
     flags.image,
     flags.earKey,
+    ...(flags.provenance ?? []),
   ]);
   const format = reportFormatOf(args, flags.format);
   if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
@@ -79,12 +82,13 @@ export function requestOf(
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  const { earKey, image } = flags;
+  const { earKey, image, provenance = [] } = flags;
   return {
     source: source!,
     policy,
     trustAnchor,
     image,
+    provenance,
     options,
     expected,
     format,
@@ -110,7 +114,7 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation", "provenance"] as const;
 
 /** A single file without other evidence is a bundle. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
@@ -162,6 +166,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
     "address",
     "payload",
     "challenge",
+    "provenance",
   ]);
   refuseBeside(args, "app", "fetches all that it verifies", [
     "boot-proof",

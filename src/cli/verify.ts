@@ -13,6 +13,7 @@ import type { FilePlace } from "./kinds.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
+import { readProvenance, verifierFor } from "./provenance.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
 
 const EXAMPLES = `
@@ -52,6 +53,9 @@ Examples:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
 
+  Which workflow of which repository built the application? The policy demands it (provenance), offline:
+    $ bootproof verify --boot-proof boot.json --provenance build.sigstore.json --policy policy.json
+
   A bundle, years later, without a network; or with the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
     $ bootproof verify bundle.json --bundle-policy
@@ -72,7 +76,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     )
     .allowExcessArguments()
     .usage(
-      "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) " +
+      "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…]) " +
         "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
@@ -108,6 +112,8 @@ async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk |
 
 const POLICY: FilePlace = { command: "verify", option: "--policy" };
 
+type JudgeOptions = VerifiedSource["options"];
+
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const { cryptography } = await import("../verify/cryptography.js");
   // Starts early, partly on another thread. If it fails, verification fails with the reason.
@@ -119,21 +125,19 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const anchor =
     request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor, "verify");
   const expected = await readExpected(files, request.expected);
+  const builds = await readProvenance(files, request.provenance, "verify");
   const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
   // Before anything is fetched.
   if ("connection" in request.source) files.throwFaults();
-  return judge(
-    request.source,
-    {
-      ...request.options,
-      ...(expected && { expected }),
-      ...(measurements && { measurements }),
-      policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy?.policy,
-      ...(anchor && { trustAnchors: [anchor] }),
-    },
-    files,
-    io,
-  );
+  const options: JudgeOptions = {
+    ...request.options,
+    ...(expected && { expected }),
+    ...(measurements && { measurements }),
+    ...(await verifierFor(policy?.policy)),
+    policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy?.policy,
+    ...(anchor && { trustAnchors: [anchor] }),
+  };
+  return judge({ source: request.source, options, builds }, files, io);
 }
 
 async function readImage(files: InputFiles, path: string, io: Io): Promise<VerifyOptions["measurements"]> {

@@ -1,6 +1,5 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import type { Command } from "commander";
-import type { PlainPolicy } from "../plain-settings.js";
 import type { Health, HealthSubject } from "../health/node.js";
 import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
@@ -19,6 +18,7 @@ import { readLogKey } from "./key-files.js";
 import { requireAddress, requireOrigin, witnessOf } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
+import { demandedProvenance, verifierFor } from "./provenance.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import {
@@ -36,6 +36,7 @@ interface WatchRequest {
   readonly apps: readonly string[];
   readonly ephemeralKeys: readonly string[];
   readonly policy: string;
+  readonly provenance: readonly string[];
   readonly intervalMs: number;
   readonly log: string | undefined;
   readonly logging: LoggingRequest;
@@ -97,6 +98,7 @@ export function addWatchCommand(program: Command, io: Io, finish: (code: number)
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   args.refuseRepeated();
   const { app: apps = [], ephemeralKey: ephemeralKeys = [], policy, interval = "60s", log, once = false } = flags;
+  const { provenance = [] } = flags;
   if (apps.length + ephemeralKeys.length === 0)
     args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
   if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
@@ -106,6 +108,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     "--ephemeral-key",
     ephemeralKeys.map((key) => key.toLowerCase()),
   );
+  args.refuseRepeatedStdin([policy, ...provenance]);
   if (log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   if (flags.onRefusal !== undefined) refuseAddress(args, "on-refusal", flags.onRefusal);
   const intervalMs = durationOf(args, "interval", interval, DAY);
@@ -120,6 +123,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     apps,
     ephemeralKeys,
     policy: policy!,
+    provenance,
     intervalMs: intervalMs!,
     log,
     logging,
@@ -236,7 +240,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   let health: Health | null = null;
   let witness: Witness | undefined;
   try {
-    const policy = await readPolicy(request.policy, io);
+    const held = await readPolicy(request, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     // Before the log, whose lock may be observed for 15 seconds: a probe would end the process.
@@ -246,10 +250,10 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const summary = await watching(
       {
         ...(await optionsOf(request, io)),
-        policy,
+        ...held,
         newest: askService(client),
         signal: interruption.signal,
-        policyChanges: (change) => hangup.each(() => readAgain(request.policy, change, io)),
+        policyChanges: (change) => hangup.each(() => readAgain(request, change, io)),
         ...(log && { log }),
         onPoll: (poll) => health?.poll(poll),
       },
@@ -273,23 +277,32 @@ function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
 }
 
 /** As plain data: `watch` is another copy of the library. */
-async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
+async function readPolicy(
+  { policy: path, provenance: paths }: WatchRequest,
+  io: Io,
+): Promise<Pick<WatchOptions, "policy" | "provenance" | "provenanceVerifier">> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
+  const provenance = await demandedProvenance(files, paths, { policy: read?.policy, command: "watch" });
   files.throwFaults();
-  return plainPolicy(read!.policy);
+  return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
 /** After a SIGHUP. Never rejects: a policy that cannot be read must not end the watch. */
-async function readAgain(path: string, change: (policy: PlainPolicy) => boolean, io: Io): Promise<void> {
+async function readAgain(
+  request: WatchRequest,
+  change: (policy: WatchOptions["policy"]) => boolean,
+  io: Io,
+): Promise<void> {
+  const { policy: path } = request;
   const say = (outcome: Reread): void => {
     const fields = { outcome: typeof outcome === "string" ? outcome : "refused" };
     for (const text of rereadLines(io.now(), path, outcome)) io.report(text, { event: "policy", fields });
   };
   if (path === STDIN) return say(["it came from stdin, which cannot be read again"]);
   try {
-    say(change(await readPolicy(path, io)) ? "changed" : "same");
+    say(change((await readPolicy(request, io)).policy) ? "changed" : "same");
   } catch (error) {
     const problems = error instanceof CommandError ? error.problems : [{ message: String(error) }];
     say(problems.map(({ message, file }) => (file === undefined ? message : `${file}: ${message}`)));

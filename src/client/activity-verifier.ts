@@ -7,7 +7,7 @@ import type { Policy } from "../appraise/policy.js";
 import { verifyEvidence } from "../bootproof.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { anyObject, count, oneOf } from "../decode/shapes.js";
+import { anyObject, anything, count, list, oneOf } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { isAcceptedReport } from "../verification.js";
@@ -15,12 +15,13 @@ import { AppProofUses } from "../verify/app-proof-uses.js";
 import type { Expected } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
+import { type DemandedBuilds, type Builds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
 import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
-export interface VerificationOptions {
+export interface VerificationOptions extends DemandedBuilds {
   /** Limit of cached boot proofs; the least recently used goes first. Default: 256. */
   readonly bootProofLimit?: number;
   /** Milliseconds that one is cached. Policy, ages and certificates are checked on every call. Default: an hour. */
@@ -36,6 +37,8 @@ const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
   bootProofMaxAgeMs: count,
   cache: anyObject,
   acceptance: oneOf("standard", "strict"),
+  provenance: list(anything),
+  provenanceVerifier: anyObject,
 };
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
@@ -74,6 +77,7 @@ export class ActivityVerifier {
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
   readonly acceptance: "standard" | "strict";
+  readonly builds: Builds;
   readonly #uses = new AppProofUses();
 
   /** Throws TypeError for an invalid policy or option. */
@@ -86,11 +90,12 @@ export class ActivityVerifier {
     this.policy = policy;
     this.signatures = options.cache ?? new SignatureCache();
     this.acceptance = options.acceptance ?? "standard";
+    this.builds = buildsOf(policy, options);
     const bounds = {
       limit: options.bootProofLimit ?? DEFAULT_LIMIT,
       maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS,
     };
-    this.bootProofs = new BootProofCache(source, policy, this.signatures, bounds);
+    this.bootProofs = new BootProofCache(source, policy, this.signatures, { ...bounds, ...this.builds.options });
   }
 
   /** Throws {@link RejectedActivityError} with every failed check, or {@link ClientError} (`evidence`, `aborted`). */
@@ -108,7 +113,7 @@ export class ActivityVerifier {
     const { activity, bootProofs } = await this.#fetched(given, sent, { queryService, bootProofOf, signal });
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
-    const evidence = { bootProofs: pieces, activity: { activity } };
+    const evidence = { bootProofs: pieces, activity: { activity }, ...this.builds.evidence };
     const { report, activity: verified } = await verifyEvidence(evidence, {
       policy: this.policy,
       now: this.source.now(),
@@ -116,6 +121,7 @@ export class ActivityVerifier {
       expected,
       uses: this.#uses,
       acceptance: this.acceptance,
+      ...this.builds.options,
     });
     if (!isAcceptedReport(report) || verified === null)
       throw new RejectedActivityError(report, { ...factsOf(activity, sent), hasAppProofs: hasAppProofs(activity) });

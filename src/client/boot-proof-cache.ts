@@ -6,6 +6,7 @@ import type { JsonValue } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
+import type { Builds } from "./builds.js";
 import { type AskService, type EvidenceSource, fetchBootProof } from "./evidence.js";
 
 export interface FetchedBootProof {
@@ -33,19 +34,21 @@ export class BootProofCache {
   readonly #signatures: SignatureCache;
   readonly #limit: number;
   readonly #maxAgeMs: number;
+  readonly #builds: Builds["options"];
   readonly #entries = new Map<string, Entry>();
 
   constructor(
     source: EvidenceSource,
     policy: Policy,
     signatures: SignatureCache,
-    bounds: { readonly limit: number; readonly maxAgeMs: number },
+    { limit, maxAgeMs, ...builds }: { readonly limit: number; readonly maxAgeMs: number } & Builds["options"],
   ) {
     this.#source = source;
     this.#policy = policy;
     this.#signatures = signatures;
-    this.#limit = bounds.limit;
-    this.#maxAgeMs = bounds.maxAgeMs;
+    this.#limit = limit;
+    this.#maxAgeMs = maxAgeMs;
+    this.#builds = builds;
   }
 
   /**
@@ -102,6 +105,7 @@ export class BootProofCache {
       now: this.#source.now(),
       cache: this.#signatures,
       ephemeralKey: fromHex(key)!,
+      ...this.#builds,
     });
     return { key, evidence: bootProof ?? answer, verified: bootProof };
   }

@@ -15,6 +15,7 @@ import { type Expected, copyExpected, expectationOf } from "../verify/expectatio
 import { inTurns } from "../verify/in-turns.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
 import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
+import type { Builds } from "./builds.js";
 import { ClientError } from "./errors.js";
 import { BOOT_PROOFS_AT_ONCE, type EvidenceSource, MAX_BOOT_PROOFS } from "./evidence.js";
 import { type PayloadSchemas, type SchemaOutput, readSchemas } from "./payload-schemas.js";
@@ -81,6 +82,7 @@ interface AppProofVerifierParts {
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
   readonly acceptance: "standard" | "strict";
+  readonly builds: Builds;
 }
 
 const OPTIONS: OptionShapes<VerifyAppProofsOptions> = { expected: anyObject, schemas: anything, signal: anyObject };
@@ -104,8 +106,15 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   const fetched = await fetchBootProofs(keysOf(located), parts.bootProofs, signal);
   const appProofs = located.map(({ appProof }) => appProof);
   const verification = await verifyEvidence(
-    { bootProofs: namedBootProofs(fetched), appProofs },
-    { policy: parts.policy, now: parts.source.now(), cache: parts.signatures, expected, acceptance: parts.acceptance },
+    { bootProofs: namedBootProofs(fetched), appProofs, ...parts.builds.evidence },
+    {
+      policy: parts.policy,
+      now: parts.source.now(),
+      cache: parts.signatures,
+      expected,
+      acceptance: parts.acceptance,
+      ...parts.builds.options,
+    },
   );
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);

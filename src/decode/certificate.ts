@@ -51,6 +51,7 @@ const TAG = {
   bitString: 0x03,
   octetString: 0x04,
   oid: 0x06,
+  utf8String: 0x0c,
   utcTime: 0x17,
   generalizedTime: 0x18,
   sequence: 0x30,
@@ -160,6 +161,32 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
   if (!trimmed) throw malformed("keyUsage: not in its shortest form");
   const first = bits[1] ?? 0;
   return { digitalSignature: (first & 0x80) !== 0, keyCertSign: (first & 0x04) !== 0 };
+}
+
+/** A value that is one UTF8String. Throws {@link MalformedError} (`certificate`), also for the raw text of it. */
+export function decodeUtf8String(value: Uint8Array, what: string): string {
+  const file = new DerReader(value);
+  const text = fromUtf8(file.content(TAG.utf8String, what));
+  file.end(`after ${what}`);
+  if (text === null) throw malformed(`${what}: not UTF-8`);
+  return text;
+}
+
+/** Of GeneralName (4.2.1.6): rfc822Name and uniformResourceIdentifier, both IA5String. */
+const ALT_NAMES: readonly number[] = [0x81, 0x86];
+
+/** The only name of `SubjectAltName ::= GeneralNames` (4.2.1.6): a URI or an email address. */
+export function decodeAltName(value: Uint8Array, what: string): string {
+  const file = new DerReader(value);
+  const names = file.constructed(TAG.sequence, what);
+  file.end(`after ${what}`);
+  const kind = names.next();
+  if (kind === undefined || !ALT_NAMES.includes(kind)) throw malformed(`${what}: a URI or an email address wanted`);
+  const content = names.content(kind, what);
+  names.end(`after the first name of ${what}`);
+  const text = content.some((byte) => byte > 0x7f) ? null : fromUtf8(content);
+  if (text === null || text === "") throw malformed(`${what}: not ASCII text`);
+  return text;
 }
 
 /** Such as `CN=aws.nitro-enclaves, C=US`. For display only. */

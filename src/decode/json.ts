@@ -3,7 +3,7 @@
  * have no prototype, so that `__proto__` is an ordinary member.
  */
 import { fromUtf8 } from "../bytes.js";
-import { MalformedError, shownName } from "../errors.js";
+import { MalformedError, attempt, shownName } from "../errors.js";
 
 export type JsonValue = null | boolean | number | JsonNumber | string | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -61,6 +61,23 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
   if (text === null) throw malformed("not UTF-8");
   if (text.startsWith("\ufeff")) throw malformed("starts with a byte order mark: save it without one");
   return new JsonParser(text, options).parse();
+}
+
+/** One JSON text of several. */
+interface JsonLine {
+  readonly text: string;
+  /** From 1; null for a text that is no list of lines. */
+  readonly number: number | null;
+}
+
+/** The lines of JSON Lines that are not empty; the whole text if it is one JSON value, or its first line is none. */
+export function jsonLines(text: string): readonly JsonLine[] {
+  const isJson = (part: string): boolean => attempt(() => parseJson(part)).faults.length === 0;
+  const whole = [{ text, number: null }];
+  if (isJson(text)) return whole;
+  const lines = text.split("\n").map((line, index) => ({ text: line.replace(/\r$/, ""), number: index + 1 }));
+  const filled = lines.filter((line) => line.text.trim() !== "");
+  return filled.length > 1 && isJson(filled[0]!.text) ? filled : whole;
 }
 
 /**

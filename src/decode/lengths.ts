@@ -1,6 +1,8 @@
 /** Lengths that the formats fix, in bytes. */
 
 export const SHA256_LENGTH = 32;
+/** Of a commit's name in Git. */
+export const SHA1_LENGTH = 20;
 
 /** Platform configuration registers of Nitro: 32 registers of SHA-384. */
 export const PCR_LENGTH = 48;

@@ -153,6 +153,30 @@ const OF_EVIDENCE = {
     title: "organization of the activity",
     means: { changed: critical("The activity belongs to another organization.") },
   },
+  "provenance.issuer": {
+    title: "issuer of the build's identity",
+    means: { changed: critical("Another identity provider says who built it.") },
+  },
+  "provenance.repository": {
+    title: "repository of the build",
+    means: { changed: critical("It was built from another repository, or from one that has another owner now.") },
+  },
+  "provenance.workflow": {
+    title: "workflow of the build",
+    means: { changed: critical("Another workflow built it: read what that one does.") },
+  },
+  "provenance.signer": {
+    title: "workflow that signed",
+    means: { changed: critical("Another workflow, or another version of it, signed: it decides what is attested.") },
+  },
+  "provenance.runner": {
+    title: "runner of the build",
+    means: { changed: critical("It was built on a machine of another kind, which may be anybody's.") },
+  },
+  "provenance.predicate-type": {
+    title: "predicate of the statement",
+    means: { changed: critical("The statement is of another type, and may attest something other than a build.") },
+  },
   "bundle.verdict": {
     title: "verdict of the packed report",
     means: { changed: critical("The packed report now claims another verdict.") },
@@ -342,6 +366,25 @@ const OF_WHAT_RUNS = {
       removed: notable("The bundle has no activity any more."),
     },
   },
+  "provenance.ref": {
+    title: "ref of the build",
+    means: {
+      lower: critical("It was built from a branch or a pull request, no longer from a tag."),
+      changed: notable("It was built from another tag or branch."),
+    },
+  },
+  "provenance.commit": {
+    title: "commit of the build",
+    means: { changed: notable("It was built from other sources: compare the two commits.") },
+  },
+  "provenance.trigger": {
+    title: "trigger of the build",
+    means: { changed: notable("Another event started the build, which others may be allowed to cause.") },
+  },
+  "provenance.subject": {
+    title: "subjects of the statement",
+    means: { changed: notable("The statement is about other files.") },
+  },
   "release.application": {
     title: "released application",
     means: {
@@ -422,6 +465,10 @@ const OF_LITTLE_WEIGHT = {
     means: {
       changed: minor("Each document has a signature of its own, which only verification checks."),
     },
+  },
+  "provenance.material": {
+    title: "certificate, log entry and signature",
+    means: { changed: minor("Each bundle has its own, which only verification checks.") },
   },
   labels: {
     title: "label",

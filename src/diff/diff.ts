@@ -13,6 +13,7 @@ import { type Compared, type EvidenceParts, compareParts, readBootProofParts, co
 import { encodedEnvelope, encodedManifest } from "./manifest.js";
 import { ReportedPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
+import { type DecodedProvenance, compareProvenance, decodedProvenance } from "./provenance.js";
 import { compareReleases } from "./release.js";
 
 const COMPARED_KINDS = [
@@ -23,6 +24,7 @@ const COMPARED_KINDS = [
   "policy",
   "release",
   "bundle",
+  "provenance bundle",
 ] as const satisfies readonly EvidenceKind[];
 type ComparedKind = (typeof COMPARED_KINDS)[number];
 
@@ -76,10 +78,11 @@ const NOT_VERIFIED =
 const MAX_CHANGES = 1000;
 
 /**
- * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles WITHOUT
- * VERIFYING them. A boot proof or an envelope can also be compared with one of its parts. `same` ignores white space,
- * member order and hex case in JSON, and base64 or hex around a file. Throws {@link MalformedError} with the faults of
- * both (`a`, `b`) if one is malformed or of another kind, or if they have no part in common.
+ * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or provenance
+ * bundles WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts. `same`
+ * ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws
+ * {@link MalformedError} with the faults of both (`a`, `b`) if one is malformed or of another kind, or if they have no
+ * part in common.
  * @example
  * ```ts
  * const { changes } = await diffUnverified(await readFile("before.json"), await readFile("after.json"));
@@ -121,7 +124,8 @@ export type Side =
     }
   | { readonly kind: "policy"; readonly policy: PolicyFacts }
   | { readonly kind: "release"; readonly release: Content }
-  | { readonly kind: "bundle"; readonly bundle: DecodedBundle };
+  | { readonly kind: "bundle"; readonly bundle: DecodedBundle }
+  | { readonly kind: "provenance bundle"; readonly provenance: DecodedProvenance };
 
 interface Given {
   readonly recognised: Recognised;
@@ -151,6 +155,10 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
     kind: "bundle",
     bundle: await readBundle(bytes, literal()),
   }),
+  "provenance bundle": async ({ recognised: { bytes, json }, literal }) => {
+    if (json === undefined) throw notCompared("several provenance bundles, a line each: give one");
+    return { kind: "provenance bundle", provenance: decodedProvenance(bytes, literal()) };
+  },
 };
 
 async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
@@ -196,6 +204,8 @@ function compareWhole(before: Side, after: Side): Compared {
   if (before.kind === "policy" && after.kind === "policy") return comparePolicies(before.policy, after.policy, "");
   if (before.kind === "release" && after.kind === "release") return compareReleases(before.release, after.release);
   if (before.kind === "bundle" && after.kind === "bundle") return compareBundles(before.bundle, after.bundle);
+  if (before.kind === "provenance bundle" && after.kind === "provenance bundle")
+    return compareProvenance(before.provenance, after.provenance);
   throw incomparable(before, after);
 }
 

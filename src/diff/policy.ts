@@ -70,6 +70,7 @@ const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
   userData: { about: "The document's user data", show: String },
   publicKey: { about: "The document's public key", show: String },
   labels: { about: "The service's labels", show: textOf },
+  provenance: { about: "Who built the program", show: textOf },
 };
 
 /** A value that decides what passes. */

@@ -78,7 +78,10 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** Whether the path still names the open file. Data written to a removed file is lost. */
-export async function isInPlace(handle: FileHandle, path: string): Promise<boolean> {
+export async function isInPlace(
+  handle: { stat(): Promise<{ readonly dev: number; readonly ino: number }> },
+  path: string,
+): Promise<boolean> {
   const [own, found] = await Promise.all([handle.stat(), stat(path).catch(() => null)]);
   return found !== null && found.dev === own.dev && found.ino === own.ino;
 }

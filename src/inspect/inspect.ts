@@ -34,6 +34,7 @@ import { type EvidenceKind, type Recognised, recognise } from "./kind.js";
 import { inspectImageStream, onePiece } from "./image.js";
 import { inspectApproval, inspectEnvelope, inspectManifest } from "./manifests.js";
 import { inspectPolicy } from "./policy.js";
+import { inspectProvenance, inspectTrustedRoot } from "./provenance.js";
 
 export type { Described, DescribedObject, YamlReader };
 
@@ -147,6 +148,8 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
     encoding.startsWith("PEM") ? inspectPem("certificate", bytes) : inspectDer(bytes),
   certificates: ({ bytes }) => inspectPem("certificates", bytes),
   bundle: ({ json }) => inspectBundle(json),
+  "provenance bundle": ({ bytes, json }) => inspectProvenance(bytes, json),
+  "trusted root": ({ bytes, json }) => inspectTrustedRoot(bytes, json),
   policy: ({ json }) => inspectPolicy(json),
   report: ({ json }) => inspectReport(json),
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),

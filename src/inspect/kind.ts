@@ -9,7 +9,7 @@ import { decodeApproval } from "../decode/manifest/approval.js";
 import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { areNitroCliPcrs, arePcrLines } from "../decode/published-pcrs.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { attempt } from "../errors.js";
+import { MalformedError, attempt } from "../errors.js";
 import { isImageStart } from "../image/header.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 
@@ -25,6 +25,8 @@ export type EvidenceKind =
   | "certificate"
   | "certificates"
   | "bundle"
+  | "provenance bundle"
+  | "trusted root"
   | "policy"
   | "report"
   | "release"
@@ -66,7 +68,10 @@ function recogniseContent(bytes: Uint8Array): Recognised | null {
   // The caller may hold only the beginning of a large image.
   if (isImageStart(bytes)) return { kind: "enclave image", encoding: "EIF", bytes, json: undefined };
   if (beginsAsJson(bytes)) {
-    const json = parseJson(bytes, { numbers: "literal" });
+    const { value: json, faults } = attempt(() => parseJson(bytes, { numbers: "literal" }));
+    const lines = json === undefined ? kindOfLines(bytes) : null;
+    if (lines !== null) return { kind: lines, encoding: "JSON Lines", bytes, json: undefined };
+    if (json === undefined) throw new MalformedError("json", faults);
     const kind = kindOfJson(json);
     return kind && { kind, encoding: "JSON", bytes, json };
   }
@@ -88,7 +93,18 @@ function hasOneOf(value: unknown, ...names: string[]): boolean {
   return names.some((name) => has(value, name));
 }
 
-/** A format of this package, in any version. */
+/** Kinds that other tools write as JSON Lines. */
+const KINDS_OF_LINES: readonly EvidenceKind[] = ["provenance bundle", "trusted root"];
+
+/** The kind of the first of several lines. */
+function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
+  const end = bytes.indexOf(0x0a);
+  if (end < 0) return null;
+  const kind = attempt(() => kindOfJson(parseJson(bytes.subarray(0, end)))).value ?? null;
+  return kind !== null && KINDS_OF_LINES.includes(kind) ? kind : null;
+}
+
+/** A format, in any version. */
 function names(value: unknown, member: string, format: string): boolean {
   if (!isJsonObject(value) || !has(value, member)) return false;
   const name = value[member];
@@ -103,6 +119,12 @@ function isBootProof(value: unknown): boolean {
 
 function isAppProof(value: unknown): boolean {
   return has(unwrap(value, "appProof"), "proofPayload");
+}
+
+/** Also one without a media type. */
+function isProvenanceBundle(value: unknown): boolean {
+  if (names(value, "mediaType", "application/vnd.dev.sigstore.bundle")) return true;
+  return has(value, "verificationMaterial") && hasOneOf(value, "dsseEnvelope", "messageSignature");
 }
 
 const APPROVALS = ["manifestSetApprovals", "manifest_set_approvals"];
@@ -122,6 +144,8 @@ const JSON_KINDS: readonly (readonly [EvidenceKind, (json: JsonValue) => boolean
   ["bundle", (json) => names(json, "bundle", "bootproof-bundle/")],
   ["report", (json) => names(json, "format", "bootproof-report/")],
   ["policy", (json) => names(json, "policy", "bootproof/")],
+  ["provenance bundle", isProvenanceBundle],
+  ["trusted root", (json) => names(json, "mediaType", "application/vnd.dev.sigstore.trustedroot")],
   ["boot proof", isBootProof],
   ["manifest envelope", (json) => has(json, "manifest") && hasOneOf(json, ...APPROVALS)],
   ["manifest", (json) => has(json, "namespace") && hasOneOf(json, "pivot", "workloads")],

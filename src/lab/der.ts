@@ -61,13 +61,30 @@ export function derPrintableString(text: string): Uint8Array {
 
 /** UTCTime until 2049, then GeneralizedTime (RFC 5280 section 4.1.2.5), without fractions of a second. */
 export function derTime(date: Date): Uint8Array {
-  const digits = `${date.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`;
-  return date.getUTCFullYear() < 2050 ? der(0x17, toUtf8(digits.slice(2))) : der(0x18, toUtf8(digits));
+  return date.getUTCFullYear() < 2050 ? der(0x17, toUtf8(timeDigits(date).slice(2))) : derGeneralizedTime(date);
+}
+
+export function derGeneralizedTime(date: Date): Uint8Array {
+  return der(0x18, toUtf8(timeDigits(date)));
+}
+
+function timeDigits(date: Date): string {
+  return `${date.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`;
 }
 
 /** `[number] EXPLICIT`. */
 export function derExplicit(number: number, item: Uint8Array): Uint8Array {
   return der(0xa0 | number, item);
+}
+
+/** `[number] IMPLICIT` of a SET or SEQUENCE. */
+export function derImplicit(number: number, ...items: Uint8Array[]): Uint8Array {
+  return der(0xa0 | number, ...items);
+}
+
+/** A GeneralName of the kind uniformResourceIdentifier (RFC 5280 section 4.2.1.6). */
+export function derUri(text: string): Uint8Array {
+  return der(0x86, toUtf8(text));
 }
 
 function base256(value: number): Uint8Array {

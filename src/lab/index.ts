@@ -20,3 +20,13 @@ export { StoreInUseError, StoreMissingError } from "./store.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
 export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 export { verifiedCallFor } from "./double.js";
+export {
+  LAB_BUILD,
+  type LabBuild,
+  LabSigstore,
+  type LabSigstoreOptions,
+  type ProvenanceAlterations,
+  type ProvenanceOptions,
+  type SavedSigstore,
+  labProvenancePin,
+} from "./sigstore.js";

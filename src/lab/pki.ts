@@ -30,7 +30,7 @@ import {
   subjectPublicKeyInfo,
 } from "./keys.js";
 
-interface ExtensionSpec {
+export interface ExtensionSpec {
   readonly id: string;
   readonly critical: boolean;
   /** DER. */
@@ -86,7 +86,7 @@ const DAY = 24 * HOUR;
 /** As on the hardware. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 
-function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
+export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
   const sets = Object.entries(attributes).map(([label, text]) => {
     const value = label === "C" ? derPrintableString(text) : derUtf8String(text);
     return derSet(derSequence(derOid(NAME_ATTRIBUTES[label as keyof typeof NAME_ATTRIBUTES]), value));
@@ -212,14 +212,15 @@ export class NitroPki {
 }
 
 /** Self-signed without `above`. */
-function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
+export function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);
   const whole = derSequence(tbs, spec.outerAlgorithm, derBitString(spec.signature?.(signature) ?? signature));
   return spec.encoding?.(whole) ?? whole;
 }
 
-function tbsCertificate(spec: CertificateSpec, issuer: Uint8Array): Uint8Array {
+/** What the issuer signs. */
+export function tbsCertificate(spec: CertificateSpec, issuer: Uint8Array): Uint8Array {
   return derSequence(
     ...(spec.version === 1 ? [] : [derExplicit(0, derInteger(spec.version - 1))]),
     derInteger(spec.serial),

@@ -3,7 +3,7 @@ import { equalBytes, fromUtf8, toBase64, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { attempt, faultText } from "../errors.js";
+import { MalformedError, attempt, faultText } from "../errors.js";
 import { type Evidence, type EvidenceInput, NamedEvidence, evidenceMembers } from "../inputs.js";
 import { type PlainOptions, ownPlainOptions } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
@@ -172,7 +172,12 @@ function ownBytes(input: unknown): Uint8Array[] {
 function evidenceData(evidence: PageEvidence, files: Files): PageData["evidence"] {
   if (isBundleBytes(evidence)) return { bundle: { name: evidence.name, file: files.indexOf(evidence.bundle) } };
   if (evidence instanceof Uint8Array || isNamed(evidence)) return { document: pieceData("document", evidence, files) };
-  const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
+  const { bootProofs, appProofs, activity, provenance } = evidenceMembers(evidence);
+  // Left out silently, the page's verification would differ from the report.
+  if (provenance.length > 0)
+    throw new MalformedError("page", [
+      { path: "evidence.provenance", message: "a page takes none, as browsers verify none" },
+    ]);
   return {
     bootProofs: bootProofs.map((piece, index) => pieceData(`boot[${index}]`, piece, files)),
     appProofs: appProofs.map((piece, index) => pieceData(`app[${index}]`, piece, files)),

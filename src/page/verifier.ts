@@ -11,7 +11,13 @@ import { plainNumbers } from "../decode/json-numbers.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { MalformedError, attempt, cut, faultText } from "../errors.js";
 import { NamedEvidence, namedSharing } from "../inputs.js";
-import { type PlainOptions, type PlainPolicy, anchorFileNames, parsePlainPolicy } from "../plain-settings.js";
+import {
+  type PlainOptions,
+  type PlainPolicy,
+  anchorFileNames,
+  parsePlainPolicy,
+  pinsProvenance,
+} from "../plain-settings.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { isBad } from "../report/facts.js";
@@ -20,6 +26,7 @@ import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import { payloadExpectations } from "../verify/expected-payload.js";
 import type { PageEvidence } from "./data.js";
+import { NO_PROVENANCE } from "./verify.js";
 import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.js";
 
 export interface PageInputFile {
@@ -55,6 +62,8 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   report: { not: "a report, somebody’s word: give the evidence that it names" },
   release: { not: "a published release: bootproof pin --release makes a policy of it" },
   approval: { not: "an approval of a manifest: bootproof release check takes the folder that it is in" },
+  "provenance bundle": { not: "a provenance bundle: bootproof verify --provenance verifies it, a page cannot" },
+  "trusted root": { not: "a trusted root of Sigstore, which a policy names; a page verifies no provenance" },
   "image PCRs": { not: "the PCRs of an image: bootproof pin --pcrs makes a policy of them" },
   request: { not: "a request: bootproof verify --request holds an activity against it" },
   "enclave image": { not: "an enclave image, which is what is measured: bootproof measure says which PCRs it has" },
@@ -254,6 +263,10 @@ function withUnused(message: string, unused: readonly ListedFile[]): string {
 /** A policy names anchor files by path; here only the last part of it is known. */
 function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
   const { name, bytes } = file;
+  if (pinsProvenance(attempt(() => parseJson(bytes)).value)) {
+    faults.push(`${name}: it ${NO_PROVENANCE}.`);
+    return { bytes };
+  }
   const missing: string[] = [];
   const texts = anchorFileNames(bytes).flatMap((path) => {
     const own = printable(path.split(/[/\\]/).at(-1)!);

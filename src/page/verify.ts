@@ -14,7 +14,8 @@ import { decodeBundle, namedBundle } from "../bundle/file.js";
 import { type BundleFacts, POLICY_OF_THE_PAGE } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
-import { MalformedError } from "../errors.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { MalformedError, attempt } from "../errors.js";
 import { type EvidenceInput, type OptionsBesidePolicy, isDocument, readOptions } from "../inputs.js";
 import {
   type PlainOptions,
@@ -22,6 +23,7 @@ import {
   optionsBesidePolicy,
   ownPlainOptions,
   parsePlainPolicy,
+  pinsProvenance,
 } from "../plain-settings.js";
 import { reportDifferences } from "../report/differences.js";
 import { type Report, refusedReport } from "../report/report.js";
@@ -106,7 +108,7 @@ export function readPageSetting(setting: PageSetting): PageSettingCopy {
   const { policy } = own;
   if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
   const taken = Object.assign(optionsBesidePolicy(copyPlain(otherMembers(own, "policy"))), {
-    policy: policy === "bundle" || policy === null ? policy : parsePlainPolicy(policy),
+    policy: policy === "bundle" || policy === null ? policy : readPolicy(policy),
   });
   // Invalid options throw before verification.
   readOptions({ ...taken, policy: callersPolicy(taken.policy) });
@@ -152,9 +154,26 @@ function callersPolicy(policy: PageSettingCopy["policy"]): VerifyOptions["policy
   return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;
 }
 
+/** A page runs in browsers, which have no Sigstore library: it must never accept what it cannot check. */
+export const NO_PROVENANCE =
+  "demands provenance, which a page cannot verify: browsers have no Sigstore library. Run bootproof verify " +
+  "--provenance FILE --policy FILE in its place";
+
+/** Throws {@link MalformedError} (`page`) for a policy that demands provenance. */
+function readPolicy(given: PlainPolicy): Policy {
+  // Read once: what is examined is what is parsed.
+  const policy = copyPlain(given);
+  refuseDemands(attempt(() => parseJson(policy.bytes)).value);
+  return parsePlainPolicy(policy);
+}
+
+function refuseDemands(policy: JsonValue | undefined): void {
+  if (pinsProvenance(policy)) throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
+}
+
 function makersPolicyOf({ options: { policy } }: PageContent): ChosenPolicy {
   if (policy === null) throw new TypeError("there is no policy in the page: its maker had it verified without one");
-  return policy === "bundle" ? { from: "bundle" } : { from: "page", policy: parsePlainPolicy(policy) };
+  return policy === "bundle" ? { from: "bundle" } : { from: "page", policy: readPolicy(policy) };
 }
 
 /** Without app proofs or an activity, no request can be checked. Missing addresses or payloads fail a check instead. */
@@ -183,7 +202,7 @@ export async function judged(
     const { policy } = plain;
     const options = Object.assign(optionsBesidePolicy(plain), { cache });
     if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
-    const own = policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy);
+    const own = policy === null ? NO_POLICY_ANY_ENCLAVE : readPolicy(policy);
     return await judge(evidence, options, { from: "caller", policy: own });
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
@@ -225,7 +244,9 @@ async function judgeBundle(
   options: OptionsBesidePolicy,
   chosen: ChosenPolicy,
 ): Promise<JudgedPage> {
-  const bundle = namedBundle(decodeBundle(bytes), name, bytes);
+  const decoded = decodeBundle(bytes);
+  if (chosen.from === "bundle") refuseDemands(decoded.judgement?.policy as JsonValue | undefined);
+  const bundle = namedBundle(decoded, name, bytes);
   const { report, policyFrom, packed } =
     chosen.from === "page"
       ? await verifyBundleUnder(bundle, chosen.policy, options, "page")

@@ -12,6 +12,8 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
+import { demandsProvenance } from "../inputs.js";
+import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { printable } from "../report/printable.js";
 import { Upstream, UpstreamFault } from "./node-upstream.js";
 import { VerifyingProxy } from "./proxy.js";
@@ -28,6 +30,8 @@ export interface StartProxyOptions {
   readonly port: number;
   readonly allowUnproven: boolean;
   readonly acceptance: "standard" | "strict";
+  /** Sigstore bundles of the builds that the policy demands, as JSON text. */
+  readonly provenance: readonly string[];
   /** Milliseconds that one answer of the service may take. */
   readonly timeoutMs: number;
   /** Rewritten every few seconds while the proxy serves, and removed at its end. */
@@ -68,12 +72,20 @@ const VERIFICATION_TIMES = 3;
 
 /**
  * Rejects with the errors of the platform for a port that cannot be used and a health file that cannot be written, and
- * with TypeError for boot proofs without `ephemeralPublicKeyHex`.
+ * with TypeError for boot proofs without `ephemeralPublicKeyHex`, and for a policy that demands provenance without
+ * bundles.
  */
 export async function startProxy(options: StartProxyOptions): Promise<RunningProxy> {
-  const server = new ProxyServer(options);
+  const server = new ProxyServer(options, await verifierFor(options));
   await server.start();
   return server;
+}
+
+/** The package is loaded only where the policy demands provenance. */
+async function verifierFor({ policy }: StartProxyOptions): Promise<ProvenanceVerifier | undefined> {
+  if (!demandsProvenance(parsePlainPolicy(policy))) return undefined;
+  const { sigstoreVerifier } = await import("../provenance/index.js");
+  return sigstoreVerifier();
 }
 
 class ProxyServer implements RunningProxy {
@@ -91,11 +103,18 @@ class ProxyServer implements RunningProxy {
   #health: NodeJS.Timeout | undefined;
   #healthFault = "";
 
-  constructor(options: StartProxyOptions) {
-    const { upstream, policy, evidence, allowUnproven, acceptance, timeoutMs, now } = options;
+  constructor(options: StartProxyOptions, provenanceVerifier: ProvenanceVerifier | undefined) {
+    const { upstream, policy, evidence, allowUnproven, acceptance, provenance, timeoutMs, now } = options;
     this.#options = options;
     const source = "query" in evidence ? this.#clientSource(evidence) : fileSource(evidence.bootProofs, now);
-    this.#proxy = new VerifyingProxy({ policy: parsePlainPolicy(policy), evidence: source, allowUnproven, acceptance });
+    this.#proxy = new VerifyingProxy({
+      policy: parsePlainPolicy(policy),
+      evidence: source,
+      allowUnproven,
+      acceptance,
+      provenance,
+      ...(provenanceVerifier && { provenanceVerifier }),
+    });
     this.#upstream = new Upstream(upstream, timeoutMs);
     this.#server = createServer(
       {

@@ -3,7 +3,7 @@
  * sent.
  */
 import type { Policy } from "../appraise/policy.js";
-import { verifyBootProof } from "../bootproof.js";
+import { verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { ActivityVerifier, type ExpectedOfOwner } from "../client/activity-verifier.js";
 import { ClientError, RejectedActivityError } from "../client/errors.js";
@@ -21,11 +21,12 @@ import {
   readServiceAnswer,
   unfinishedActivity,
 } from "./answer.js";
+import type { DemandedBuilds } from "../client/builds.js";
 import { type KeptBounds, type KeptRequest, KeptRequests } from "./kept.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 import { type Decision, type AnswerQuestion, type ReceivedRequest, decideRequest } from "./request.js";
 
-interface ProxyOptions {
+interface ProxyOptions extends DemandedBuilds {
   readonly policy: Policy;
   /** Where boot proofs and missing app proofs come from. */
   readonly evidence: EvidenceSource;
@@ -51,9 +52,9 @@ export class VerifyingProxy {
   readonly #kept: KeptRequests;
 
   /** Throws TypeError for an invalid policy. */
-  constructor({ policy, evidence, allowUnproven, kept, acceptance = "standard" }: ProxyOptions) {
+  constructor({ policy, evidence, allowUnproven, kept, acceptance = "standard", ...builds }: ProxyOptions) {
     this.#allowUnproven = allowUnproven;
-    this.#verifier = new ActivityVerifier(evidence, policy, { acceptance });
+    this.#verifier = new ActivityVerifier(evidence, policy, { acceptance, ...builds });
     this.#kept = new KeptRequests(evidence.now, kept);
   }
 
@@ -63,11 +64,12 @@ export class VerifyingProxy {
 
   /** Caches the boot proofs of these keys, in hex, and resolves to those that the policy rejects. */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
-    const { policy, bootProofs, source, signatures } = this.#verifier;
+    const { policy, bootProofs, source, signatures, builds } = this.#verifier;
     const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
       const evidence = (await bootProofs.get(key))?.evidence ?? null;
-      const options = { policy, now: source.now(), cache: signatures, ephemeralKey: fromHex(key)! };
-      return (await verifyBootProof(evidence, options)).report.verdict;
+      const options = { policy, now: source.now(), cache: signatures, ephemeralKey: fromHex(key)!, ...builds.options };
+      const pieces = { bootProofs: [evidence], ...builds.evidence };
+      return (await verifyEvidence(pieces, { ...options, bootProofsOnly: true })).report.verdict;
     });
     return keys.filter((_, index) => verdicts[index] !== "verified");
   }

@@ -306,4 +306,19 @@ export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
     link: "policy",
     claim: "status",
   },
+  "provenance.bundle": {
+    advice: "Give the bundle that the build service made for this binary, and pin the trusted root of that service.",
+    link: "policy",
+    claim: "status",
+  },
+  "provenance.signer": {
+    advice: "Do not use the binary until you know who built it; correct the policy only if it names the wrong build.",
+    link: "policy",
+    claim: "status",
+  },
+  "provenance.subject": {
+    advice: "Give the provenance of the binary that this enclave runs, of a type that the policy demands.",
+    link: "policy",
+    claim: "status",
+  },
 };

@@ -8,6 +8,7 @@ import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { CheckedDocument, VerifiedAttestation } from "../verify/attestation.js";
 import type { CheckedBootProof, VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "../verify/commitment.js";
+import type { VerifiedProvenance } from "../verify/provenance.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
   ActivityClaims,
@@ -17,6 +18,7 @@ import type {
   HardwareClaims,
   ImageClaims,
   ManifestClaims,
+  ProvenanceClaims,
 } from "./report.js";
 
 /** A verified boot proof never changes: its claims are made once for all its reports. */
@@ -62,6 +64,31 @@ export function evidenceClaims(
     ),
     appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
     activity: activity && activityClaims(activity),
+  };
+}
+
+/** The claims with those of the bundles that meet a demand; left out where none does. */
+export function withProvenance(claims: Claims, provenance: readonly (VerifiedProvenance | null)[]): Claims {
+  const met = provenance.flatMap((verified, index) => (verified ? [provenanceClaims(verified, index)] : []));
+  return met.length === 0 ? claims : { ...claims, provenance: met };
+}
+
+function provenanceClaims(verified: VerifiedProvenance, index: number): ProvenanceClaims {
+  const { statement, identity, signedTimes, trustedRoot, demanded, meets } = verified;
+  const { buildConfig, san, ...others } = identity;
+  return {
+    bundle: index,
+    meets: meets.map(({ bootProof, deployment, workload, digest }) => ({
+      bootProof: Number(/\d+/.exec(bootProof)![0]),
+      deployment,
+      workload,
+      digest,
+    })),
+    predicateType: statement.predicateType,
+    signer: { ...others, workflow: buildConfig, identity: san },
+    signedTimes: [...signedTimes],
+    trustedRoot: { ...trustedRoot },
+    demanded: { ...demanded },
   };
 }
 

@@ -35,6 +35,8 @@ interface Conclusion {
   /** Null for a piece that was rejected. */
   readonly pieces: readonly unknown[];
   readonly appraisal: Appraisal | null;
+  /** After the checks of the policy, which decides what they compare. */
+  readonly provenance?: readonly Checklist[];
   readonly validationTime: Date | null;
   /** Called only where nothing was rejected. */
   readonly claims: () => Claims;
@@ -51,10 +53,11 @@ export interface VerdictAndReport {
 
 /** Returns the verdict at once; the report is made on demand. */
 export function conclude(conclusion: Conclusion): VerdictAndReport {
-  const { setting, checklists, pieces, appraisal } = conclusion;
+  const { setting, checklists, pieces, appraisal, provenance = [] } = conclusion;
   const checks: Check[] = [];
   for (const checklist of checklists) checklist.appendTo(checks);
   for (const checklist of appraisal?.checklists ?? []) checklist.appendTo(checks);
+  for (const checklist of provenance) checklist.appendTo(checks);
   const verdict = verdictOf(checks, pieces, callersPolicy(setting));
   const judged = { verdict, stale: isStale(checks, pieces), checks };
   return { ...judged, report: () => reportOf(conclusion, judged) };

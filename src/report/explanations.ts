@@ -643,6 +643,46 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     next: "The policy and the deployment whose enclave signed have to allow the type of a proof, both of them.",
     sources: ['src/appraise/README.md, "The policy file"', 'src/appraise/README.md, "Appraisal"'],
   },
+  "provenance.bundle": {
+    proves:
+      "A certificate authority of a trusted root that the policy names issued the certificate, its key signed the " +
+      "statement at a signed time, and the statement is in the logs that this root has. It holds if the " +
+      "certificate authority and the logs are sound.",
+    genuine:
+      "No bundle was given, or one of another instance: private repositories of GitHub have a trusted root of their " +
+      "own. Or the trusted root in the policy is older than the keys that signed.",
+    hostile:
+      "The signature was made outside of the build, the statement was changed, or it is hidden from the log. A " +
+      "bundle that can be read in more than one way, or is larger than 1 MiB, is refused before any library reads it.",
+    next: "gh attestation download gets the bundles, and gh attestation trusted-root the roots.",
+    sources: ['src/verify/README.md, "Provenance"', 'src/decode/README.md, "Provenance bundles"'],
+  },
+  "provenance.signer": {
+    proves:
+      "The identity provider stated to the certificate authority which workflow of which repository ran, at which " +
+      "ref and commit, and that is what the policy demands. Every value is compared whole.",
+    genuine:
+      "The release was built from another branch or tag, on another runner, or by a workflow that moved; or the " +
+      "repository was renamed or transferred.",
+    hostile:
+      "Another repository, a fork, a branch or a reusable workflow that anyone may call signed the same binary; or a " +
+      "new owner took over a name, which repositoryId detects.",
+    next: "bootproof inspect FILE shows who signed a bundle.",
+    sources: ['src/verify/README.md, "Provenance"', 'src/decode/README.md, "Build identity"'],
+  },
+  "provenance.subject": {
+    proves:
+      "The signed statement names the SHA-256 of the binary in the verified manifest, and is of a type that the " +
+      "policy demands. The build itself is not repeated: whether it is reproducible is not known.",
+    genuine:
+      "The bundle is of another release or another file of the same build, or only lists the parts of the binary " +
+      "(an SBOM).",
+    hostile:
+      "Genuine provenance of one binary is shown for an enclave that runs another. Only sha256 of 64 lower-case hex " +
+      "digits is compared; other digests in the statement prove nothing here.",
+    next: "The wanted digest is the pivot's hash, or that of a workload, in the manifest; see bootproof inspect FILE.",
+    sources: ['src/verify/README.md, "Provenance"', 'src/appraise/README.md, "Provenance"'],
+  },
 };
 
 /** What `bootproof explain` shows of a check. */

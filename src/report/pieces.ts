@@ -23,6 +23,7 @@ export const GROUPS: Readonly<Record<Family, string>> = {
   app: "App proofs",
   activity: "Activity",
   policy: "Policy",
+  provenance: "Build provenance",
 };
 /** For checks of another version. */
 const OTHER = "Other";
@@ -59,7 +60,7 @@ function kindOf(subject: string): string {
 }
 
 function piecesText(kind: string): string {
-  return `${printable(kind)} proofs`;
+  return kind === "provenance" ? "provenance bundles" : `${printable(kind)} proofs`;
 }
 
 function groupOf(id: CheckId): string {

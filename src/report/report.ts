@@ -10,6 +10,7 @@ import type { BootProofForm } from "../decode/boot-proof.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
+import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import { TOOL } from "../version.js";
 
 /**
@@ -77,6 +78,48 @@ export interface Claims {
   readonly bootProofs: readonly BootProofClaims[];
   readonly appProofs: readonly AppProofClaims[];
   readonly activity: ActivityClaims | null;
+  /** The bundles that meet a demand of the caller's policy; left out where there are none. */
+  readonly provenance?: readonly ProvenanceClaims[];
+}
+
+/** A build that the identity provider, the certificate authority and the logs of a trusted root state. */
+export interface ProvenanceClaims {
+  /** Its index among the bundles. */
+  readonly bundle: number;
+  /** What it is about: the digest in the verified manifest of that boot proof. */
+  readonly meets: readonly {
+    readonly bootProof: number;
+    readonly deployment: string;
+    /** Null: the application. */
+    readonly workload: string | null;
+    /** SHA-256. */
+    readonly digest: string;
+  }[];
+  readonly predicateType: string;
+  readonly signer: BuildSignerClaims;
+  /** RFC 3339: those that were verified, by a log or a timestamp authority. */
+  readonly signedTimes: readonly string[];
+  /** Its name in the policy, and SHA-256 of its JSON text. */
+  readonly trustedRoot: { readonly name: string; readonly sha256: string };
+  /** How many of each that root demands. */
+  readonly demanded: ProvenanceThresholds;
+}
+
+/** By the certificate that signed; null where it lacks the extension. */
+export interface BuildSignerClaims {
+  readonly issuer: string | null;
+  readonly repository: string | null;
+  readonly repositoryId: string | null;
+  /** URI of the workflow that was run, with its ref. */
+  readonly workflow: string | null;
+  readonly ref: string | null;
+  readonly commit: string | null;
+  /** URI of the workflow that signed: another one where that is reusable. */
+  readonly signer: string | null;
+  readonly runner: string | null;
+  readonly trigger: string | null;
+  /** The subject alternative name. */
+  readonly identity: string;
 }
 
 /** All byte strings in lower-case hex, all times in RFC 3339. */

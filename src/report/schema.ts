@@ -25,15 +25,18 @@ import {
   text,
 } from "../decode/shapes.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
+import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import {
   type ActivityClaims,
   type AppProofClaims,
   type BootProofClaims,
+  type BuildSignerClaims,
   type Claims,
   type EvidencePiece,
   type HardwareClaims,
   type ImageClaims,
   type ManifestClaims,
+  type ProvenanceClaims,
   RESTS_ON,
   type Report,
   type SignatureClaims,
@@ -42,7 +45,10 @@ import {
 
 const hex = matching(/^(?:[0-9a-f]{2})*$/, "hex");
 const sha256 = matching(/^[0-9a-f]{64}$/, "64 hex digits");
-const subject = matching(/^(?:activity|policy|(?:boot|app)\[(?:0|[1-9][0-9]*)\])$/, "a subject") as Shape<CheckSubject>;
+const subject = matching(
+  /^(?:activity|policy|(?:boot|app|provenance)\[(?:0|[1-9][0-9]*)\])$/,
+  "a subject",
+) as Shape<CheckSubject>;
 
 const verdict = keyOf<Verdict>({ verified: true, authentic: true, rejected: true });
 const status = keyOf<CheckStatus>({ pass: true, fail: true, warn: true, skip: true });
@@ -137,10 +143,42 @@ const ACTIVITY: MembersOf<ActivityClaims> = {
   decisions: count,
 };
 
+const SIGNER: MembersOf<BuildSignerClaims> = {
+  issuer: nullable(text),
+  repository: nullable(text),
+  repositoryId: nullable(text),
+  workflow: nullable(text),
+  ref: nullable(text),
+  commit: nullable(text),
+  signer: nullable(text),
+  runner: nullable(text),
+  trigger: nullable(text),
+  identity: text,
+};
+
+const PROVENANCE: MembersOf<ProvenanceClaims> = {
+  bundle: count,
+  meets: list(
+    objectOf<ProvenanceClaims["meets"][number]>({
+      bootProof: count,
+      deployment: text,
+      workload: nullable(text),
+      digest: sha256,
+    }),
+    1,
+  ),
+  predicateType: text,
+  signer: objectOf(SIGNER),
+  signedTimes: list(instant, 1),
+  trustedRoot: objectOf<ProvenanceClaims["trustedRoot"]>({ name: text, sha256 }),
+  demanded: objectOf<ProvenanceThresholds>({ inclusions: count, certificateTimestamps: count, signedTimes: count }),
+};
+
 const CLAIMS: MembersOf<Claims> = {
   bootProofs: list(objectOf(BOOT_PROOF)),
   appProofs: list(objectOf(APP_PROOF)),
   activity: nullable(objectOf(ACTIVITY)),
+  provenance: optional(list(objectOf(PROVENANCE), 1)),
 };
 
 const REPORT: MembersOf<Report> = {

@@ -16,6 +16,7 @@ import type {
   Claims,
   ImageClaims,
   ManifestClaims,
+  ProvenanceClaims,
   Report,
   RestsOn,
 } from "./report.js";
@@ -38,9 +39,41 @@ export function provenStatements(report: Report, wording: Wording = SHORT): stri
   const all = claims.bootProofs.map((boot, index) => bootStatements(report, boot, index, wording));
   return [
     ...mergedStatements(all, wording).map(capitalized),
+    ...(claims.provenance ?? []).map((build) => capitalized(buildStatement(build, wording))),
     ...appProofStatements(claims, isVouchedFor).map(capitalized),
     ...(claims.activity === null ? [] : activityStatements(claims.activity, claims).map(capitalized)),
   ];
+}
+
+/** A statement about the binary: which enclave runs it is for the statements about its manifest. */
+function buildStatement({ signer, meets, predicateType, signedTimes }: ProvenanceClaims, { hex }: Wording): string {
+  const { issuer, repository, workflow, ref, commit, identity } = signer;
+  const named = (text: string | null): string => quoted(text ?? "", MAX_NAME);
+  const digests = [...new Set(meets.map(({ digest }) => hex(digest)))];
+  const at = commit === null ? "" : ` at commit ${printableStart(commit, MAX_NAME)}`;
+  const run =
+    repository === null
+      ? named(identity)
+      : `a run of the workflow ${named(workflow)} of ${named(repository)}, ref ${named(ref)}${at},`;
+  const by = signer.signer === null || signer.signer === workflow ? "" : `, signed by ${named(signer.signer)}`;
+  return (
+    `${run} attested the binary with SHA-256 ${shortList(digests)} on ${printable(signedTimes[0] ?? "")}${by} ` +
+    `(${printableStart(predicateType, MAX_NAME)}), if the identity provider ${named(issuer)}, the certificate ` +
+    "authority and the logs of the trusted root are sound."
+  );
+}
+
+/** Characters: of workflows, which have the repository and the ref in their name. */
+const MAX_NAME = 300;
+
+/** Whether a build of every application of the boot proof is attested, and its manifest is proven. */
+export function isBuiltAsAttested({ bootProofs, provenance = [] }: Claims, index: number): boolean {
+  const boot = bootProofs[index]!;
+  const { manifest } = boot.image;
+  if (manifest === null || !isVouchedFor(boot)) return false;
+  const attested = provenance.flatMap(({ meets }) => meets).filter(({ bootProof }) => bootProof === index);
+  if (manifest.workloads === null) return attested.some(({ digest }) => digest === manifest.pivotHash);
+  return Object.keys(manifest.workloads).every((name) => attested.some(({ workload }) => workload === name));
 }
 
 /** `heading` ends in "says that". */

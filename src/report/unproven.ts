@@ -7,7 +7,16 @@ import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { carriesNonce, grouped, isAws, isGiven, mergedStatements, shortList, subjectRanges } from "./statements.js";
+import {
+  carriesNonce,
+  grouped,
+  isAws,
+  isBuiltAsAttested,
+  isGiven,
+  mergedStatements,
+  shortList,
+  subjectRanges,
+} from "./statements.js";
 
 /** These identify the release of an image; PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -350,10 +359,23 @@ function openAlways(report: Report, claims: Claims): string[] {
   return [
     ...(isLabelled ? [labels + pinned] : []),
     ...(claims.bootProofs.some(({ form }) => form === "provisioning") ? [UNSIGNED_DETAILS] : []),
-    "What source code the measured image and binary were built from, and whether that code is good: " +
-      "reproduce the build, and review the code.",
+    openSource(claims),
     ...openLife(report, claims),
   ];
+}
+
+/** Provenance is about the binary: who built the image, and from what, stays open. */
+function openSource(claims: Claims): string {
+  const isAttested = claims.bootProofs.length > 0 && claims.bootProofs.every((_, i) => isBuiltAsAttested(claims, i));
+  if (isAttested)
+    return (
+      "What source code the measured image was built from, that the build of the binary is reproducible, and whether " +
+      "the code is good: reproduce the builds, and review the code."
+    );
+  return (
+    "What source code the measured image and binary were built from, and whether that code is good: " +
+    "reproduce the build, and review the code."
+  );
 }
 
 const UNSIGNED_DETAILS =

@@ -20,6 +20,7 @@ const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
   publicKey: false,
   commitment: false,
   labels: false,
+  provenance: false,
 };
 
 /** One pin of a deployment, compared with the manifest. */

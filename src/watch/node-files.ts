@@ -1,6 +1,6 @@
 /** The files of a log, and those beside it (Node). */
 import { createReadStream, realpathSync } from "node:fs";
-import { type FileHandle, open, readFile, stat } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { equalBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -79,9 +79,24 @@ export function linked(path: string): string {
   }
 }
 
+/** Of Node's FileHandle: a public type that names it would demand Node's types of every program. */
+export interface LogHandle {
+  read(
+    buffer: Uint8Array,
+    offset?: number,
+    length?: number,
+    position?: number,
+  ): Promise<{ readonly bytesRead: number; readonly buffer: Uint8Array }>;
+  write(bytes: Uint8Array, offset: number, length: number, at: number): Promise<{ readonly bytesWritten: number }>;
+  truncate(length: number): Promise<void>;
+  sync(): Promise<void>;
+  stat(): Promise<{ readonly size: number; readonly dev: number; readonly ino: number; isFile(): boolean }>;
+  close(): Promise<void>;
+}
+
 /** Null if there is none. */
-export async function openExisting(path: string): Promise<FileHandle | null> {
-  const file = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
+export async function openExisting(path: string): Promise<LogHandle | null> {
+  const file: LogHandle | null = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
@@ -91,7 +106,7 @@ export async function openExisting(path: string): Promise<FileHandle | null> {
 }
 
 /** Readable only by its owner. Rejects with EEXIST if there is one. */
-export async function createFile(path: string): Promise<FileHandle> {
+export async function createFile(path: string): Promise<LogHandle> {
   const made = await open(path, "wx+", 0o600);
   await syncFolder(dirname(path));
   return made;
@@ -108,7 +123,7 @@ export function successorName(first: string, number: number): string {
 }
 
 /** 1 for the first file, and for one that has another name. */
-export function numberOf(first: string, name: string): number {
+export function fileNumber(first: string, name: string): number {
   const digits = /\.([0-9]{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? "1";
   return successorName(first, Number(digits)) === name ? Number(digits) : 1;
 }
@@ -127,7 +142,7 @@ export async function isLaterFile(path: string): Promise<boolean> {
 }
 
 export async function readAt(
-  file: FileHandle,
+  file: LogHandle,
   { offset, length }: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array | null> {
   const bytes = new Uint8Array(length);
@@ -142,7 +157,7 @@ export async function readAt(
 const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
 
 /** A kill during a write may leave the beginning of a line, then zeros. */
-export async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> {
+export async function isPartOfLine(file: LogHandle, offset: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
   const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
   return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));

@@ -1,5 +1,4 @@
 /** A log in files (Node). Each line is synced before anything acts on it. */
-import type { FileHandle } from "node:fs/promises";
 import { open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ownOptions } from "../decode/input.js";
@@ -22,6 +21,7 @@ import { type FindingEntry, type LogLine, eventLineAfter, readLine } from "./ent
 import {
   LogError,
   LogInUseError,
+  type LogHandle,
   type Mark,
   asLogError,
   besideLog,
@@ -30,7 +30,7 @@ import {
   isPartOfLine,
   isLaterFile,
   linked,
-  numberOf,
+  fileNumber,
   openExisting,
   readAt,
   readMark,
@@ -151,7 +151,7 @@ class FileLog implements OpenedLog {
   /** As they are on the disk. */
   #marks: Marks;
   readonly #ignored = new Set<Delivered>();
-  #handle: FileHandle;
+  #handle: LogHandle;
   /** Behind the newest signed state. */
   #unsigned: { lines: number; bytes: number };
 
@@ -187,7 +187,7 @@ class FileLog implements OpenedLog {
     readonly opening: Opening;
     readonly contents: LogContents;
     readonly marks: Marks;
-    readonly handle: FileHandle;
+    readonly handle: LogHandle;
   }) {
     this.#opening = parts.opening;
     [this.#folder, this.#first] = [dirname(parts.opening.file), basename(parts.opening.file)];
@@ -412,7 +412,7 @@ function requireWhole({ fault }: LoadedLog["verification"]): void {
 
 /** A later file of the log to which no entry leads shows that lines, or whole files, before it are missing. */
 async function requireNewest(folder: string, first: string, file: string): Promise<void> {
-  const next = successorName(first, numberOf(first, file) + 1);
+  const next = successorName(first, fileNumber(first, file) + 1);
   if (!(await asLogError(isLaterFile(join(folder, next))))) return;
   throw new LogError(
     `${next} is there, which continues a log, and the log ends in ${file} and does not lead to it: lines were cut ` +

@@ -2,7 +2,6 @@
  * What a log says of all that it holds, and the same signed in a file beside it, so that a start reads only the lines
  * behind that (watch/README.md, "The start").
  */
-import type { FileHandle } from "node:fs/promises";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson } from "../decode/json.js";
@@ -22,7 +21,7 @@ import { attempt } from "../errors.js";
 import { type NoteSigner, type SignedCheckpoint, openNote, signNote, verifyNote } from "./checkpoint.js";
 import { type LogEnd, type LogLine, continuedIn, fileName, hash, readLine } from "./entry.js";
 import { type LogVerification, verifyFiles } from "./log.js";
-import { type Mark, asLogError, besideLog, openExisting, readAt, readLogFrom } from "./node-files.js";
+import { type LogHandle, type Mark, asLogError, besideLog, openExisting, readAt, readLogFrom } from "./node-files.js";
 import type { Delivered } from "./outages.js";
 import { LogState, PLAIN_LOG_STATE, type PlainLogState, isOutageLine, isRefusal } from "./store.js";
 
@@ -271,7 +270,7 @@ async function* filesOf(
 
 /** Nothing of a file that is not there: it may have been about to be made. */
 async function* streamOf(path: string, start: number): AsyncGenerator<Uint8Array> {
-  const file: FileHandle | null = await asLogError(openExisting(path));
+  const file: LogHandle | null = await asLogError(openExisting(path));
   if (file === null) return;
   await file.close();
   yield* readLogFrom(path, start);

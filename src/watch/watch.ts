@@ -4,12 +4,13 @@
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import { NamedEvidence, verifyBootProof } from "../bootproof.js";
+import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
+import { anyObject, anything, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
+import { type DemandedBuilds, type Builds, buildsOf } from "../client/builds.js";
 import type { Signal } from "../client/platform.js";
 import type { Report } from "../report/report.js";
 import { untilAborted } from "../client/transport.js";
@@ -35,7 +36,7 @@ import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, Silence, failureOf } from "./outages.js";
 import { type LogStore, type OutageEntry, isRefusal, memoryStore } from "./store.js";
 
-export interface WatchOptions {
+export interface WatchOptions extends DemandedBuilds {
   /** From `parsePolicy`; or plain data, if another copy of this package made it. */
   readonly policy: Policy | PlainPolicy;
   /** Accept debug mode with a warning, even if the policy does not. */
@@ -84,7 +85,8 @@ export interface WatchOptions {
   /**
    * Called once at the start, with a function that changes the policy. A policy with other bytes, or other trust
    * anchors, is recorded in the log (`policy-changed`), and a poll verifies by it at once. The function returns whether
-   * it differs, and throws {@link MalformedError} for malformed plain data; the policy then does not change. What
+   * it differs. It throws {@link MalformedError} for malformed plain data, and TypeError for a policy that demands
+   * provenance for which these options have nothing; the policy then does not change. What
    * `policyChanges` returns is called at the end of the watch.
    */
   readonly policyChanges?: (change: (policy: Policy | PlainPolicy) => boolean) => () => void;
@@ -196,6 +198,8 @@ const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
   sleep: callable,
   random: callable,
   cache: anyObject,
+  provenance: list(anything),
+  provenanceVerifier: anyObject,
 };
 const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
@@ -239,6 +243,7 @@ type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure }
 class Watch {
   readonly #options: WatchOptions;
   readonly #watched: readonly Watched[];
+  #builds: Builds;
   readonly #log: LogStore;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
@@ -264,6 +269,7 @@ class Watch {
     this.#options = options;
     this.#watched = watchedBy(options);
     this.#policy = policyOf(options.policy);
+    this.#builds = buildsOf(this.#policy, options);
     this.#log = options.log ?? memoryStore();
     this.#cache = options.cache ?? new SignatureCache();
     const tell = options.onMessage ?? ((): void => {});
@@ -389,6 +395,7 @@ class Watch {
   #changePolicy(policy: Policy | PlainPolicy): boolean {
     const next = policyOf(policy);
     if (isSamePolicy(next, this.#nextPolicy ?? this.#policy)) return false;
+    buildsOf(next, this.#options);
     this.#nextPolicy = next;
     this.#wake();
     return true;
@@ -403,6 +410,7 @@ class Watch {
     const at = this.#options.now().toISOString();
     await this.#appendEvent({ event: "policy-changed", at, policy: next.name, policyDigest, before });
     this.#policy = next;
+    this.#builds = buildsOf(next, this.#options);
   }
 
   async #appendEvent(event: LogEvent): Promise<void> {
@@ -478,7 +486,10 @@ class Watch {
     const piece = isApp(watched)
       ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
       : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
-    const { report } = await verifyBootProof(piece, {
+    const evidence = { bootProofs: [piece], ...this.#builds.evidence };
+    const { report } = await verifyEvidence(evidence, {
+      ...this.#builds.options,
+      bootProofsOnly: true,
       policy: this.#policy,
       now: now(),
       cache: this.#cache,
@@ -511,14 +522,22 @@ class Watch {
   }
 }
 
-/** Files that a policy names, its trust anchors, change what it accepts without a change of its bytes. */
+/** Files that a policy names, trust anchors and trusted roots, change what it accepts without a change of its bytes. */
 function isSamePolicy(one: Policy, other: Policy): boolean {
   if (one === other) return true;
   const [own, others] = [bytesOf(one), bytesOf(other)];
   if (own === null || others === null || !equalBytes(own, others)) return false;
   const anchors = other.trustAnchors;
-  return one.trustAnchors.every(({ certificate }, index) =>
+  const areSame = one.trustAnchors.every(({ certificate }, index) =>
     equalBytes(certificate.der, anchors[index]!.certificate.der),
+  );
+  const roots = rootsOf(other);
+  return areSame && rootsOf(one).every((text, index) => text === roots[index]);
+}
+
+function rootsOf({ deployments }: Policy): string[] {
+  return deployments.flatMap(({ provenance = [] }) =>
+    provenance.flatMap(({ trustedRoots }) => trustedRoots.map(({ text }) => text)),
   );
 }
 

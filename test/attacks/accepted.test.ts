@@ -4,12 +4,14 @@ import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
+import { PROVENANCE_ACCEPTED } from "./provenance.table.js";
 import { AT, forge, hex, idsOf, judge, judgedRow, lab, put, withActivity } from "./support.js";
 
-const expectKnownDetails = knownDetails("accepted", ACCEPTED.length);
+const ALL = [...ACCEPTED, ...PROVENANCE_ACCEPTED];
+const expectKnownDetails = knownDetails("accepted", ALL.length);
 
 describe("accepted", () => {
-  it.each(ACCEPTED)("$name", async (row) => {
+  it.each(ALL)("$name", async (row) => {
     const { judge: judgement, warns = [], skips = [] } = row;
     const { report, verified } = await judgedRow(row);
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
@@ -76,7 +78,8 @@ describe("the report of valid evidence", () => {
       measurements: { 0: lab.measurements.pcr0 },
       policy: { maxAge: "1d", appProofs: { required: true } },
     });
-    expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);
+    const ofBuilds = CHECK_IDS.filter((id) => id.startsWith("provenance."));
+    expect([...new Set(report.checks.map((check) => check.id)), ...ofBuilds]).toEqual([...CHECK_IDS]);
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
     // Not pinned by this policy, or checked for the activity instead.

@@ -7,6 +7,7 @@ import { CHAIN_ATTACKS } from "./chain.table.js";
 import { knownDetails } from "./details.js";
 import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { POLICY_ATTACKS } from "./policy.table.js";
+import { PROVENANCE_ATTACKS } from "./provenance.table.js";
 import { type Attack, handedBack, idsOf, judgedRow } from "./support.js";
 
 const TABLES: Record<string, readonly Attack[]> = {
@@ -15,6 +16,7 @@ const TABLES: Record<string, readonly Attack[]> = {
   "boot proof": BOOT_PROOF_ATTACKS,
   "app proof": APP_PROOF_ATTACKS,
   policy: POLICY_ATTACKS,
+  provenance: PROVENANCE_ATTACKS,
 };
 const ALL = Object.values(TABLES).flat();
 const expectKnownDetails = knownDetails("attacks", ALL.length);

@@ -24,6 +24,7 @@ import {
 } from "../../src/lab/forge.js";
 import type { CertificateSpec } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
 import type { Report } from "../../src/report/report.js";
 
 /** When the documents are made: a whole second, so that validity can end exactly then. */
@@ -44,6 +45,7 @@ export interface Given {
   readonly bootProofs: readonly unknown[];
   readonly appProofs?: readonly unknown[];
   readonly activity?: unknown;
+  readonly provenance?: readonly unknown[];
 }
 
 /**
@@ -89,6 +91,8 @@ export interface Accepted {
   /** The ids that are skipped. */
   readonly skips?: readonly CheckId[];
 }
+
+const provenanceVerifier = await sigstoreVerifier();
 
 /** Shared by all enclaves here: a new one for each would take as long as the rest of the forging. */
 const otherKey = generateQosKeyPair();
@@ -144,10 +148,12 @@ export async function judged(evidence: ForgedEvidence, how: Judgement = {}): Pro
     return { report, verified: new Map([["boot[0]", attestation]]) };
   }
   const given = how.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
-  const { report, bootProofs, appProofs, activity } = await verifyEvidence(given, optionsOf(evidence, how));
+  const { report, bootProofs, appProofs, activity, provenance } = await verifyEvidence(given, optionsOf(evidence, how));
   const verified = new Map<CheckSubject, object | null>([["activity", activity]]);
   bootProofs.forEach((bootProof, index) => verified.set(`boot[${index}]`, bootProof));
   appProofs.forEach((appProof, index) => verified.set(`app[${index}]`, appProof));
+  // Bundles that meet no demand may be there.
+  provenance.forEach((bundle, index) => bundle && verified.set(`provenance[${index}]`, bundle));
   return { report, verified };
 }
 
@@ -162,6 +168,7 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
     ...(how.measurements && { measurements: how.measurements }),
     ...(how.expected && { expected: how.expected }),
     ...(how.allowDebug !== undefined && { allowDebug: how.allowDebug }),
+    ...(deployments.some((deployment) => Object.hasOwn(deployment, "provenance")) && { provenanceVerifier }),
   };
   return how.noPolicy === true
     ? { ...common, policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", anchorPem)] }

@@ -14,11 +14,15 @@ import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
 import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
 import { POLICY_ATTACKS } from "../attacks/policy.table.js";
+import { PROVENANCE_ACCEPTED, PROVENANCE_ATTACKS } from "../attacks/provenance.table.js";
 import { AT, type Attack, NOW, after, forge, lab, optionsOf, put } from "../attacks/support.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { auditorOf, entry, expected, judged, line, whole } from "./support.js";
+
+const verifier = await sigstoreVerifier();
 
 /** The rows that are judged by what a setting has. */
 const ROWS = [
@@ -27,7 +31,9 @@ const ROWS = [
   ...BOOT_PROOF_ATTACKS,
   ...APP_PROOF_ATTACKS,
   ...POLICY_ATTACKS,
+  ...PROVENANCE_ATTACKS,
   ...ACCEPTED,
+  ...PROVENANCE_ACCEPTED,
 ].filter(({ judge = {} }: Pick<Attack, "judge">) => {
   return !judge.bare && !judge.ephemeralKey && !judge.nonce && !judge.measurements && !judge.expected;
 });
@@ -46,7 +52,7 @@ describe("an auditor and a verification", () => {
     const more = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };
     const setting = auditSetting({ policy, now, ...(at && { at }), ...more });
     const key = await settingDigest(setting);
-    const auditor = auditors.get(key) ?? (await Auditor.of(setting));
+    const auditor = auditors.get(key) ?? (await Auditor.of(setting, verifier));
     auditors.set(key, auditor);
     const parsed = JSON.parse(text) as typeof given;
     const { report } = await verifyEvidence(parsed, { ...optionsOf(evidence, judge), bootProofsOnly: false });

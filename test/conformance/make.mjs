@@ -15,6 +15,10 @@ await build({
   format: "esm",
   target: "node20",
   // Modules of a bundle have no folder of their own, and look for files where they were written.
+  // Packages in the older form of modules call it.
+  banner: {
+    js: 'import { createRequire as requireFor } from "node:module"; const require = requireFor(import.meta.url);',
+  },
   define: { "import.meta.url": JSON.stringify(new URL("make.ts", import.meta.url).href) },
 });
 try {

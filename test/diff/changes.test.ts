@@ -1,10 +1,12 @@
 /** Every row of the table of changes: an example and its severity. */
 import { describe, expect, it } from "vitest";
+import { toUtf8 } from "../../src/bytes.js";
 import type { Manifest, MemberSet, PivotManifest, WorkloadManifest } from "../../src/decode/manifest/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { CHANGES, CHANGE_IDS, type ChangeId, type Severity, type Turn } from "../../src/diff/changes.js";
 import { diffUnverified } from "../../src/diff/diff.js";
 import { Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { type LabBuild, LabSigstore, type ProvenanceOptions } from "../../src/lab/sigstore.js";
 import { memberSet } from "../../src/lab/qos.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { AT, bootProof, file, lab, policy, policyOf, policyWithout } from "./support.js";
@@ -301,7 +303,38 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-const CASES = [...OF_SETS, ...OF_MANIFESTS, ...OF_DOCUMENTS, ...OF_POLICIES, ...OF_RELEASES, ...OF_BUNDLES];
+const sigstore = new LabSigstore();
+const built = (build: Partial<LabBuild> = {}, options: Partial<ProvenanceOptions> = {}): Uint8Array =>
+  toUtf8(sigstore.attest({ at: AT, digest: lab.pivotHash, build, ...options }));
+const attest = "https://github.com/acme/builders/.github/workflows/attest.yml@refs/tags/v1";
+
+const OF_PROVENANCE: Case[] = [
+  ["provenance.issuer", "changed", built(), built({ issuer: "https://token.example.com" })],
+  ["provenance.repository", "changed", built(), built({ repository: "https://github.com/acme/other" })],
+  ["provenance.repository", "changed", built(), built({ repositoryId: "1" })],
+  ["provenance.workflow", "changed", built(), built({ workflow: ".github/workflows/other.yml" })],
+  ["provenance.signer", "changed", built(), built({ signer: attest })],
+  ["provenance.signer", "changed", built({ signer: attest }), built({ signer: `${attest}.1` })],
+  ["provenance.signer", "changed", built(), built({ identity: "https://github.com/acme/other" })],
+  ["provenance.runner", "changed", built(), built({ runner: "self-hosted" })],
+  ["provenance.predicate-type", "changed", built(), built({}, { predicateType: "https://spdx.dev/Document" })],
+  ["provenance.ref", "lower", built(), built({ ref: "refs/heads/main" })],
+  ["provenance.ref", "changed", built(), built({ ref: "refs/tags/v1.2.4" })],
+  ["provenance.commit", "changed", built(), built({ commit: "0".repeat(40) })],
+  ["provenance.trigger", "changed", built(), built({ trigger: "pull_request" })],
+  ["provenance.subject", "changed", built(), built({}, { digest: ONE.slice(0, 32) })],
+  ["provenance.material", "changed", built(), built()],
+];
+
+const CASES = [
+  ...OF_SETS,
+  ...OF_MANIFESTS,
+  ...OF_DOCUMENTS,
+  ...OF_POLICIES,
+  ...OF_RELEASES,
+  ...OF_BUNDLES,
+  ...OF_PROVENANCE,
+];
 
 function meaningIn(what: ChangeId, turn: Turn): { readonly severity: Severity; readonly means: string } {
   const { means } = CHANGES[what] as { means: Partial<Record<Turn, { severity: Severity; means: string }>> };

@@ -8,6 +8,8 @@ import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { MalformedError } from "../../src/errors.js";
 import { diffUnverified as exported } from "../../src/index.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import type { ExtensionSpec } from "../../src/lab/pki.js";
+import { type LabBuild, LabSigstore } from "../../src/lab/sigstore.js";
 import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { fc } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
@@ -662,5 +664,45 @@ describe("provisioning details", () => {
     expect(await toldBetween(made[0]!, detailsOf(newKey.bootProof, "query"))).toContain(
       "ephemeral-key ephemeralPublicKeyHex",
     );
+  });
+});
+
+describe("provenance bundles", () => {
+  const sigstore = new LabSigstore();
+  const built = (build: Partial<LabBuild> = {}): string => sigstore.attest({ at: AT, digest: lab.pivotHash, build });
+
+  it("of another tag differ in the ref, and not in workflow or signer", async () => {
+    const changes = await toldOf(toUtf8(built()), toUtf8(built({ ref: "refs/tags/v1.2.4" })));
+    expect(new Set(changes)).toEqual(new Set(["provenance.ref notable", "provenance.material minor", "other minor"]));
+  });
+
+  it("with a path or a ref that has @ are not split there", async () => {
+    const workflow = ".github/workflows/a@b.yml";
+    const [before, after] = [built({ workflow, ref: "refs/tags/a@1" }), built({ workflow, ref: "refs/tags/a@2" })];
+    const changes = await toldOf(toUtf8(before), toUtf8(after));
+    expect(changes).toContain("provenance.ref notable");
+    expect(changes.join()).not.toMatch(/workflow|signer/);
+  });
+
+  it("are the same as themselves, and in another layout", async () => {
+    const bundle = built();
+    const laidOut = JSON.stringify(JSON.parse(bundle), null, 2);
+    expect((await diffUnverified(toUtf8(bundle), toUtf8(`${laidOut}\n`))).same).toBe(true);
+  });
+
+  it("are compared one by one, well-formed, and with their own kind", async () => {
+    const bundle = built();
+    const faultOf = (file: string): Promise<string> =>
+      diffUnverified(toUtf8(file), toUtf8(bundle)).then(
+        () => "compared",
+        (error: unknown) => (error as Error).message,
+      );
+    expect(await faultOf(`${bundle}\n${bundle}`)).toContain("a line each: give one");
+    expect(await faultOf(bundle.replace('"dsseEnvelope"', '"messageSignature"'))).toContain("dsseEnvelope");
+    expect(await faultOf(JSON.stringify(JSON.parse(new TextDecoder().decode(policy()))))).toContain(
+      "cannot be compared",
+    );
+    const extensions = (all: readonly ExtensionSpec[]): readonly ExtensionSpec[] => [...all, ...all.slice(-1)];
+    expect(await faultOf(sigstore.attest({ at: AT, digest: lab.pivotHash, alter: { extensions } }))).toContain("twice");
   });
 });

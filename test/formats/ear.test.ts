@@ -14,6 +14,7 @@ import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
 import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
 import { POLICY_ATTACKS } from "../attacks/policy.table.js";
+import { PROVENANCE_ATTACKS } from "../attacks/provenance.table.js";
 import { type Accepted, type Judgement, NOW, forge, judge, reportOf, withActivity } from "../attacks/support.js";
 import { BOOT, IMAGE, report as byHand } from "../report/reports.js";
 import { EAR_SCHEMA } from "../support/ear-schema.js";
@@ -269,6 +270,7 @@ describe("every row of the attack tables", () => {
     ...CHAIN_ATTACKS,
     ...DOCUMENT_ATTACKS,
     ...POLICY_ATTACKS,
+    ...PROVENANCE_ATTACKS,
     ...APP_PROOF_ATTACKS,
   ];
   it.each(attacks.map((row) => [row.name, row] as const))("is contraindicated: %s", async (_, row) => {

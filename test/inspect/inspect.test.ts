@@ -7,6 +7,7 @@ import { decodeAttestationDocument } from "../../src/decode/attestation-document
 import type { JsonObject } from "../../src/decode/json.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+import { LAB_BUILD, LabSigstore, type ProvenanceAlterations, sigstoreExtension } from "../../src/lab/sigstore.js";
 import { renderInspection } from "../../src/inspect/text.js";
 import { type DescribedObject, type Inspection, inspectUnverified } from "../../src/inspect/inspect.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -539,5 +540,58 @@ it("a request is shown with its time", async () => {
     kind: "request",
     faults: [],
     says: { "(time)": "2023-11-14T22:13:20.000Z", ...request },
+  });
+});
+
+describe("provenance", () => {
+  const sigstore = new LabSigstore();
+  const bundle = sigstore.attest({ at, digest: new Uint8Array(32).fill(7) });
+  const { repository, workflow, ref, issuer, runner, repositoryId, commit, trigger } = LAB_BUILD;
+  const signer = `${repository}/${workflow}@${ref}`;
+  const identity = { issuer, signer, runner, repository, commit, ref, repositoryId, buildConfig: signer, trigger };
+
+  it("is shown with the identity in its certificate and the statement in its envelope", async () => {
+    const inspection = (await inspectUnverified(toUtf8(bundle)))!;
+    expect(inspection).toMatchObject({
+      kind: "provenance bundle",
+      encoding: "JSON",
+      faults: [],
+      says: {
+        identity: { ...identity, san: signer },
+        statement: {
+          predicateType: "https://slsa.dev/provenance/v1",
+          subject: [{ digest: { sha256: "07".repeat(32) } }],
+        },
+      },
+    });
+    expect(renderInspection(inspection)).toContain("repositoryId  123456789");
+  });
+
+  it("of several lines is shown line by line, with the faults of each", async () => {
+    const extensions: ProvenanceAlterations["extensions"] = (all) => [...all, sigstoreExtension(11, "self-hosted")];
+    const other = sigstore.attest({ at, digest: new Uint8Array(32), alter: { extensions } });
+    const { says, faults, encoding } = (await inspectUnverified(toUtf8(`${bundle}\n\n${other}\n{\n`)))!;
+    expect(encoding).toBe("JSON Lines");
+    expect(says).toMatchObject([{ identity }, { identity: { issuer } }, { "(could not be read)": "{" }]);
+    expect(faults).toEqual([expect.stringMatching(/^\[1\]: certificate: .*twice/), expect.stringMatching(/^\[2\]: /)]);
+  });
+
+  it("that is no statement is shown with what verification refuses", async () => {
+    const key = JSON.stringify({ verificationMaterial: { publicKey: { hint: "a" } }, messageSignature: { a: 1 } });
+    const { says, faults } = (await inspectUnverified(toUtf8(key)))!;
+    expect(JSON.stringify(says)).toContain('"hint":"a"');
+    expect(faults.join()).toMatch(/a certificate wanted, not a public key.*not a signature of a file/);
+  });
+
+  it("has a trusted root, which is shown unchanged, and in JSON Lines each", async () => {
+    const root = JSON.stringify(sigstore.trustedRoot);
+    expect((await inspectUnverified(toUtf8(root)))!).toMatchObject({
+      kind: "trusted root",
+      says: sigstore.trustedRoot,
+    });
+    expect((await inspectUnverified(toUtf8(`${root}\n${root}\n`)))!.says).toEqual([
+      sigstore.trustedRoot,
+      sigstore.trustedRoot,
+    ]);
   });
 });

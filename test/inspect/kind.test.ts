@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { type EvidenceKind, kindOf } from "../../src/inspect/kind.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+import { LabSigstore } from "../../src/lab/sigstore.js";
 import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
@@ -12,6 +13,8 @@ const json = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
 
 const lab = new Forge();
 const at = new Date("2026-03-04T05:06:07.000Z");
+const sigstore = new LabSigstore();
+const provenance = sigstore.attest({ at, digest: lab.pivotHash });
 const live = forgeEvidence({ lab, at });
 const v1 = forgeEvidence({ lab, at, version: "v1" });
 const boot = decodeServiceForm(live.bootProof);
@@ -61,6 +64,19 @@ const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: Evidence
   ["a bundle", json({ bundle: "bootproof-bundle/1", bootProofs: [live.bootProof], appProofs: [] }), "bundle"],
   ["a bundle of another version", json({ bundle: "bootproof-bundle/9" }), "bundle"],
   ["a bundle without its name", json({ bootProofs: [live.bootProof], appProofs: [] }), "bundle"],
+  ["a provenance bundle", text(provenance), "provenance bundle"],
+  [
+    "a provenance bundle without its media type",
+    json({ verificationMaterial: {}, dsseEnvelope: {} }),
+    "provenance bundle",
+  ],
+  ["a signature of a file", json({ verificationMaterial: {}, messageSignature: {} }), "provenance bundle"],
+  ["provenance bundles, a line each", text(`${provenance}\n${provenance}\n`), "provenance bundle"],
+  ["a provenance bundle above another line", text(`${provenance}\nx`), "provenance bundle"],
+  ["a provenance bundle below another line", text(`{}\n${provenance}`), null],
+  ["boot proofs, a line each", text(`${JSON.stringify(live.bootProof)}\n`.repeat(2)), null],
+  ["a trusted root", json(sigstore.trustedRoot), "trusted root"],
+  ["trusted roots, a line each", text(`${JSON.stringify(sigstore.trustedRoot)}\n`.repeat(2)), "trusted root"],
   ["a policy", json({ policy: "bootproof/1", deployments: [] }), "policy"],
   ["a policy without its name", json({ deployments: [] }), "policy"],
   ["a report", json({ format: "bootproof-report/1", policy: "production" }), "report"],

@@ -17,7 +17,9 @@ import {
   requested,
 } from "../../src/page/verifier.js";
 import { refusalOf, shownReport, titleOf } from "../../src/page/shown.js";
-import { type JudgedPage, judged } from "../../src/page/verify.js";
+import { type JudgedPage, judged, verifyPageData } from "../../src/page/verify.js";
+import { pageData } from "../../src/page/data.js";
+import { LabSigstore } from "../../src/lab/sigstore.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 
 const lab = new Forge();
@@ -482,5 +484,45 @@ describe("expected payloads", () => {
     expect(faultsOf([boot, quote, anchor], asking(...rows))).toEqual(
       faults.map((fault) => (typeof fault === "string" ? fault : (expect.stringMatching(fault) as unknown))),
     );
+  });
+});
+
+describe("a policy that demands provenance", () => {
+  const provenance = [{ trustedRoot: { file: "root.json" } }];
+  const policyOf = (more: object): object => labPolicy(forged.anchorPem, [{ ...labDeployment(lab), ...more } as never]);
+  const demanding = policyOf({ provenance });
+  const bytes = toUtf8(JSON.stringify(demanding));
+  const sentence = /demands provenance, which a page cannot verify.*Run bootproof verify --provenance FILE/;
+
+  it("is a fault of the page that verifies, before anything is verified", () => {
+    const { faults } = requested([boot, file("policy.json", demanding)], NOTHING, clock);
+    expect(faults).toEqual([expect.stringMatching(sentence)]);
+    const malformed = requested([boot, file("policy.json", policyOf({ provenance: [] }))], NOTHING, clock);
+    expect(malformed.faults).toEqual([expect.stringMatching(sentence)]);
+  });
+
+  it("is refused in a page's data and for a page, whoever chose it", async () => {
+    const evidence = { bootProofs: [forged.bootProof] };
+    const options = { policy: { bytes }, now: clock, bootProofsOnly: true };
+    await expect(judged({ evidence, options })).rejects.toThrow(sentence);
+    const content = { evidence, options, report: {} };
+    for (const policy of [{ bytes }, "bundle"] as const)
+      await expect(verifyPageData(content, { policy, now: clock })).rejects.toThrow(sentence);
+    const packed = { bundle: "bootproof-bundle/1", bootProofs: [forged.bootProof], appProofs: [], policy: demanding };
+    const whole = { ...packed, now: clock.toISOString(), report: { format: "bootproof-report/1" } };
+    const inside = { bundle: toUtf8(JSON.stringify(whole)), name: "bundle.json" };
+    await expect(judged({ evidence: inside, options: { policy: "bundle", now: clock } })).rejects.toThrow(
+      /demands provenance|malformed/,
+    );
+  });
+
+  it("and bundles of builds are files that a page does not use", () => {
+    const sigstore = new LabSigstore();
+    const build = file("build.json", sigstore.attest({ at: clock, digest: lab.pivotHash }));
+    expect([build.role, build.is]).toEqual([null, expect.stringContaining("a page cannot")]);
+    expect(file("root.json", sigstore.trustedRoot).role).toBeNull();
+    const evidence = { bootProofs: [forged.bootProof], provenance: ["{}"] };
+    const content = { evidence, options: { policy: null, now: clock }, report: {} };
+    expect(() => pageData(content)).toThrow(/evidence\.provenance: a page takes none/);
   });
 });

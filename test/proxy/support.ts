@@ -29,6 +29,7 @@ export async function proxyFor(lab: Lab, given: Partial<StartProxyOptions> = {})
     port: 0,
     allowUnproven: false,
     acceptance: "standard",
+    provenance: [],
     timeoutMs: 20_000,
     now: () => new Date(),
     onNote: (text) => notes.push(text),

@@ -1,0 +1,249 @@
+/** The pin `provenance` (appraise/README.md, "Provenance"): reading it, and what it leaves open. */
+import { type JsonObject, type JsonValue, isJsonObject, jsonLines, parseJson } from "../decode/json.js";
+import { SHA1_LENGTH } from "../decode/lengths.js";
+import {
+  type Place,
+  type Shape,
+  either,
+  hex,
+  matching,
+  oneOf,
+  optional,
+  refined,
+  sizedText,
+} from "../decode/shapes.js";
+import { attempt, cut, faultText } from "../errors.js";
+import {
+  PROVENANCE_QUESTIONS,
+  type ProvenanceDemand,
+  type ProvenanceQuestion,
+  type TrustedRoot,
+} from "../verify/provenance-demand.js";
+import { arrayOf, fileObject, oneOrMore } from "./shapes.js";
+
+type OneOrMore<T> = T | readonly T[];
+/** A trusted root in the policy: a file, or its text. */
+export type ProvenanceRoot = { readonly file: string } | { readonly json: string };
+
+/** An entry of the pin, as the file has it. */
+export interface ProvenanceFile {
+  /** Whose digest in the manifest: the application's (the default), or that of a workload. */
+  readonly of?: "pivotHash" | { readonly workload: string };
+  readonly issuer: string;
+  readonly repository?: string;
+  readonly repositoryId?: string;
+  readonly workflow?: OneOrMore<string>;
+  readonly ref?: OneOrMore<string>;
+  readonly signer?: string;
+  readonly identity?: string;
+  readonly runner?: string;
+  readonly trigger?: string;
+  /** 40 hex digits. */
+  readonly commit?: string;
+  readonly predicateTypes: OneOrMore<string>;
+  readonly trustedRoot: OneOrMore<ProvenanceRoot>;
+  readonly open?: readonly ProvenanceQuestion[];
+}
+
+const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";
+
+/** Enterprises have an issuer with a path. */
+function isGithub(issuer: string): boolean {
+  return issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`);
+}
+
+/** Returns the text of a file that the policy names, or throws. */
+type ReadPolicyFile = (path: string) => string;
+
+const MAX_ENTRIES = 16;
+const MAX_ROOTS = 16;
+const MAX_TEXT = 1024;
+const MAX_ROOT_BYTES = 1024 * 1024;
+
+const value = sizedText(1, MAX_TEXT);
+const values = oneOrMore(value);
+/** After `refs/tags/` or `refs/heads/` a star is the only pattern. */
+const ANY_REF = /^refs\/(?:tags|heads)\/\*$/;
+
+const ref = refined(value, (read, place) =>
+  read.includes("*") && !ANY_REF.test(read)
+    ? place.fault<string>('"refs/tags/*" and "refs/heads/*" are the only patterns; otherwise a whole ref wanted')
+    : read,
+);
+
+const rootFile: Shape<ProvenanceRoot> = either(
+  fileObject<{ readonly file: string }>({ file: value }),
+  fileObject<{ readonly json: string }>({ json: sizedText(1, MAX_ROOT_BYTES) }),
+  '{"file": …} or {"json": …}',
+);
+
+interface Members extends Omit<ProvenanceFile, "workflow" | "ref" | "predicateTypes" | "trustedRoot"> {
+  readonly workflow?: readonly string[];
+  readonly ref?: readonly string[];
+  readonly predicateTypes: readonly string[];
+  readonly trustedRoot: readonly ProvenanceRoot[];
+}
+
+const members = fileObject<Members>({
+  of: optional(
+    either(
+      oneOf("pivotHash"),
+      fileObject<{ readonly workload: string }>({ workload: value }),
+      '"pivotHash" or {"workload": …}',
+    ),
+  ),
+  issuer: value,
+  repository: optional(value),
+  repositoryId: optional(matching(/^[0-9]{1,32}$/, "decimal digits")),
+  workflow: optional(values),
+  ref: optional(oneOrMore(ref)),
+  signer: optional(value),
+  identity: optional(value),
+  runner: optional(value),
+  trigger: optional(value),
+  commit: optional(hex(SHA1_LENGTH)),
+  predicateTypes: values,
+  trustedRoot: oneOrMore(rootFile),
+  open: optional(arrayOf(oneOf(...PROVENANCE_QUESTIONS), { most: PROVENANCE_QUESTIONS.length })),
+});
+
+/** `readFile`: of the files that it names. */
+export function provenanceShape(readFile: ReadPolicyFile | undefined): Shape<readonly ProvenanceDemand[]> {
+  const entry = refined(members, (read, place) => demandOf(read, place, readFile));
+  return arrayOf(entry, { most: MAX_ENTRIES });
+}
+
+function demandOf(read: Members, place: Place, readFile: ReadPolicyFile | undefined): ProvenanceDemand {
+  const { of = "pivotHash", trustedRoot, open = [], ...rest } = read;
+  for (const fault of identityFaults(rest, open)) place.fault(fault);
+  const roots = trustedRoot.flatMap((source, index) => {
+    const at = trustedRoot.length === 1 ? place.at("trustedRoot") : place.at("trustedRoot").at(index);
+    return rootsOf(source, at, readFile);
+  });
+  if (roots.length > MAX_ROOTS)
+    place.at("trustedRoot").fault(`${roots.length} trusted roots, at most ${MAX_ROOTS} allowed`);
+  return Object.freeze({
+    ...rest,
+    workload: of === "pivotHash" ? null : of.workload,
+    open: Object.freeze([...open]),
+    trustedRoots: Object.freeze(roots),
+  });
+}
+
+function identityFaults(read: Omit<Members, "trustedRoot">, open: readonly ProvenanceQuestion[]): string[] {
+  const { repository, identity, issuer } = read;
+  if (new Set(open).size < open.length) return ["open: a question twice"];
+  const both = open.filter((question) => read[question] !== undefined);
+  const contradictions = both.map((question) => `open: ${question} is pinned`);
+  if (!isGithub(issuer)) {
+    return [
+      ...contradictions,
+      ...(open.length > 0 ? [`open: only with the issuer ${GITHUB_ISSUER}, which demands these members`] : []),
+      ...((repository ?? identity) === undefined ? ["repository or identity wanted: otherwise anyone may sign"] : []),
+    ];
+  }
+  const missing = PROVENANCE_QUESTIONS.filter((question) => read[question] === undefined && !open.includes(question));
+  return [
+    ...contradictions,
+    ...(repository === undefined ? [`repository wanted: ${ANYONE.repository}`] : []),
+    ...missing.map((question) => `${question} wanted: ${ANYONE[question]}; or say "open": ["${question}"]`),
+    ...(read.ref ?? [])
+      .filter((each) => !each.startsWith("refs/"))
+      .map(
+        (each) => `ref: GitHub's refs begin with refs/, for example ${JSON.stringify(cut(`refs/tags/${each}`, 80))}`,
+      ),
+  ];
+}
+
+const ANYONE = {
+  repository: "anyone may call a public reusable workflow, which then signs for their repository",
+  ref: "anyone who may push a branch signs as the repository",
+  workflow: "any workflow of the repository passes",
+} as const;
+
+/** A file, or the text in the policy itself. */
+interface Source {
+  readonly name: string;
+  readonly text: string;
+  readonly file: TrustedRoot["file"];
+}
+
+function rootsOf(root: ProvenanceRoot, place: Place, readFile: ReadPolicyFile | undefined): TrustedRoot[] {
+  const source = "json" in root ? { name: place.path, text: root.json, file: null } : fileOf(root, place, readFile);
+  if (source === undefined) return [];
+  if (source.text.length > MAX_ROOT_BYTES) return refused(place, `larger than ${MAX_ROOT_BYTES} bytes`);
+  return rootsIn(source, place);
+}
+
+function fileOf(
+  { file: name }: { readonly file: string },
+  place: Place,
+  readFile?: ReadPolicyFile,
+): Source | undefined {
+  if (readFile === undefined) return place.fault('no files can be read here: give the root as {"json": …}');
+  try {
+    const text = readFile(name);
+    return { name, text, file: Object.freeze({ name, text }) };
+  } catch (error) {
+    return place.fault(`${name} could not be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function refused(place: Place, message: string): TrustedRoot[] {
+  place.fault(message);
+  return [];
+}
+
+/** One root of a file, or one of each line. */
+function rootsIn(source: Source, place: Place): TrustedRoot[] {
+  return jsonLines(source.text).flatMap(({ text, number }) => {
+    const name = number === null ? source.name : `${source.name}, line ${number}`;
+    const json = attempt(() => parseJson(text));
+    if (json.value === undefined) return refused(place, `${name}: not strict JSON: ${faultText(json.faults)}`);
+    return rootOf(json.value, { ...source, name, text }, place);
+  });
+}
+
+const MEDIA_TYPE = /^application\/vnd\.dev\.sigstore\.trustedroot(?:\+json;version=0\.[12]|\.v0\.[12]\+json)$/;
+
+/** The thresholds follow from the lists that a Sigstore library reads. */
+function rootOf(json: JsonValue, { name, text, file }: Source, place: Place): TrustedRoot[] {
+  const root: JsonObject = isJsonObject(json) ? json : {};
+  const isRoot = typeof root["mediaType"] === "string" && MEDIA_TYPE.test(root["mediaType"]);
+  const count = (member: string): number => (Array.isArray(root[member]) ? root[member].length : 0);
+  if (!isRoot || count("certificateAuthorities") === 0)
+    return refused(place, `${name}: not a trusted root of Sigstore`);
+  if (count("tlogs") + count("timestampAuthorities") === 0)
+    return refused(place, `${name}: without logs and timestamp authorities, so no time can be signed`);
+  const thresholds = Object.freeze({
+    inclusions: Math.min(count("tlogs"), 1),
+    certificateTimestamps: Math.min(count("ctlogs"), 1),
+    signedTimes: 1,
+  });
+  return [Object.freeze({ name, text, file, thresholds })];
+}
+
+/** What an attacker could do with each weak entry, a sentence each, for `policy.scope`. */
+export function provenanceReasons(demands: readonly ProvenanceDemand[] = []): string[] {
+  return demands.flatMap((demand, index) =>
+    weaknesses(demand).map((words) => `the policy's provenance[${index}] ${words}`),
+  );
+}
+
+function weaknesses(demand: ProvenanceDemand): string[] {
+  const { repository, identity, ref: refs, signer } = demand;
+  const isFree = (question: ProvenanceQuestion): boolean => demand[question] === undefined && identity === undefined;
+  const anyBranch = refs?.includes("refs/heads/*") === true;
+  return [
+    ...(demand.open.includes("ref") || isFree("ref")
+      ? [`leaves the ref open: ${ANYONE.ref} (${cut(repository ?? "", MAX_SHOWN)})`]
+      : []),
+    ...(anyBranch ? [`accepts any branch: ${ANYONE.ref} (${cut(repository ?? "", MAX_SHOWN)})`] : []),
+    ...(demand.open.includes("workflow") || isFree("workflow") ? [`leaves the workflow open: ${ANYONE.workflow}`] : []),
+    ...(signer !== undefined && !signer.includes("@")
+      ? [`names the signer ${cut(signer, MAX_SHOWN)} without a ref: any version of that workflow passes`]
+      : []),
+  ];
+}
+
+const MAX_SHOWN = 200;

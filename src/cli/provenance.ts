@@ -1,0 +1,74 @@
+/** `--provenance`: its files, and the package that verifies them, which only a policy that demands them loads. */
+import type { Policy } from "../appraise/policy.js";
+import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
+import { demandsProvenance, namedSharing } from "../inputs.js";
+import { shownName } from "../errors.js";
+import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
+import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
+import { UsageError } from "./io.js";
+import { type FileCommand, ofKind } from "./kinds.js";
+
+/** As a member of the evidence; none without a file. Faults go to the files. */
+export async function readProvenance(
+  files: InputFiles,
+  paths: readonly string[],
+  command: FileCommand,
+): Promise<Pick<Evidence, "provenance">> {
+  if (paths.length === 0) return {};
+  const pieces: NamedEvidence[] = [];
+  for (const path of paths) pieces.push(...(await bundlesIn(files, path, command)));
+  if (pieces.length > MAX_PROVENANCE)
+    files.fault(paths[0]!, `${pieces.length} bundles of provenance, at most ${MAX_PROVENANCE} allowed`);
+  return { provenance: pieces };
+}
+
+/** Named by their index where there are several: `build.jsonl[3]`. */
+async function bundlesIn(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
+  const { splitBundles } = await import("../decode/provenance-bundle.js");
+  const read = await files.bytes(path, MAX_BUNDLE_BYTES);
+  const bytes = await ofKind(files, path, read, { command, option: "--provenance" });
+  const texts = bytes && files.decoded(path, () => splitBundles(bytes));
+  if (bytes === undefined || texts === undefined) return [];
+  const nameAt = (index: number): string => (texts.length === 1 ? nameOf(path) : `${nameOf(path)}[${index}]`);
+  return texts.map((text, index) => namedSharing(nameAt(index), text, { bytes }));
+}
+
+/**
+ * As an option. Throws {@link UsageError} if the policy demands provenance and the package is missing. `mayChange`:
+ * another policy may demand it later.
+ */
+export async function verifierFor(
+  policy: Policy | undefined,
+  mayChange = false,
+): Promise<Pick<VerifyOptions, "provenanceVerifier">> {
+  const isDemanded = policy !== undefined && demandsProvenance(policy);
+  if (!isDemanded && !mayChange) return {};
+  const { sigstoreVerifier } = await import("../provenance/index.js");
+  try {
+    return { provenanceVerifier: await sigstoreVerifier() };
+  } catch (error) {
+    // By name: the error is of another copy of the library.
+    if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
+    if (!isDemanded) return {};
+    throw new UsageError([error.message]);
+  }
+}
+
+/**
+ * {@link readProvenance} as JSON texts, for a command that verifies under one policy for long. A policy that demands
+ * provenance, without a bundle, is a fault: every verification would be refused.
+ */
+export async function demandedProvenance(
+  files: InputFiles,
+  paths: readonly string[],
+  { policy, command }: { readonly policy: Policy | undefined; readonly command: FileCommand },
+): Promise<readonly string[]> {
+  const { provenance = [] } = await readProvenance(files, paths, command);
+  const demanding = policy?.deployments.find((deployment) => deployment.provenance !== undefined);
+  if (demanding !== undefined && paths.length === 0)
+    throw new UsageError([
+      `--provenance FILE… is required: the deployment ${shownName(demanding.name)} of the policy demands provenance, ` +
+        "the Sigstore bundles of its build",
+    ]);
+  return provenance.map((piece) => (piece as NamedEvidence).value as string);
+}

@@ -1,0 +1,48 @@
+/** Provenance of the builds that a policy demands: given once, for every verification. */
+import type { Policy } from "../appraise/policy.js";
+import type { Evidence, VerifyOptions } from "../bootproof.js";
+import { copyPlain } from "../decode/input.js";
+import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
+import { rememberingVerifier } from "../verify/provenance-cache.js";
+
+export interface DemandedBuilds {
+  /** Sigstore bundles of the builds that the policy demands, each as JSON text, bytes or value. At most 64. */
+  readonly provenance?: readonly unknown[];
+  /** Required where the policy demands provenance: `sigstoreVerifier` of `bootproof/provenance` makes one. */
+  readonly provenanceVerifier?: ProvenanceVerifier;
+}
+
+/** Parts of the evidence and options of each verification. */
+export interface Builds {
+  readonly evidence: Pick<Evidence, "provenance">;
+  readonly options: Pick<VerifyOptions, "provenanceVerifier">;
+}
+
+/** Without demands of the policy: bundles that no policy demands prove nothing. */
+const NONE: Builds = { evidence: {}, options: {} };
+
+/**
+ * Copies the bundles. Throws TypeError if the policy demands provenance and one of both is missing: otherwise every
+ * verification would be refused.
+ */
+export function buildsOf(
+  policy: Pick<Policy, "deployments">,
+  { provenance, provenanceVerifier }: DemandedBuilds,
+): Builds {
+  const demanding = policy.deployments.find((deployment) => deployment.provenance !== undefined);
+  if (demanding === undefined) return NONE;
+  const demands = `the deployment ${demanding.name} of the policy demands provenance`;
+  if (provenance === undefined || provenance.length === 0)
+    throw new TypeError(`options.provenance: wanted, since ${demands}: the Sigstore bundles of its build`);
+  if (provenance.length > MAX_PROVENANCE)
+    throw new TypeError(`options.provenance: ${provenance.length} bundles, at most ${MAX_PROVENANCE} wanted`);
+  if (typeof provenanceVerifier?.verify !== "function")
+    throw new TypeError(
+      `options.provenanceVerifier: wanted, since ${demands}: await sigstoreVerifier() of bootproof/provenance ` +
+        "(npm install @sigstore/verify)",
+    );
+  return {
+    evidence: { provenance: copyPlain(provenance) },
+    options: { provenanceVerifier: rememberingVerifier(provenanceVerifier) },
+  };
+}

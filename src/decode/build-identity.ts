@@ -1,0 +1,70 @@
+/**
+ * The identity in a certificate for a build: Fulcio's extensions (decode/README.md, "Build identity") and the
+ * subject alternative name. Subset: extensions 1.3.6.1.4.1.57264.1.8 and up, which are DER; the older raw ones (.1 to
+ * .6) are not read.
+ */
+import { type Certificate, decodeAltName, decodeUtf8String } from "./certificate.js";
+import { FaultList, type Reading, attempt, faultText } from "../errors.js";
+
+const FULCIO = "1.3.6.1.4.1.57264.1";
+const ALT_NAME = "2.5.29.17";
+
+/** The last number of each extension. */
+const EXTENSIONS = {
+  issuer: 8,
+  /** URI of the workflow whose certificate this is, for example of a reusable one. */
+  signer: 9,
+  runner: 11,
+  repository: 12,
+  commit: 13,
+  ref: 14,
+  repositoryId: 15,
+  /** URI of the workflow that was run at first, with the ref. */
+  buildConfig: 18,
+  trigger: 20,
+} as const;
+
+/** Of absent extensions null. */
+export type BuildIdentity = { readonly [Name in keyof typeof EXTENSIONS]: string | null } & {
+  /** The subject alternative name, a URI or an email address. */
+  readonly san: string;
+};
+
+/** Name of each member in messages: `repository (.12)`. */
+export function extensionText(name: keyof typeof EXTENSIONS): string {
+  return `${name} (.${EXTENSIONS[name]})`;
+}
+
+/** The good members, and a fault for each extension that is repeated or not in its form. */
+export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions">): Reading<BuildIdentity> {
+  const faults = new FaultList();
+  const ids = extensions.map(({ id }) => id);
+  for (const id of new Set(ids))
+    if (ids.indexOf(id) !== ids.lastIndexOf(id)) faults.push({ path: "", message: `extension ${id}: twice` });
+  const valueOf = (id: string): Uint8Array | null => extensions.find((one) => one.id === id)?.value ?? null;
+  const read = (id: string, what: string, decode: (value: Uint8Array, what: string) => string): string | null => {
+    const value = valueOf(id);
+    if (value === null) return null;
+    const text = attempt(() => decode(value, what));
+    if (text.value === undefined) faults.push({ path: "", message: faultText(text.faults) });
+    return text.value ?? null;
+  };
+  const names = Object.keys(EXTENSIONS) as (keyof typeof EXTENSIONS)[];
+  const members = Object.fromEntries(
+    names.map((name) => [name, read(`${FULCIO}.${EXTENSIONS[name]}`, extensionText(name), decodeUtf8String)]),
+  ) as { [Name in keyof typeof EXTENSIONS]: string | null };
+  const san = read(ALT_NAME, "subject alternative name", decodeAltName);
+  if (san === null && valueOf(ALT_NAME) === null) faults.push({ path: "", message: "no subject alternative name" });
+  return { value: Object.freeze({ ...members, san: san ?? "" }), faults };
+}
+
+/**
+ * The path of the workflow that was run at first: what extension .18 has between repository and ref. Null unless .18 is
+ * `repository/PATH@ref` as a whole. Nothing is split at `@`, which paths and refs may contain.
+ */
+export function buildWorkflow({ buildConfig, repository, ref }: BuildIdentity): string | null {
+  const [start, end] = [`${repository}/`, `@${ref}`];
+  if (buildConfig === null || repository === null || ref === null) return null;
+  if (!buildConfig.startsWith(start) || !buildConfig.endsWith(end)) return null;
+  return buildConfig.slice(start.length, -end.length) || null;
+}

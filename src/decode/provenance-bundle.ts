@@ -1,0 +1,175 @@
+/**
+ * Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). Subset: a certificate, and a
+ * DSSE envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
+ */
+import { fromUtf8 } from "../bytes.js";
+import { FaultList, MalformedError, type Reading, attempt, requireWhole } from "../errors.js";
+import { type Certificate, decodeCertificate } from "./certificate.js";
+import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonLines, jsonText, parseJson } from "./json.js";
+import { MemberReader, base64Member } from "./json-members.js";
+
+const MAX_BUNDLE_BYTES = 1024 * 1024;
+/** In characters. A Sigstore library may make a regular expression of the name. */
+const MAX_CHECKPOINT_NAME = 256;
+
+const STATEMENT_TYPES = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"] as const;
+const PAYLOAD_TYPE = "application/vnd.in-toto+json";
+
+/** The members of an in-toto statement that are used. */
+export interface ProvenanceStatement {
+  readonly predicateType: string;
+  /** `sha256` of each subject in its spelling, with the subject's name; null if it has no `sha256`. */
+  readonly subjects: readonly { readonly name: string | null; readonly sha256: string | null }[];
+}
+
+/** A bundle, of which nothing is verified. */
+export interface ProvenanceBundle {
+  /** The bundle as JSON text, for a Sigstore library. */
+  readonly text: string;
+  readonly certificate: Certificate;
+  /** The bytes that the envelope's signature covers. */
+  readonly payload: Uint8Array;
+  readonly statement: ProvenanceStatement;
+}
+
+/**
+ * Decodes a bundle from JSON text, its bytes, or the parsed value. Verifies nothing. Throws {@link MalformedError}
+ * (`provenance`) with every fault.
+ */
+export function decodeProvenanceBundle(input: unknown): ProvenanceBundle {
+  const text = attempt(() => bundleText(input));
+  if (text.value === undefined) throw new MalformedError("provenance", text.faults);
+  return requireWhole("provenance", readProvenanceBundle(text.value));
+}
+
+/** The texts of a file of one bundle, or of JSON Lines. Throws {@link MalformedError} (`json`) if it is not UTF-8. */
+export function splitBundles(file: string | Uint8Array): readonly string[] {
+  const text = typeof file === "string" ? file : fromUtf8(file);
+  if (text === null) throw fault("not UTF-8");
+  return jsonLines(text).map((line) => line.text);
+}
+
+/** The JSON text of a bundle, copied. Throws {@link MalformedError} (`json`) if it has none, or is too large. */
+export function bundleText(input: unknown): string {
+  if (typeof input === "string" || input instanceof Uint8Array) {
+    refuseSize(input.length);
+    const text = typeof input === "string" ? input : fromUtf8(input);
+    if (text !== null) return text;
+    throw fault("not UTF-8");
+  }
+  const text = jsonText(copyJson(input));
+  refuseSize(text.length);
+  return text;
+}
+
+function refuseSize(length: number): void {
+  if (length > MAX_BUNDLE_BYTES) throw fault(`larger than ${MAX_BUNDLE_BYTES} bytes`);
+}
+
+function fault(message: string): MalformedError {
+  return new MalformedError("json", [{ path: "", message }]);
+}
+
+/** Tolerant form of {@link decodeProvenanceBundle}, for the text that {@link bundleText} returned. */
+export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
+  const faults = new FaultList();
+  const json = attempt(() => parseJson(text));
+  if (json.value === undefined) return { value: {}, faults: json.faults };
+  const reader = MemberReader.of(json.value, "", faults);
+  if (reader === undefined) return { value: {}, faults };
+  const material = reader.nested("verificationMaterial");
+  const certificate = material && certificateOf(material);
+  if (material) refuseCheckpointNames(material);
+  const payload = payloadOf(reader);
+  const statement = payload && statementOf(payload, reader);
+  return { value: { text, certificate, payload, statement }, faults };
+}
+
+/** The leaf: of a chain the first, which is the one that a Sigstore library uses. */
+function certificateOf(material: MemberReader): Certificate | undefined {
+  if (material.get("publicKey") !== undefined) material.fault("publicKey", "a certificate wanted, not a public key");
+  const [one, chain] = [material.get("certificate"), material.get("x509CertificateChain")];
+  if ((one === undefined) === (chain === undefined))
+    return material.fault("certificate", "exactly one of certificate and x509CertificateChain wanted");
+  if (one !== undefined) return derOf(material.nested("certificate"));
+  const certificates = material.nested("x509CertificateChain");
+  const [leaf] = certificates?.array("certificates", (value, path) => ({ value, path })) ?? [];
+  if (leaf === undefined) return certificates?.fault("certificates", "empty: the certificate of the signer wanted");
+  return derOf(MemberReader.of(leaf.value, leaf.path, material.faults));
+}
+
+function derOf(reader: MemberReader | undefined): Certificate | undefined {
+  const bytes = reader && base64Member(reader, "rawBytes");
+  const decoded = bytes && attempt(() => decodeCertificate(bytes));
+  for (const { message } of decoded?.faults ?? []) reader!.fault("rawBytes", message);
+  return decoded?.value;
+}
+
+/** Without the other contents of regular expressions, some of which take exponential time. */
+const CHECKPOINT_NAME = /^[\w.:/%~@-]*$/;
+
+function refuseCheckpointNames(material: MemberReader): void {
+  const entries = material.get("tlogEntries");
+  if (!Array.isArray(entries)) return;
+  entries.forEach((entry, index) => {
+    const names = checkpointNames(textAt(entry, ["inclusionProof", "checkpoint", "envelope"]));
+    const place = `tlogEntries[${index}].inclusionProof.checkpoint`;
+    if (names.some((name) => name.length > MAX_CHECKPOINT_NAME))
+      material.fault(place, `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
+    else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
+      material.fault(place, "a name with characters that no log has in its name");
+  });
+}
+
+/** What a Sigstore library could read as the name of a signature: what follows an em dash and a space. */
+function checkpointNames(note: string): string[] {
+  return note
+    .split("\u2014 ")
+    .slice(1)
+    .map((after) => /^\S*/.exec(after)![0]);
+}
+
+function textAt(value: JsonValue | undefined, [step, ...steps]: readonly string[]): string {
+  if (step === undefined) return typeof value === "string" ? value : "";
+  return isJsonObject(value) ? textAt(value[step], steps) : "";
+}
+
+function payloadOf(reader: MemberReader): Uint8Array | undefined {
+  if (reader.get("messageSignature") !== undefined)
+    reader.fault("messageSignature", "a statement in an envelope (dsseEnvelope) wanted, not a signature of a file");
+  const envelope = reader.nested("dsseEnvelope");
+  if (envelope === undefined) return undefined;
+  const type = envelope.string("payloadType");
+  if (type !== undefined && type !== PAYLOAD_TYPE) envelope.fault("payloadType", `${PAYLOAD_TYPE} wanted`);
+  const signatures = envelope.array("signatures", (value) => value);
+  if (signatures && signatures.length !== 1)
+    envelope.fault("signatures", `${signatures.length} signatures, exactly one wanted`);
+  return base64Member(envelope, "payload");
+}
+
+function statementOf(payload: Uint8Array, { faults }: MemberReader): ProvenanceStatement | undefined {
+  const json = attempt(() => parseJson(payload));
+  for (const { message } of json.faults) faults.push({ path: "statement", message: `not strict JSON: ${message}` });
+  const reader = json.faults.length > 0 ? undefined : MemberReader.of(json.value, "statement", faults);
+  if (reader === undefined) return undefined;
+  if (!(STATEMENT_TYPES as readonly unknown[]).includes(reader.get("_type")))
+    reader.fault("_type", `${STATEMENT_TYPES.join(" or ")} wanted`);
+  const predicateType = reader.string("predicateType");
+  const subjects = reader.array("subject", (value, path) => subjectOf(MemberReader.of(value, path, faults)));
+  if (predicateType === undefined || subjects === undefined) return undefined;
+  return Object.freeze({ predicateType, subjects: Object.freeze(subjects) });
+}
+
+function subjectOf(reader: MemberReader | undefined): ProvenanceStatement["subjects"][number] | undefined {
+  const digest = reader?.nested("digest")?.object;
+  if (reader === undefined || digest === undefined) return undefined;
+  const name = reader.get("name") === undefined ? null : (reader.string("name") ?? null);
+  return Object.freeze({ name, sha256: sha256Of(digest, reader) });
+}
+
+/** In its spelling: only 64 lower-case digits are a digest, which the comparison checks. */
+function sha256Of(digest: JsonObject, reader: MemberReader): string | null {
+  const value = Object.hasOwn(digest, "sha256") ? digest["sha256"] : null;
+  if (value === null || typeof value === "string") return value ?? null;
+  return reader.fault("digest.sha256", "a string wanted") ?? null;
+}

@@ -1,0 +1,110 @@
+/** Compares provenance bundles: who built, from what, with which statement. */
+import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
+import { parseJson } from "../decode/json.js";
+import { type ProvenanceStatement, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
+import { MalformedError } from "../errors.js";
+import type { Turn } from "./changes.js";
+import { type Comparer, ignored, members, value } from "./comparers.js";
+import { type Content, type ContentObject, contentText } from "./content.js";
+import type { Compared } from "./evidence.js";
+
+export interface DecodedProvenance {
+  readonly identity: BuildIdentity;
+  readonly statement: ProvenanceStatement;
+  /** The statement with literal numbers. */
+  readonly content: Content;
+  readonly json: ContentObject;
+}
+
+/** `json`: with literal numbers. Throws {@link MalformedError} with every fault. */
+export function decodedProvenance(file: Uint8Array, json: Content): DecodedProvenance {
+  const { certificate, payload, statement } = decodeProvenanceBundle(file);
+  const { value: identity, faults } = readBuildIdentity(certificate);
+  if (faults.length > 0)
+    throw new MalformedError(
+      "provenance",
+      faults.map(({ message }) => ({ path: "certificate", message })),
+    );
+  const content: Content = parseJson(payload, { numbers: "literal" });
+  return { identity: identity as BuildIdentity, statement, content, json: json as ContentObject };
+}
+
+const TAG = "refs/tags/";
+
+/** Another tag is a new release. A branch moves. */
+function refTurn(before = "", after = ""): Turn {
+  return before.startsWith(TAG) && !after.startsWith(TAG) ? "lower" : "changed";
+}
+
+const compareIdentities = members<BuildIdentity>({
+  issuer: value("provenance.issuer"),
+  repository: value("provenance.repository"),
+  repositoryId: value("provenance.repository"),
+  runner: value("provenance.runner"),
+  ref: value("provenance.ref", String, refTurn),
+  commit: value("provenance.commit"),
+  trigger: value("provenance.trigger"),
+  // Compared without the ref.
+  buildConfig: ignored,
+  signer: ignored,
+  san: ignored,
+});
+
+/** The workflows. Where the build's own workflow signed, its name changes with each ref. */
+const compareWorkflows: Comparer<BuildIdentity> = (before, after, place) => [
+  ...value<BuildIdentity>("provenance.workflow", workflowText)(before, after, `${place}.buildConfig`),
+  ...value<BuildIdentity>("provenance.signer", signerText("signer"))(before, after, `${place}.signer`),
+  ...value<BuildIdentity>("provenance.signer", signerText("san"))(before, after, `${place}.san`),
+];
+
+function workflowText(identity: BuildIdentity): string {
+  return buildWorkflow(identity) ?? identity.buildConfig ?? "none";
+}
+
+function signerText(member: "signer" | "san"): (identity: BuildIdentity) => string {
+  return (identity) => {
+    const signer = identity[member] ?? "none";
+    return signer === identity.buildConfig ? "the workflow of the build" : signer;
+  };
+}
+
+export function compareProvenance(before: DecodedProvenance, after: DecodedProvenance): Compared {
+  const statements = [statementOf(before), statementOf(after)] as const;
+  const predicateType = value<string>("provenance.predicate-type");
+  const identities = [before.identity, after.identity] as const;
+  return {
+    found: [
+      ...compareIdentities(...identities, "certificate"),
+      ...compareWorkflows(...identities, "certificate"),
+      ...predicateType(before.statement.predicateType, after.statement.predicateType, "statement.predicateType"),
+      ...value<Content>("provenance.subject", contentText)(...subjectsOf(statements), "statement.subject"),
+      ...value("provenance.material", materialText)(before.json, after.json, "verificationMaterial"),
+    ],
+    contents: [
+      ["", restOf(before.json), restOf(after.json)],
+      ["statement", ...statements],
+    ],
+    encodings: [],
+  };
+}
+
+function statementOf({ content }: DecodedProvenance): ContentObject {
+  return content as ContentObject;
+}
+
+function subjectsOf([before, after]: readonly [ContentObject, ContentObject]): [
+  Content | undefined,
+  Content | undefined,
+] {
+  return [before["subject"], after["subject"]];
+}
+
+const MATERIAL = ["verificationMaterial", "dsseEnvelope"];
+
+function materialText(json: ContentObject): string {
+  return contentText(Object.fromEntries(Object.entries(json).filter(([name]) => MATERIAL.includes(name))));
+}
+
+function restOf(json: ContentObject): ContentObject {
+  return Object.fromEntries(Object.entries(json).filter(([name]) => !MATERIAL.includes(name)));
+}

@@ -1,0 +1,168 @@
+/**
+ * The services beside a Sigstore certificate authority: the log of certificates (RFC 6962), the log of signatures as
+ * Rekor v1 has it, and a timestamp authority (RFC 3161). Each signs with a software key of its own.
+ */
+import { concatBytes, toBase64, toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
+import {
+  derExplicit,
+  derGeneralizedTime,
+  derImplicit,
+  derInteger,
+  derOctetString,
+  derOid,
+  derSequence,
+  derSet,
+} from "./der.js";
+import { type KeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
+import { type CertificateSpec, OID, algorithmIdentifier } from "./pki.js";
+import { sha256 } from "./qos.js";
+
+/** A log's id is the SHA-256 of its public key (RFC 6962 section 3.2). */
+export function logId(key: KeyPair): Uint8Array {
+  return sha256(subjectPublicKeyInfo(key));
+}
+
+/**
+ * The value of the certificate's SCT extension with one SCT (RFC 6962 sections 3.2 and 3.3).
+ * @param tbs What the certificate authority signs, without this extension.
+ */
+export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: Uint8Array, at: Date): Uint8Array {
+  const time = bigEndian(at.getTime(), 8);
+  const entry = concatBytes(sha256(subjectPublicKeyInfo(issuer)), bigEndian(tbs.length, 3), tbs);
+  const noExtensions = bigEndian(0, 2);
+  const signed = concatBytes(Uint8Array.of(0, 0), time, bigEndian(1, 2), entry, noExtensions);
+  const signature = signDer(log, "sha256", signed);
+  const sha256WithEcdsa = Uint8Array.of(4, 3);
+  const v1 = Uint8Array.of(0);
+  const sct = concatBytes(
+    v1,
+    logId(log),
+    time,
+    noExtensions,
+    sha256WithEcdsa,
+    bigEndian(signature.length, 2),
+    signature,
+  );
+  const list = concatBytes(bigEndian(sct.length, 2), sct);
+  return derOctetString(concatBytes(bigEndian(list.length, 2), list));
+}
+
+/** An entry of the log of signatures. */
+interface LoggedEntry {
+  readonly at: Date;
+  /** `dsse`, `hashedrekord` … */
+  readonly kind: string;
+  readonly version: string;
+  /** Canonical JSON. */
+  readonly body: Uint8Array;
+}
+
+/** The log of signatures. It keeps its leaves, so that each proof is of a real tree. */
+export class SignatureLog {
+  readonly host: string;
+  readonly #key: KeyPair;
+  readonly #leaves: Uint8Array[] = [leafHash(toUtf8("the first entry")), leafHash(toUtf8("the second entry"))];
+
+  constructor(host: string, key: KeyPair) {
+    this.host = host;
+    this.#key = key;
+  }
+
+  /** Adds an entry. Returns it as bundles have it: with a promise and a proof of inclusion. */
+  add({ at, kind, version, body }: LoggedEntry): JsonObject {
+    const index = this.#leaves.push(leafHash(body)) - 1;
+    const root = treeHash(this.#leaves);
+    const integratedTime = Math.floor(at.getTime() / 1000);
+    const promised = JSON.stringify({
+      body: toBase64(body),
+      integratedTime,
+      logID: toHex(logId(this.#key)),
+      logIndex: index,
+    });
+    return {
+      logIndex: String(index),
+      logId: { keyId: toBase64(logId(this.#key)) },
+      kindVersion: { kind, version },
+      integratedTime: String(integratedTime),
+      inclusionPromise: { signedEntryTimestamp: toBase64(signDer(this.#key, "sha256", toUtf8(promised))) },
+      inclusionProof: {
+        logIndex: String(index),
+        rootHash: toBase64(root),
+        treeSize: String(this.#leaves.length),
+        hashes: auditPath(this.#leaves, index).map(toBase64),
+        checkpoint: { envelope: this.#checkpoint(root) },
+      },
+      canonicalizedBody: toBase64(body),
+    };
+  }
+
+  /** A signed note (C2SP signed-note, tlog-checkpoint). */
+  #checkpoint(root: Uint8Array): string {
+    const note = `${this.host} - 1\n${this.#leaves.length}\n${toBase64(root)}\n`;
+    const signature = signDer(this.#key, "sha256", toUtf8(note));
+    const hint = logId(this.#key).slice(0, 4);
+    return `${note}\n\u2014 ${this.host} ${toBase64(concatBytes(hint, signature))}\n`;
+  }
+}
+
+function leafHash(entry: Uint8Array): Uint8Array {
+  return sha256(concatBytes(Uint8Array.of(0), entry));
+}
+
+/** RFC 6962 section 2.1. */
+function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
+  if (leaves.length === 1) return leaves[0]!;
+  const split = splitOf(leaves.length);
+  return sha256(concatBytes(Uint8Array.of(1), treeHash(leaves.slice(0, split)), treeHash(leaves.slice(split))));
+}
+
+/** RFC 6962 section 2.1.1: from the leaf upwards. */
+function auditPath(leaves: readonly Uint8Array[], index: number): Uint8Array[] {
+  if (leaves.length === 1) return [];
+  const split = splitOf(leaves.length);
+  const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
+  return index < split
+    ? [...auditPath(left, index), treeHash(right)]
+    : [...auditPath(right, index - split), treeHash(left)];
+}
+
+/** The largest power of two below the size. */
+function splitOf(size: number): number {
+  return 2 ** Math.ceil(Math.log2(size) - 1);
+}
+
+const SHA_256 = "2.16.840.1.101.3.4.2.1";
+const SIGNED_DATA = "1.2.840.113549.1.7.2";
+const TST_INFO = "1.2.840.113549.1.9.16.1.4";
+const CONTENT_TYPE = "1.2.840.113549.1.9.3";
+const MESSAGE_DIGEST = "1.2.840.113549.1.9.4";
+/** A policy of the lab's own, under an arc for examples. */
+const POLICY = "2.999.1";
+
+/** A TimeStampResp of RFC 3161 section 2.4.2, without the authority's certificate. */
+export function timestampResponse(authority: CertificateSpec, stamped: Uint8Array, at: Date): Uint8Array {
+  const hash = algorithmIdentifier(SHA_256);
+  const imprint = derSequence(hash, derOctetString(sha256(stamped)));
+  const serial = derInteger(sha256(stamped).slice(0, 8));
+  const info = derSequence(derInteger(1), derOid(POLICY), imprint, serial, derGeneralizedTime(at));
+  const attributes = [
+    derSequence(derOid(CONTENT_TYPE), derSet(derOid(TST_INFO))),
+    derSequence(derOid(MESSAGE_DIGEST), derSet(derOctetString(sha256(info)))),
+  ];
+  const signer = derSequence(
+    derInteger(1),
+    derSequence(authority.issuer ?? authority.subject, derInteger(authority.serial)),
+    hash,
+    derImplicit(0, ...attributes),
+    algorithmIdentifier(OID.ecdsaWithSha256),
+    derOctetString(signDer(authority.key, "sha256", derSet(...attributes))),
+  );
+  const content = derSequence(derOid(TST_INFO), derExplicit(0, derOctetString(info)));
+  const signedData = derSequence(derInteger(3), derSet(hash), content, derSet(signer));
+  return derSequence(derSequence(derInteger(0)), derSequence(derOid(SIGNED_DATA), derExplicit(0, signedData)));
+}
+
+function bigEndian(value: number, length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, index) => Math.floor(value / 256 ** (length - 1 - index)) % 256);
+}

@@ -1,0 +1,404 @@
+/**
+ * A Sigstore of the lab's own: an identity-bound certificate authority, its logs and its trusted root. It attests
+ * builds as a build service does. A test can make one thing wrong: all that follows from it is logged and signed
+ * correctly.
+ */
+import { fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
+import { ownOptions } from "../decode/input.js";
+import type { JsonObject } from "../decode/json.js";
+import { certificatePem } from "../verify/trust-anchor.js";
+import { derOid, derSequence, derUri, derUtf8String } from "./der.js";
+import { type Alter, altered } from "./enclave.js";
+import { type KeyPair, generateKeyPair, loadKeyPair, saveKeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
+import {
+  type CertificateSpec,
+  type ExtensionSpec,
+  KEY_USAGE,
+  OID,
+  algorithmIdentifier,
+  basicConstraints,
+  distinguishedName,
+  issueCertificate,
+  keyUsage,
+  tbsCertificate,
+} from "./pki.js";
+import { sha256 } from "./qos.js";
+import { SignatureLog, logId, signedCertificateTimestamp, timestampResponse } from "./sigstore-log.js";
+
+/** A run of a build, as the identity provider describes it. */
+export interface LabBuild {
+  /** Extension .8. */
+  readonly issuer: string;
+  /** .12, a URL. */
+  readonly repository: string;
+  /** .15. */
+  readonly repositoryId: string;
+  /** A path in the repository. With `repository` and `ref` it makes .18. */
+  readonly workflow: string;
+  /** .14. */
+  readonly ref: string;
+  /** .13, 40 hex digits. */
+  readonly commit: string;
+  /** .11: `github-hosted` or `self-hosted`. */
+  readonly runner: string;
+  /** .20, as `push`. */
+  readonly trigger: string;
+  /** .9. Default: .18, where the build's own workflow signs. */
+  readonly signer?: string;
+  /** The certificate's subject alternative name. Default: .9. */
+  readonly identity?: string;
+}
+
+/** A release of a repository, built by its own workflow on a hosted runner. */
+export const LAB_BUILD: LabBuild = {
+  issuer: "https://token.actions.githubusercontent.com",
+  repository: "https://github.com/acme/oracle",
+  repositoryId: "123456789",
+  workflow: ".github/workflows/release.yml",
+  ref: "refs/tags/v1.2.3",
+  commit: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  runner: "github-hosted",
+  trigger: "push",
+};
+
+const SLSA_PROVENANCE = "https://slsa.dev/provenance/v1";
+const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
+const PAYLOAD_TYPE = "application/vnd.in-toto+json";
+/** Sigstore's arc of certificate extensions. */
+const SIGSTORE_EXTENSIONS = "1.3.6.1.4.1.57264.1";
+const SUBJECT_ALTERNATIVE_NAME = "2.5.29.17";
+const EXTENDED_KEY_USAGE = "2.5.29.37";
+const SCT_LIST = "1.3.6.1.4.1.11129.2.4.2";
+
+const MINUTE = 60_000;
+const YEAR = 365 * 24 * 60 * MINUTE;
+
+/** In the order in which they apply. */
+export interface ProvenanceAlterations {
+  readonly statement?: Alter<JsonObject>;
+  /** The statement's bytes, which are signed. */
+  readonly payload?: Alter<Uint8Array>;
+  readonly payloadType?: string;
+  readonly extensions?: Alter<readonly ExtensionSpec[]>;
+  /** Before the certificate log and the authority sign it. */
+  readonly certificate?: Alter<CertificateSpec>;
+  /** After the certificate log signed it, before the authority does. Only in a public instance. */
+  readonly logged?: Alter<CertificateSpec>;
+  /** The body of the log's entry, before the log signs it. */
+  readonly entry?: Alter<JsonObject>;
+  readonly bundle?: Alter<JsonObject>;
+  /** The bundle's JSON. */
+  readonly text?: Alter<string>;
+}
+
+export interface ProvenanceOptions {
+  /** When the certificate is issued. It is valid for ten minutes. */
+  readonly at: Date;
+  /** SHA-256 of the binary: the statement's one subject. */
+  readonly digest: Uint8Array;
+  /** Default of each member: {@link LAB_BUILD}. */
+  readonly build?: Partial<LabBuild>;
+  /** Default: `https://slsa.dev/provenance/v1`. */
+  readonly predicateType?: string;
+  /** When the log or the timestamp authority signs. Default: a second after `at`. */
+  readonly signedAt?: Date;
+  readonly alter?: ProvenanceAlterations;
+}
+
+const PROVENANCE_OPTIONS: Readonly<Record<keyof ProvenanceOptions, true>> = {
+  at: true,
+  digest: true,
+  build: true,
+  predicateType: true,
+  signedAt: true,
+  alter: true,
+};
+
+type WholeOptions = ProvenanceOptions & { readonly build: LabBuild };
+
+const KEYS = ["root", "intermediate", "certificateLog", "signatureLog", "timestamps"] as const;
+type Keys = Readonly<Record<(typeof KEYS)[number], KeyPair>>;
+
+/** Keys in PKCS#8, in base64. */
+export type SavedSigstore = Readonly<
+  Record<(typeof KEYS)[number] | "rootCertificate" | "intermediateCertificate", string>
+>;
+
+export interface LabSigstoreOptions {
+  /**
+   * `public` (the default) has both logs. `private` has a timestamp authority in their place, as an instance for
+   * private repositories has.
+   */
+  readonly kind?: "public" | "private";
+  /** Keys and certificates of an earlier instance. */
+  readonly saved?: SavedSigstore;
+}
+
+const SIGSTORE_OPTIONS: Readonly<Record<keyof LabSigstoreOptions, true>> = { kind: true, saved: true };
+
+/**
+ * One instance: `@sigstore/verify` accepts its bundles with its trusted root. Reuse it: making its keys is slow.
+ * @example
+ * ```ts
+ * const sigstore = new LabSigstore();
+ * const bundle = sigstore.attest({ at: new Date(), digest: new Forge().pivotHash });
+ * const trustedRoot = JSON.stringify(sigstore.trustedRoot);
+ * ```
+ */
+export class LabSigstore {
+  readonly kind: "public" | "private";
+  /** As `trusted_root.json` has it. */
+  readonly trustedRoot: JsonObject;
+  readonly #keys: Keys;
+  readonly #root: CertificateSpec;
+  readonly #intermediate: CertificateSpec;
+  readonly #authority: CertificateSpec;
+  readonly #log: SignatureLog;
+  readonly #certificates: { readonly root: Uint8Array; readonly intermediate: Uint8Array };
+
+  constructor(given: LabSigstoreOptions = {}) {
+    const { kind = "public", saved } = ownOptions("options", given, SIGSTORE_OPTIONS);
+    this.kind = kind;
+    const keyOf = (name: (typeof KEYS)[number]): KeyPair =>
+      saved === undefined ? generateKeyPair("prime256v1") : loadKeyPair(saved[name]);
+    this.#keys = Object.fromEntries(KEYS.map((name) => [name, keyOf(name)])) as Keys;
+    this.#root = authority(this.#keys.root, "bootproof-lab");
+    this.#intermediate = authority(this.#keys.intermediate, "bootproof-lab-intermediate");
+    this.#authority = {
+      ...certificate(this.#keys.timestamps, "bootproof-lab-timestamps"),
+      extensions: [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.8")],
+      issuer: this.#root.subject,
+    };
+    this.#log = new SignatureLog("rekor.bootproof.invalid", this.#keys.signatureLog);
+    const root = saved ? fromBase64(saved.rootCertificate)! : issueCertificate(this.#root);
+    const intermediate = saved
+      ? fromBase64(saved.intermediateCertificate)!
+      : issueCertificate(this.#intermediate, this.#root);
+    this.#certificates = { root, intermediate };
+    this.trustedRoot = this.#trustedRoot();
+  }
+
+  save(): SavedSigstore {
+    const keys = Object.fromEntries(KEYS.map((name) => [name, saveKeyPair(this.#keys[name])])) as SavedSigstore;
+    const { root, intermediate } = this.#certificates;
+    return { ...keys, rootCertificate: toBase64(root), intermediateCertificate: toBase64(intermediate) };
+  }
+
+  /** A bundle as JSON text. */
+  attest(given: ProvenanceOptions): string {
+    const own = ownOptions("options", given, PROVENANCE_OPTIONS);
+    const options = { ...own, build: { ...LAB_BUILD, ...own.build } };
+    const { at, alter = {}, signedAt = new Date(at.getTime() + 1000) } = options;
+    const signer = generateKeyPair("prime256v1");
+    const payload = altered(toUtf8(JSON.stringify(altered(statementOf(options), alter.statement))), alter.payload);
+    const payloadType = alter.payloadType ?? PAYLOAD_TYPE;
+    const signature = signDer(signer, "sha256", preAuthentication(payloadType, payload));
+    const leaf = this.#leaf(signer, options);
+    const dsseEnvelope = { payload: toBase64(payload), payloadType, signatures: [{ sig: toBase64(signature) }] };
+    const entry = altered(logEntry(dsseEnvelope, payload, leaf), alter.entry);
+    const bundle: JsonObject = {
+      mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
+      verificationMaterial: {
+        certificate: { rawBytes: toBase64(leaf) },
+        ...this.#signedTime(entry, signature, signedAt),
+      },
+      dsseEnvelope,
+    };
+    return altered(JSON.stringify(altered(bundle, alter.bundle)), alter.text);
+  }
+
+  #signedTime(entry: JsonObject, signature: Uint8Array, at: Date): JsonObject {
+    if (this.kind === "private") {
+      const stamp = timestampResponse(this.#authority, signature, at);
+      return {
+        tlogEntries: [],
+        timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp: toBase64(stamp) }] },
+      };
+    }
+    const body = toUtf8(JSON.stringify(entry));
+    return { tlogEntries: [this.#log.add({ at, kind: "dsse", version: "0.0.1", body })] };
+  }
+
+  #leaf(key: KeyPair, { at, build, alter = {} }: WholeOptions): Uint8Array {
+    const spec = altered(
+      {
+        ...certificate(key, null),
+        notBefore: at,
+        notAfter: new Date(at.getTime() + 10 * MINUTE),
+        extensions: altered(leafExtensions(build), alter.extensions),
+      },
+      alter.certificate,
+    );
+    if (this.kind === "private") return issueCertificate(spec, this.#intermediate);
+    const tbs = tbsCertificate(spec, this.#intermediate.subject);
+    const value = signedCertificateTimestamp(this.#keys.certificateLog, this.#keys.intermediate, tbs, spec.notBefore);
+    const logged = { ...spec, extensions: [...spec.extensions, { id: SCT_LIST, critical: false, value }] };
+    return issueCertificate(altered(logged, alter.logged), this.#intermediate);
+  }
+
+  #trustedRoot(): JsonObject {
+    const isPublic = this.kind === "public";
+    const { root, intermediate } = this.#certificates;
+    return {
+      mediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
+      tlogs: isPublic ? [logJson("https://rekor.bootproof.invalid", this.#keys.signatureLog)] : [],
+      certificateAuthorities: [authorityJson("fulcio", [intermediate, root])],
+      ctlogs: isPublic ? [logJson("https://ctfe.bootproof.invalid", this.#keys.certificateLog)] : [],
+      timestampAuthorities: isPublic
+        ? []
+        : [authorityJson("timestamp", [issueCertificate(this.#authority, this.#root), root])],
+    };
+  }
+}
+
+/** An entry of the pin `provenance` that pins all of a build. `trustedRoot`: `{ file }` or `{ json }`. */
+export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuild> = {}): JsonObject {
+  const { issuer, repository, repositoryId, workflow, ref, runner, trigger, commit, signer } = {
+    ...LAB_BUILD,
+    ...build,
+  };
+  const pinned = { issuer, repository, repositoryId, workflow, ref, runner, trigger, commit };
+  return {
+    ...pinned,
+    ...(signer !== undefined && { signer }),
+    predicateTypes: [SLSA_PROVENANCE],
+    trustedRoot: { ...trustedRoot },
+  };
+}
+
+/** An extension of Sigstore's arc: a UTF8String in DER, as its numbers from 8 on are. */
+export function sigstoreExtension(number: number, text: string): ExtensionSpec {
+  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: derUtf8String(text) };
+}
+
+/** The same in the older form, which has no DER around the text. */
+export function rawSigstoreExtension(number: number, text: string): ExtensionSpec {
+  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: toUtf8(text) };
+}
+
+export function uriName(uri: string): ExtensionSpec {
+  return { id: SUBJECT_ALTERNATIVE_NAME, critical: true, value: derSequence(derUri(uri)) };
+}
+
+/** In the order of a real certificate. */
+function leafExtensions(build: LabBuild): ExtensionSpec[] {
+  const { issuer, repository, ref, commit, trigger } = build;
+  const config = `${repository}/${build.workflow}@${ref}`;
+  const signer = build.signer ?? config;
+  const owner = repository.slice(0, repository.lastIndexOf("/"));
+  return [
+    keyUsage(true, KEY_USAGE.digitalSignature),
+    extendedKeyUsage("1.3.6.1.5.5.7.3.3"),
+    uriName(build.identity ?? signer),
+    rawSigstoreExtension(1, issuer),
+    rawSigstoreExtension(2, trigger),
+    rawSigstoreExtension(3, commit),
+    rawSigstoreExtension(5, repository.replace("https://github.com/", "")),
+    rawSigstoreExtension(6, ref),
+    sigstoreExtension(8, issuer),
+    sigstoreExtension(9, signer),
+    sigstoreExtension(10, commit),
+    sigstoreExtension(11, build.runner),
+    sigstoreExtension(12, repository),
+    sigstoreExtension(13, commit),
+    sigstoreExtension(14, ref),
+    sigstoreExtension(15, build.repositoryId),
+    sigstoreExtension(16, owner),
+    sigstoreExtension(18, config),
+    sigstoreExtension(19, commit),
+    sigstoreExtension(20, trigger),
+    sigstoreExtension(21, `${repository}/actions/runs/1/attempts/1`),
+  ];
+}
+
+function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOptions): JsonObject {
+  const { repository, ref, workflow, commit } = build;
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [{ name: "oracle", digest: { sha256: toHex(digest) } }],
+    predicateType,
+    predicate: {
+      buildDefinition: {
+        buildType: "https://actions.github.io/buildtypes/workflow/v1",
+        externalParameters: { workflow: { ref, repository, path: workflow } },
+        resolvedDependencies: [{ uri: `git+${repository}@${ref}`, digest: { gitCommit: commit } }],
+      },
+      runDetails: { builder: { id: `${repository}/${workflow}@${ref}` } },
+    },
+  };
+}
+
+/** The PAE of DSSE. */
+function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
+  const head = toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `);
+  return Uint8Array.from([...head, ...payload]);
+}
+
+/** The body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */
+function logEntry(
+  envelope: { readonly payload: string; readonly payloadType: string; readonly signatures: readonly { sig: string }[] },
+  payload: Uint8Array,
+  leaf: Uint8Array,
+): JsonObject {
+  const verifier = toBase64(toUtf8(certificatePem(leaf)));
+  return {
+    apiVersion: "0.0.1",
+    kind: "dsse",
+    spec: {
+      envelopeHash: { algorithm: "sha256", value: toHex(sha256(toUtf8(JSON.stringify(envelope)))) },
+      payloadHash: { algorithm: "sha256", value: toHex(sha256(payload)) },
+      signatures: envelope.signatures.map(({ sig }) => ({ signature: sig, verifier })),
+    },
+  };
+}
+
+/** The certificates of an instance are valid for long, so that tests need no clock. */
+const VALID_FOR = { start: "2020-01-01T00:00:00.000Z" };
+
+function logJson(baseUrl: string, key: KeyPair): JsonObject {
+  const rawBytes = toBase64(subjectPublicKeyInfo(key));
+  return {
+    baseUrl,
+    hashAlgorithm: "SHA2_256",
+    publicKey: { rawBytes, keyDetails: "PKIX_ECDSA_P256_SHA_256", validFor: VALID_FOR },
+    logId: { keyId: toBase64(logId(key)) },
+  };
+}
+
+function authorityJson(service: string, chain: readonly Uint8Array[]): JsonObject {
+  return {
+    subject: { organization: "bootproof", commonName: `bootproof-lab-${service}` },
+    uri: `https://${service}.bootproof.invalid`,
+    certChain: { certificates: chain.map((der) => ({ rawBytes: toBase64(der) })) },
+    validFor: VALID_FOR,
+  };
+}
+
+function certificate(key: KeyPair, commonName: string | null): Omit<CertificateSpec, "extensions"> {
+  const algorithm = algorithmIdentifier(OID.ecdsaWithSha256);
+  const serial = sha256(subjectPublicKeyInfo(key)).slice(0, 16);
+  serial[0] = (serial[0]! & 0x7f) | 0x40;
+  return {
+    version: 3,
+    serial,
+    // A leaf has no subject: its identity is the alternative name.
+    subject: distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName }),
+    notBefore: new Date(VALID_FOR.start),
+    notAfter: new Date(Date.parse(VALID_FOR.start) + 29 * YEAR),
+    key,
+    innerAlgorithm: algorithm,
+    outerAlgorithm: algorithm,
+    digest: "sha256",
+  };
+}
+
+function authority(key: KeyPair, commonName: string): CertificateSpec {
+  return {
+    ...certificate(key, commonName),
+    extensions: [basicConstraints(true), keyUsage(true, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign)],
+  };
+}
+
+function extendedKeyUsage(purpose: string): ExtensionSpec {
+  return { id: EXTENDED_KEY_USAGE, critical: false, value: derSequence(derOid(purpose)) };
+}

@@ -1,0 +1,341 @@
+/**
+ * The checks of build provenance (verify/README.md, "Provenance"): decoding and verifying bundles, and comparing them
+ * with the demands of the policy. The package has this file bundled with what it imports (bin/build.mjs), so nothing
+ * here may keep state.
+ */
+import { equalBytes } from "../bytes.js";
+import { type AnswerFacts, Checklist, checksOf } from "../checks.js";
+import { type BuildIdentity, readBuildIdentity } from "../decode/build-identity.js";
+import {
+  type ProvenanceBundle,
+  type ProvenanceStatement,
+  bundleText,
+  readProvenanceBundle,
+} from "../decode/provenance-bundle.js";
+import { type Reading, attempt, cut, faultText, listed, shownName, wholeOf } from "../errors.js";
+import { type ProvenanceFault, signerFaults } from "./build-signer.js";
+import type {
+  HeldDemand,
+  ProvenanceFacts,
+  ProvenanceInput,
+  ProvenanceSignature,
+  ProvenanceVerifier,
+  TrustedRoot,
+} from "./provenance-demand.js";
+
+const PROVENANCE_CHECKS = checksOf("provenance");
+type ProvenanceCheckId = "provenance.bundle" | "provenance.signer" | "provenance.subject";
+
+interface RunProvenanceChecks {
+  /** Null for a bundle that meets no demand. */
+  readonly facts: readonly (ProvenanceFacts | null)[];
+  readonly checklists: readonly Checklist[];
+}
+
+interface Tools {
+  /** Null only without demands. */
+  readonly verifier: ProvenanceVerifier | null;
+  /** SHA-256 of a text, in hex. */
+  readonly digestOf: (text: string) => Promise<string>;
+}
+
+export async function runProvenanceChecks(
+  inputs: readonly ProvenanceInput[],
+  demands: readonly HeldDemand[],
+  { verifier, digestOf }: Tools,
+): Promise<RunProvenanceChecks> {
+  const checklists = inputs.map((_, index) => new Checklist(`provenance[${index}]`));
+  if (demands.length === 0) {
+    for (const checklist of checklists) checklist.skipRest(PROVENANCE_CHECKS, NOT_DEMANDED);
+    return { facts: inputs.map(() => null), checklists };
+  }
+  if (inputs.length === 0) return { facts: [], checklists: [missing(demands)] };
+  if (verifier === null) throw new Error("bug: provenance is demanded, and there is no verifier");
+  const tools = { verifier, digestOf };
+  const pieces = inputs.map((input, index) => new Piece(readInput(input), index, tools));
+  const held: Held[] = [];
+  for (const demand of demands) held.push(await hold(demand, pieces));
+  pieces.forEach((piece, index) => report(piece, held, checklists[index]!));
+  return { facts: pieces.map((piece) => factsOf(piece, held)), checklists };
+}
+
+const NOT_DEMANDED = "no policy demands provenance of a verified boot proof: this bundle proves nothing";
+
+function missing(demands: readonly HeldDemand[]): Checklist {
+  const checklist = new Checklist("provenance[0]");
+  const words = demands.map((demand) => `${demandText(demand)}, and no bundle was given`);
+  checklist.fail("provenance.bundle", listed([...new Set(words)], "; "), { advice: NONE_GIVEN });
+  checklist.skipRest(PROVENANCE_CHECKS, "there is no bundle");
+  return checklist;
+}
+
+const NONE_GIVEN = "Give the bundles of the build (--provenance FILE; in the library: provenance in the evidence).";
+
+/** For messages: `prod demands provenance of the application of boot[0]`. */
+function demandText(held: HeldDemand): string {
+  return `${shownName(held.deployment)} demands provenance of ${workloadText(held)}`;
+}
+
+function workloadText({ demand, about }: HeldDemand): string {
+  return `${programText(demand.workload)} of ${about}`;
+}
+
+function programText(workload: string | null): string {
+  return workload === null ? "the application" : `the workload ${shownName(workload)}`;
+}
+
+function readInput(input: ProvenanceInput): Reading<ProvenanceBundle> {
+  const isText = typeof input === "string" || input instanceof Uint8Array;
+  if (!isText && input.faults.length > 0) return { value: {}, faults: input.faults };
+  const text = attempt(() => bundleText(isText ? input : (input.value ?? null)));
+  return text.value === undefined ? { value: {}, faults: text.faults } : readProvenanceBundle(text.value);
+}
+
+/** The signature of a bundle under one root, or why there is none. */
+type Verified = VerifiedUnder | { readonly reason: string };
+
+interface VerifiedUnder {
+  readonly signature: ProvenanceSignature;
+  readonly root: TrustedRoot;
+  readonly rootDigest: string;
+}
+
+type Verifying = Tools & { readonly verifier: ProvenanceVerifier };
+
+/** A bundle; verified once for each root that a demand names. */
+class Piece {
+  readonly index: number;
+  readonly bundle: ProvenanceBundle | null;
+  readonly reading: Reading<ProvenanceBundle>;
+  readonly identity: Reading<BuildIdentity> | null;
+  readonly #tools: Verifying;
+  readonly #verified = new Map<string, Promise<Verified>>();
+
+  constructor(reading: Reading<ProvenanceBundle>, index: number, tools: Verifying) {
+    this.index = index;
+    this.reading = reading;
+    this.bundle = wholeOf(reading);
+    this.identity = this.bundle && readBuildIdentity(this.bundle.certificate);
+    this.#tools = tools;
+  }
+
+  /** Under the first root that accepts it. Roots are never merged. */
+  async verifyUnder(roots: readonly TrustedRoot[]): Promise<Verified> {
+    const reasons: string[] = [];
+    for (const root of roots) {
+      const verified = await this.#under(root);
+      if ("signature" in verified) return verified;
+      reasons.push(`${shownName(root.name)}: ${verified.reason}`);
+    }
+    return { reason: listed(reasons, "; ") };
+  }
+
+  #under(root: TrustedRoot): Promise<Verified> {
+    const known = this.#verified.get(root.text) ?? verifyUnder(this.bundle!, root, this.#tools);
+    this.#verified.set(root.text, known);
+    return known;
+  }
+}
+
+const MAX_REASON = 300;
+
+async function verifyUnder(
+  bundle: ProvenanceBundle,
+  root: TrustedRoot,
+  { verifier, digestOf }: Verifying,
+): Promise<Verified> {
+  const outcome = await verifier.verify(bundle.text, root.text, root.thresholds);
+  if (!outcome.verified) return { reason: cut(outcome.reason, MAX_REASON) };
+  // What is compared and reported must be what was verified.
+  if (!equalBytes(outcome.certificate, bundle.certificate.der)) return { reason: "another certificate was verified" };
+  if (!equalBytes(outcome.payload, bundle.payload)) return { reason: "another statement was verified" };
+  if (outcome.signedTimes.length < root.thresholds.signedTimes) return { reason: "no signed time was verified" };
+  return { signature: outcome, root, rootDigest: await digestOf(root.text) };
+}
+
+/** A bundle under one demand, without its signature. */
+interface Compared {
+  readonly piece: Piece;
+  readonly signer: readonly ProvenanceFault[];
+  readonly subject: readonly ProvenanceFault[];
+}
+
+/** The bundle that meets a demand; without one the nearest, with the faults of each check. */
+interface Held {
+  readonly demand: HeldDemand;
+  readonly piece: Piece;
+  readonly isMet: boolean;
+  /** Null: the check did not run. */
+  readonly faults: Readonly<Record<ProvenanceCheckId, readonly ProvenanceFault[] | null>>;
+  readonly verified: VerifiedUnder | null;
+}
+
+/** Bundles that cannot meet the demand are not verified, unless one of them is the nearest. */
+async function hold(demand: HeldDemand, pieces: readonly Piece[]): Promise<Held> {
+  const ranked = pieces.map((piece) => compare(piece, demand)).sort((one, other) => distance(one) - distance(other));
+  const fitting = ranked.filter((each) => distance(each) === 0);
+  for (const compared of fitting) {
+    const held = await verifyHeld(compared, demand);
+    if (held.isMet) return held;
+  }
+  return verifyHeld(ranked[0]!, demand);
+}
+
+function compare(piece: Piece, { demand, digest }: HeldDemand): Compared {
+  const { bundle, identity } = piece;
+  if (bundle === null || identity === null) return { piece, signer: [], subject: [] };
+  const whole = wholeOf(identity);
+  const signer = whole === null ? [{ detail: faultText(identity.faults) }] : signerFaults(whole, demand);
+  return { piece, signer, subject: subjectFaults(bundle.statement, demand, digest) };
+}
+
+/** The right binary of a wrong signer is nearer than the wrong binary of the right signer. */
+function distance({ piece, signer, subject }: Compared): number {
+  if (piece.bundle === null) return 4;
+  return (subject.length > 0 ? 2 : 0) + (signer.length > 0 ? 1 : 0);
+}
+
+async function verifyHeld({ piece, signer, subject }: Compared, demand: HeldDemand): Promise<Held> {
+  const verified = await verifiedOrFaults(piece, demand);
+  if ("faults" in verified) {
+    const faults = {
+      "provenance.bundle": verified.faults,
+      "provenance.signer": null,
+      "provenance.subject": null,
+    };
+    return { demand, piece, isMet: false, faults, verified: null };
+  }
+  const faults = { "provenance.bundle": [], "provenance.signer": signer, "provenance.subject": subject };
+  const isMet = signer.length === 0 && subject.length === 0;
+  return { demand, piece, isMet, faults, verified };
+}
+
+async function verifiedOrFaults(
+  piece: Piece,
+  { demand }: HeldDemand,
+): Promise<VerifiedUnder | { readonly faults: readonly ProvenanceFault[] }> {
+  if (piece.bundle === null) return { faults: [{ detail: faultText(piece.reading.faults) }] };
+  const verified = await piece.verifyUnder(demand.trustedRoots);
+  return "signature" in verified ? verified : { faults: [{ detail: `does not verify: ${verified.reason}` }] };
+}
+
+const MAX_DIGESTS = 1000;
+
+function subjectFaults(
+  { predicateType, subjects }: ProvenanceStatement,
+  { predicateTypes, workload }: HeldDemand["demand"],
+  digest: string | null,
+): ProvenanceFault[] {
+  return [
+    ...(predicateTypes.includes(predicateType)
+      ? []
+      : [
+          {
+            detail: "the statement is of another type",
+            expected: listed(predicateTypes, " or "),
+            actual: predicateType,
+          },
+        ]),
+    ...digestFaults(subjects, workload, digest),
+  ];
+}
+
+/** The wanted digest is lower-case hex, so that no other spelling is equal to it. */
+function digestFaults(
+  subjects: ProvenanceStatement["subjects"],
+  workload: string | null,
+  digest: string | null,
+): ProvenanceFault[] {
+  if (digest === null)
+    return [
+      {
+        detail:
+          workload === null ? "the manifest has no pivot" : `the manifest has no ${programText(workload).slice(4)}`,
+      },
+    ];
+  if (subjects.some((subject) => subject.sha256 === digest)) return [];
+  const found = listed(
+    subjects.map((subject) => subject.sha256 ?? "no sha256"),
+    "\n",
+  );
+  return [
+    {
+      detail: `no subject of the statement has the SHA-256 of ${programText(workload)}`,
+      expected: digest,
+      actual: cut(found, MAX_DIGESTS) || "no subjects",
+    },
+  ];
+}
+
+/** A fault for any demand fails the check; otherwise it passes where it ran. */
+function report(piece: Piece, held: readonly Held[], checklist: Checklist): void {
+  const own = held.filter((each) => each.piece === piece);
+  if (own.length === 0) return checklist.skipRest(PROVENANCE_CHECKS, notNeeded(held));
+  for (const id of ["provenance.bundle", "provenance.signer", "provenance.subject"] as const) {
+    const failed = own.filter(({ faults }) => (faults[id]?.length ?? 0) > 0);
+    if (failed.length > 0) fail(id, failed, checklist);
+    else if (own.every(({ faults }) => faults[id] === null)) checklist.skip(id, "the bundle was not verified");
+    else
+      checklist.pass(
+        id,
+        passText(
+          id,
+          own.find(({ faults }) => faults[id] !== null)!,
+        ),
+      );
+  }
+}
+
+function notNeeded(held: readonly Held[]): string {
+  const unmet = held.find(({ isMet }) => !isMet);
+  if (unmet === undefined) return "not needed: other bundles meet each demand of the policy";
+  return `meets no demand of the policy; provenance[${unmet.piece.index}] is the nearest`;
+}
+
+function fail(id: ProvenanceCheckId, failed: readonly Held[], checklist: Checklist): void {
+  const faults = failed.flatMap((held) => held.faults[id]!.map((fault) => ({ ...fault, held })));
+  const details = [...new Set(failed.map(({ demand }) => demandText(demand)))];
+  const words = listed([...new Set(faults.map(({ detail }) => detail))], "; ");
+  const side = (name: "expected" | "actual"): string | undefined => {
+    const values = [...new Set(faults.flatMap((fault) => fault[name] ?? []))];
+    return values.length === 0 ? undefined : listed(values, "\n");
+  };
+  const [expected, actual] = [side("expected"), side("actual")];
+  const facts: AnswerFacts = { ...(expected !== undefined && { expected }), ...(actual !== undefined && { actual }) };
+  checklist.fail(id, `${words} (${listed(details, "; ")})`, facts);
+}
+
+function passText(id: ProvenanceCheckId, { piece, verified, demand }: Held): string {
+  const { statement } = piece.bundle!;
+  if (id === "provenance.subject")
+    return `${shownName(statement.predicateType, MAX_REASON)} of ${workloadText(demand)}`;
+  if (id === "provenance.signer") return signerText(piece.identity!.value as BuildIdentity);
+  const { root, rootDigest, signature } = verified!;
+  const { thresholds, name } = root;
+  const { inclusions, certificateTimestamps, signedTimes } = thresholds;
+  return (
+    `signed at ${signature.signedTimes[0]!.toISOString()}; verifies under ${shownName(name)} ` +
+    `(SHA-256 ${rootDigest}), which demands ${inclusions} log inclusion, ${certificateTimestamps} certificate ` +
+    `timestamp and ${signedTimes} signed time`
+  );
+}
+
+function signerText({ repository, buildConfig, commit, san }: BuildIdentity): string {
+  if (repository === null) return cut(san, MAX_REASON);
+  return cut(`${buildConfig ?? repository}${commit === null ? "" : `, commit ${commit}`}`, MAX_REASON);
+}
+
+/** Null where the bundle also fails for a demand. */
+function factsOf(piece: Piece, held: readonly Held[]): ProvenanceFacts | null {
+  const own = held.filter((each) => each.piece === piece);
+  if (own.length === 0 || !own.every(({ isMet }) => isMet)) return null;
+  const { signature, root, rootDigest } = own[0]!.verified!;
+  const { name, thresholds } = root;
+  return {
+    statement: piece.bundle!.statement,
+    identity: piece.identity!.value as BuildIdentity,
+    signedTimes: signature.signedTimes,
+    trustedRoot: { name, thresholds, sha256: rootDigest },
+    meets: own.map(({ demand }) => demand),
+  };
+}

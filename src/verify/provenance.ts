@@ -1,0 +1,84 @@
+/** Build provenance: signed statements of where a binary was built (verify/README.md, "Provenance"). */
+import { toHex, toUtf8 } from "../bytes.js";
+import type { CheckSubject, Checklist } from "../checks.js";
+import type { BuildIdentity } from "../decode/build-identity.js";
+import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
+import { sha256 } from "./digest.js";
+import type {
+  HeldDemand,
+  ProvenanceFacts,
+  ProvenanceInput,
+  ProvenanceThresholds,
+  ProvenanceVerifier,
+} from "./provenance-demand.js";
+
+/** A bundle that meets a demand of the policy. Only verification makes one. */
+export class VerifiedProvenance {
+  readonly #verified = true;
+  readonly statement: ProvenanceStatement;
+  /** By the certificate that signed. */
+  readonly identity: BuildIdentity;
+  /** In RFC 3339. */
+  readonly signedTimes: readonly string[];
+  /** The root of the policy under which it was verified: its name there, and SHA-256 of its JSON text in hex. */
+  readonly trustedRoot: { readonly name: string; readonly sha256: string };
+  /** What that root demands of a bundle. */
+  readonly demanded: ProvenanceThresholds;
+  /** The demands that it meets: the boot proof, the deployment's name, the workload (null: the pivot), the digest. */
+  readonly meets: readonly MetDemand[];
+
+  /** @internal */
+  constructor(facts: ProvenanceFacts, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a VerifiedProvenance is made by verification only");
+    const { name, sha256, thresholds } = facts.trustedRoot;
+    this.statement = facts.statement;
+    this.identity = facts.identity;
+    this.signedTimes = Object.freeze(facts.signedTimes.map((time) => time.toISOString()));
+    this.trustedRoot = Object.freeze({ name, sha256 });
+    this.demanded = Object.freeze({ ...thresholds });
+    this.meets = Object.freeze(facts.meets.map(metDemand));
+    Object.freeze(this);
+  }
+
+  static isVerified(value: unknown): value is VerifiedProvenance {
+    return typeof value === "object" && value !== null && #verified in value;
+  }
+}
+
+export interface MetDemand {
+  readonly bootProof: CheckSubject;
+  readonly deployment: string;
+  readonly workload: string | null;
+  /** SHA-256, in hex. */
+  readonly digest: string;
+}
+
+function metDemand({ about, deployment, demand, digest }: HeldDemand): MetDemand {
+  return Object.freeze({ bootProof: about, deployment, workload: demand.workload, digest: digest! });
+}
+
+/** Stays in this module, so that no other code can make the verified type. */
+const TOKEN = Symbol();
+
+interface CheckedProvenance {
+  /** Null for a bundle that meets no demand. */
+  readonly verified: readonly (VerifiedProvenance | null)[];
+  readonly checklists: readonly Checklist[];
+}
+
+/** SHA-256 of a text, in hex. */
+async function digestOf(text: string): Promise<string> {
+  return toHex(await sha256(toUtf8(text)));
+}
+
+/** Compares bundles with the demands of the policy. Loads the checks unless there is nothing to check. */
+export async function checkProvenance(
+  inputs: readonly ProvenanceInput[],
+  demands: readonly HeldDemand[],
+  verifier: ProvenanceVerifier | null,
+): Promise<CheckedProvenance> {
+  if (inputs.length === 0 && demands.length === 0) return { verified: [], checklists: [] };
+  const { runProvenanceChecks } = await import("./provenance-checks.js");
+  const { facts, checklists } = await runProvenanceChecks(inputs, demands, { verifier, digestOf });
+  return { verified: facts.map((each) => each && new VerifiedProvenance(each, TOKEN)), checklists };
+}

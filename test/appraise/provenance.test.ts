@@ -1,0 +1,265 @@
+/** The pin `provenance`: what a policy may demand, what is malformed, and what a stranger could make of a weak one. */
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/decode/json.js";
+import {
+  MalformedError,
+  NO_POLICY_ANY_ENCLAVE,
+  addToPolicy,
+  checkPolicy,
+  packBundle,
+  packEvidence,
+  parsePolicy,
+  selfContainedPolicy,
+  verifyBundle,
+  POLICY_OF_THE_BUNDLE,
+  decodeBundle,
+} from "../../src/index.js";
+import { parsePlainPolicy, plainPolicy, policyOfText, policyText } from "../../src/plain-settings.js";
+import { labDeployment } from "../../src/lab/forge.js";
+import { DEMAND, GENUINE, NOW, ROOT, SIGNER, enclave, evidence, policyFile } from "../support/provenance.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
+
+const FILES: Readonly<Record<string, string>> = {
+  "root.json": ROOT,
+  "roots.jsonl": `${compact(ROOT)}\n\n${compact(ROOT)}\n`,
+  "broken.jsonl": `${compact(ROOT)}\n{\n`,
+  "no.json": "{",
+  "statement.json": '{"mediaType": "application/json", "certificateAuthorities": [{}], "tlogs": [{}]}',
+  "timeless.json": changedRoot({ tlogs: [], timestampAuthorities: [] }),
+  "private.json": changedRoot({ tlogs: [], ctlogs: [] }),
+  "twice.json": ROOT.replace("{", '{"tlogs": [],'),
+};
+
+function compact(json: string): string {
+  return JSON.stringify(JSON.parse(json));
+}
+
+function changedRoot(members: object): string {
+  return JSON.stringify({ ...(JSON.parse(ROOT) as object), ...members });
+}
+
+function readFile(name: string): string {
+  const text = FILES[name];
+  if (text === undefined) throw new Error("no such file");
+  return text;
+}
+
+/** Of a deployment with one demand: the genuine one with these members. */
+function check(members: object): string[] {
+  const { faults } = checkPolicy(JSON.stringify(policyFile({ ...DEMAND, ...members })), { readFile });
+  return faults.map(({ path, message }) => `${path.replace("deployments[0].provenance[0]", "@")}: ${message}`);
+}
+
+const GITLAB = { issuer: "https://gitlab.com" };
+const without = (...names: string[]): object => Object.fromEntries(names.map((name) => [name, undefined]));
+
+describe("a demand", () => {
+  it.each([
+    ["with everything", {}],
+    [
+      "with several of each",
+      { workflow: ["a", "b"], ref: ["refs/heads/a", "refs/tags/*"], predicateTypes: ["a", "b"] },
+    ],
+    ["of the pivot, in words", { of: "pivotHash" }],
+    ["with less", without("repositoryId", "signer", "runner", "trigger", "commit")],
+    ["with an open ref and workflow", { ...without("ref", "workflow"), open: ["ref", "workflow"] }],
+    ["of an enterprise", { issuer: `${DEMAND.issuer}/acme` }],
+    ["of another provider", { ...GITLAB, ...without("ref", "workflow") }],
+    ["of another provider, by the name alone", { ...GITLAB, ...without("repository", "ref"), identity: "a@b" }],
+    ["by the name beside the repository", { identity: DEMAND.signer }],
+    ["with several roots", { trustedRoot: [{ file: "root.json" }, { file: "roots.jsonl" }] }],
+    ["with its root inside", { trustedRoot: { json: ROOT } }],
+    ["with comments", { comment: "why", trustedRoot: { file: "root.json", comment: "from where" } }],
+  ])("%s is well-formed", (_, members) => expect(check(members)).toEqual([]));
+
+  it.each([
+    ["no issuer", without("issuer"), "@.issuer: "],
+    ["no predicate types", without("predicateTypes"), "@.predicateTypes: "],
+    ["an empty list of them", { predicateTypes: [] }, "@.predicateTypes: "],
+    ["no root", without("trustedRoot"), "@.trustedRoot: "],
+    ["no repository", without("repository"), "@: repository wanted: anyone may call"],
+    ["a name in place of the repository", { ...without("repository"), identity: "a" }, "@: repository wanted"],
+    ["no repository and no name", { ...GITLAB, ...without("repository") }, "@: repository or identity wanted"],
+    [
+      "no ref",
+      without("ref"),
+      '@: ref wanted: anyone who may push a branch signs as the repository; or say "open": ["ref"]',
+    ],
+    ["no workflow", without("workflow"), "@: workflow wanted"],
+    ["no ref for an enterprise", { issuer: `${DEMAND.issuer}/acme`, ...without("ref") }, "@: ref wanted"],
+    ["a ref that is pinned and open", { open: ["ref"] }, "@: open: ref is pinned"],
+    ["a question twice", { ...without("ref"), open: ["ref", "ref"] }, "@: open: a question twice"],
+    ["another question", { open: ["repository"] }, "@.open[0]: "],
+    [
+      "an open ref of another provider",
+      { ...GITLAB, ...without("ref"), open: ["ref"] },
+      "@: open: only with the issuer",
+    ],
+    ["a prefix of a ref", { ref: "refs/tags/v*" }, '@.ref: "refs/tags/*" and "refs/heads/*" are the only patterns'],
+    ["any ref at all", { ref: "*" }, "@.ref: "],
+    ["any ref of refs/", { ref: "refs/*" }, "@.ref: "],
+    ["a pattern among refs", { ref: ["refs/heads/main", "refs/heads/*/a"] }, "@.ref[1]: "],
+    ["a short ref", { ref: "v1.2.3" }, '@: ref: GitHub\'s refs begin with refs/, for example "refs/tags/v1.2.3"'],
+    ["a short commit", { commit: "95baf27" }, "@.commit: 7 hex digits, 40 wanted"],
+    ["an id that is no number", { repositoryId: "acme" }, "@.repositoryId: decimal digits wanted"],
+    ["an empty text", { signer: "" }, "@.signer: empty"],
+    ["an unknown member", { runners: "a" }, "@.runners: unknown member, did you mean"],
+    ["another program", { of: "pcrs" }, "@.of: "],
+    ["a workload beside a pivot", { of: { workload: "a" } }, "@.of: the deployment has a pivot and no workloads"],
+    ["a root without a file", { trustedRoot: {} }, "@.trustedRoot: "],
+    [
+      "a file that is not there",
+      { trustedRoot: { file: "gone.json" } },
+      "@.trustedRoot: gone.json could not be read: no such file",
+    ],
+    ["a root that is no JSON", { trustedRoot: { file: "no.json" } }, "@.trustedRoot: no.json: not strict JSON"],
+    [
+      "a root with a member twice",
+      { trustedRoot: { file: "twice.json" } },
+      "@.trustedRoot: twice.json: not strict JSON",
+    ],
+    [
+      "a broken line",
+      { trustedRoot: { file: "broken.jsonl" } },
+      "@.trustedRoot: broken.jsonl, line 2: not strict JSON",
+    ],
+    ["another file", { trustedRoot: { file: "statement.json" } }, "statement.json: not a trusted root of Sigstore"],
+    ["a root without times", { trustedRoot: { file: "timeless.json" } }, "no time can be signed"],
+    [
+      "too many roots",
+      { trustedRoot: Array(9).fill({ file: "roots.jsonl" }) },
+      "@.trustedRoot: 18 trusted roots, at most 16",
+    ],
+  ])("with %s is malformed", (_, members, says) => expect(check(members).join("\n")).toContain(says));
+
+  it("is one of at least one, and of a deployment of QOS", () => {
+    const file = policyFile();
+    const faults = (policy: unknown): string => JSON.stringify(checkPolicy(policy as object, { readFile }).faults);
+    expect(faults(file)).toContain("deployments[0].provenance");
+    const nitro = { kind: "nitro", pcrs: { "8": "ab".repeat(48) }, provenance: [DEMAND] };
+    expect(faults({ ...file, deployments: [nitro] })).toContain("not in a deployment of kind nitro");
+  });
+
+  it("needs a reader for its files", () => {
+    const text = JSON.stringify(policyFile(DEMAND));
+    expect(() => parsePolicy(text)).toThrow("no files can be read here");
+  });
+
+  it("of a workload has to be one of the deployment", () => {
+    const workloads = { signer: `sha256:${"ab".repeat(32)}` };
+    const faults = (of: unknown): string => {
+      const deployment: object = { ...labDeployment(enclave), ...without("pivotHash") };
+      const file = {
+        ...policyFile(DEMAND),
+        deployments: [{ ...deployment, workloads, provenance: [{ ...DEMAND, of }] }],
+      };
+      return JSON.stringify(checkPolicy(JSON.stringify(file), { readFile }).faults);
+    };
+    expect(faults({ workload: "signer" })).toBe("[]");
+    expect(faults({ workload: "other" })).toContain("not a workload of the deployment");
+    expect(faults(undefined)).toContain("the deployment has workloads");
+  });
+
+  it("takes its thresholds from each root, and each root alone", () => {
+    const demandWith = (...files: string[]): unknown =>
+      parsePolicy(JSON.stringify(policyFile({ ...DEMAND, trustedRoot: files.map((file) => ({ file })) })), {
+        readFile,
+      }).deployments[0]!.provenance![0]!.trustedRoots.map(({ name, thresholds }) => [
+        name,
+        ...Object.values(thresholds),
+      ]);
+    expect(demandWith("root.json", "private.json", "roots.jsonl")).toEqual([
+      ["root.json", 1, 1, 1],
+      ["private.json", 0, 0, 1],
+      ["roots.jsonl, line 1", 1, 1, 1],
+      ["roots.jsonl, line 3", 1, 1, 1],
+    ]);
+  });
+});
+
+describe("what a stranger could make of a weak demand", () => {
+  const reasons = (members: object): readonly string[] =>
+    checkPolicy(JSON.stringify(policyFile({ ...DEMAND, ...members })), { readFile }).deployments[0]!.reasons;
+
+  it.each([
+    ["nothing", {}, []],
+    ["a tag of any name", { ref: "refs/tags/*" }, []],
+    ["an open ref", { ...without("ref"), open: ["ref"] }, ["leaves the ref open: anyone who may push a branch"]],
+    ["any branch", { ref: "refs/heads/*" }, ["accepts any branch: anyone who may push a branch"]],
+    ["an open workflow", { ...without("workflow"), open: ["workflow"] }, ["leaves the workflow open: any workflow"]],
+    ["a signer in any version", { signer: SIGNER }, ["without a ref: any version of that workflow passes"]],
+    ["no ref of another provider", { ...GITLAB, ...without("ref") }, ["leaves the ref open"]],
+    ["a name alone", { ...GITLAB, ...without("repository", "ref", "workflow"), identity: "a@b" }, []],
+  ])("%s", (_, members, says) => {
+    const found = reasons(members);
+    expect(found).toHaveLength(says.length);
+    for (const [index, words] of says.entries()) expect(found[index]).toContain(words);
+  });
+});
+
+describe("a policy with demands", () => {
+  const text = JSON.stringify(
+    policyFile(DEMAND, { ...DEMAND, trustedRoot: [{ file: "roots.jsonl" }, { json: ROOT }] }),
+  );
+  const policy = parsePolicy(text, { readFile });
+
+  it("is the same from plain data", () => {
+    const plain = policyOfText(JSON.parse(JSON.stringify(policyText(plainPolicy(policy)))) as never);
+    expect(Object.keys(plain.roots!)).toEqual(["root.json", "roots.jsonl"]);
+    expect(parsePlainPolicy(plain).deployments).toEqual(policy.deployments);
+  });
+
+  it("is the same without files", () => {
+    const whole = parsePolicy(selfContainedPolicy(text, { readFile }));
+    const roots = (of: typeof policy): unknown =>
+      of.deployments[0]!.provenance!.map(({ trustedRoots }) => trustedRoots.map((root) => root.text));
+    expect(roots(whole)).toEqual(roots(policy));
+  });
+
+  it("is edited as any other: fewer demands accept more", () => {
+    const bare = { ...labDeployment(enclave), name: "bare" };
+    const made = { policy: { ...policyFile(DEMAND), deployments: [bare] } as never, notes: [] };
+    const edited = addToPolicy(text, made, { readFile });
+    expect(edited.added).toEqual(["bare"]);
+    const same = { policy: JSON.parse(text) as never, notes: [] };
+    expect(addToPolicy(text, same, { readFile }).alreadyThere).toHaveLength(1);
+  });
+});
+
+describe("a bundle with builds", async () => {
+  const provenanceVerifier = await sigstoreVerifier();
+  const given = { bootProofs: [evidence.bootProof], provenance: [GENUINE] };
+  const file = selfContainedPolicy(JSON.stringify(policyFile(DEMAND)), { readFile });
+  const { bundle } = await packBundle(given, { policy: file, now: NOW, provenanceVerifier });
+  const packed = decodeBundle(JSON.parse(JSON.stringify(bundle)));
+
+  it("has them, and is verified with them under the caller's policy", async () => {
+    expect(bundle!.provenance).toEqual([JSON.parse(GENUINE)]);
+    const policy = parsePolicy(file);
+    const { report, packed: inside } = await verifyBundle(packed, { policy, now: NOW, provenanceVerifier });
+    expect([report.verdict, inside?.differences]).toEqual(["verified", []]);
+    expect(report.claims!.provenance).toHaveLength(1);
+  });
+
+  it("proves nothing by a root of its maker's choice", async () => {
+    const options = { policy: POLICY_OF_THE_BUNDLE, now: NOW, provenanceVerifier, trustAnchors: anchors() } as const;
+    const { report } = await verifyBundle(packed, options);
+    expect(report.verdict).toBe("authentic");
+    expect(report.claims).not.toHaveProperty("provenance");
+  });
+
+  it("is malformed for a caller without a verifier", async () => {
+    for (const policy of [NO_POLICY_ANY_ENCLAVE, POLICY_OF_THE_BUNDLE] as const)
+      await expect(verifyBundle(packed, { policy, now: NOW, trustAnchors: anchors() })).rejects.toThrow(MalformedError);
+  });
+
+  it("has at most 64, in a list", () => {
+    const raw = packEvidence(given) as unknown as JsonObject;
+    expect(() => decodeBundle({ ...raw, provenance: Array(65).fill({}) })).toThrow("65 entries, at most 64 wanted");
+    expect(() => decodeBundle({ ...raw, provenance: {} })).toThrow("provenance: ");
+  });
+
+  function anchors(): ReturnType<typeof parsePolicy>["trustAnchors"] {
+    return parsePolicy(file).trustAnchors;
+  }
+});

@@ -1,0 +1,652 @@
+/**
+ * Provenance that must be refused, and by which check; and what must pass. Each bundle is of the lab's Sigstore, whose
+ * log and signature are genuine unless the row says otherwise.
+ */
+import { createHash } from "node:crypto";
+import { fromBase64, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { derPrintableString, derUtf8String } from "../../src/lab/der.js";
+import type { ExtensionSpec } from "../../src/lab/pki.js";
+import { labDeployment } from "../../src/lab/forge.js";
+import { LAB_WORKLOAD } from "../../src/lab/qos.js";
+import {
+  type LabBuild,
+  LAB_BUILD,
+  LabSigstore,
+  type ProvenanceAlterations,
+  type ProvenanceOptions,
+  type SavedSigstore,
+  labProvenancePin,
+  rawSigstoreExtension,
+  sigstoreExtension,
+  uriName,
+} from "../../src/lab/sigstore.js";
+import { type Accepted, type Attack, type Judgement, AT, after, lab, put } from "./support.js";
+
+const sigstore = new LabSigstore();
+const otherInstance = new LabSigstore();
+const privateInstance = new LabSigstore({ kind: "private" });
+const root = (of: LabSigstore): JsonObject => ({ json: JSON.stringify(of.trustedRoot) });
+const pinned = labProvenancePin(root(sigstore));
+const { repository, workflow, ref, commit } = LAB_BUILD;
+const config = `${repository}/${workflow}@${ref}`;
+const attest = "https://github.com/acme/builders/.github/workflows/attest.yml";
+const DIGEST = toHex(lab.pivotHash);
+const stranger = "https://github.com/mallory/oracle";
+
+type Bundle = string | object;
+
+/** A bundle for the lab's binary, with a difference. */
+function bundle(options: Partial<ProvenanceOptions> = {}, of: LabSigstore = sigstore): string {
+  return of.attest({ at: AT, digest: lab.pivotHash, ...options });
+}
+
+const built = (build: Partial<LabBuild>): string => bundle({ build });
+const altered = (alter: ProvenanceAlterations): string => bundle({ alter });
+const parsed = (text = bundle()): JsonObject => JSON.parse(text) as JsonObject;
+const statement = (change: (json: JsonObject) => JsonObject): string => altered({ statement: change });
+const extensions = (change: (all: readonly ExtensionSpec[]) => readonly ExtensionSpec[]): string =>
+  altered({ extensions: change });
+
+/** An extension in place of the one with its number. */
+const instead = (number: number, spec: ExtensionSpec): string =>
+  extensions((all) => all.map((one) => (one.id.endsWith(`.57264.1.${number}`) ? { ...spec, id: one.id } : one)));
+const without = (number: number): string =>
+  extensions((all) => all.filter(({ id }) => !id.endsWith(`.57264.1.${number}`)));
+const named = (uri: ExtensionSpec): string => extensions((all) => all.map((one) => (one.id === uri.id ? uri : one)));
+const subjects = (...digests: JsonObject[]): string =>
+  statement((json) => ({ ...json, subject: digests.map((digest, index) => ({ name: `file-${index}`, digest })) }));
+
+/** The judgement of bundles under pins. By default: all of the build is pinned. */
+function under(bundles: readonly Bundle[], ...pins: JsonObject[]): Judgement {
+  return {
+    given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof], appProofs, provenance: bundles }),
+    deployments: (all) => [{ ...all, provenance: pins.length === 0 ? [pinned] : pins }],
+  };
+}
+
+type Check = "bundle" | "signer" | "subject";
+
+function refused(check: Check, name: string, bundles: Bundle | readonly Bundle[], ...pins: JsonObject[]): Attack {
+  const judge = under(Array.isArray(bundles) ? (bundles as Bundle[]) : [bundles as Bundle], ...pins);
+  return { name: `provenance: ${name}`, judge, fails: [`provenance.${check}`] };
+}
+
+const pin = (changes: JsonObject): JsonObject => ({ ...pinned, ...changes });
+const unpinned = (...names: string[]): JsonObject =>
+  Object.fromEntries(Object.entries(pinned).filter(([name]) => !names.includes(name)));
+
+const SIGNERS: Attack[] = [
+  ...(
+    [
+      ["another repository", { repository: stranger }],
+      ["the repository in other case", { repository: "https://github.com/Acme/oracle" }],
+      ["the repository with a slash", { repository: `${repository}/` }],
+      ["a repository of the name's beginning", { repository: `${repository}.evil` }],
+      ["a repository that a regular expression takes for it", { repository: "https://githubXcom/acme/oracle" }],
+      ["the repository of a renamed owner, whose name somebody took", { repositoryId: "987654321" }],
+      ["another issuer", { issuer: "https://token.example.com" }],
+      ["the issuer of an enterprise", { issuer: `${LAB_BUILD.issuer}/acme` }],
+      ["a branch with the name of the tag", { ref: "refs/heads/v1.2.3" }],
+      ["another tag", { ref: "refs/tags/v1.2.30" }],
+      ["the tag, and @ with more", { ref: `${ref}@refs/heads/main` }],
+      ["a pull request of a fork", { ref: "refs/pull/7/merge", trigger: "pull_request" }],
+      ["another trigger", { trigger: "workflow_dispatch" }],
+      ["another commit", { commit: "0".repeat(40) }],
+      ["the commit in upper case", { commit: commit.toUpperCase() }],
+      ["a runner of anyone's", { runner: "self-hosted" }],
+      ["another workflow", { workflow: ".github/workflows/test.yml" }],
+      ["a workflow that begins alike", { workflow: `${workflow}.evil.yml` }],
+      ["a workflow whose path has @ and the pinned one", { workflow: `${workflow}@${ref}/x.yml` }],
+    ] as const satisfies readonly (readonly [string, Partial<LabBuild>])[]
+  ).map(([name, build]) => refused("signer", name, built(build))),
+  refused("signer", "the certificate's name, which the extensions do not have", named(uriName(`${config}.evil`))),
+  refused(
+    "signer",
+    "extensions of the wanted repository in a certificate of another one's workflow",
+    built({ identity: `${stranger}/${workflow}@${ref}` }),
+  ),
+  refused(
+    "signer",
+    "an identity that a regular expression takes for the pinned one",
+    built({ identity: `${config}x` }),
+    pin({ identity: config }),
+  ),
+  refused(
+    "signer",
+    "another identity of an issuer that is not GitHub's",
+    built({ issuer: "https://accounts.example.com", identity: "https://example.com/release.evil" }),
+    {
+      issuer: "https://accounts.example.com",
+      identity: "https://example.com/release",
+      predicateTypes: pinned["predicateTypes"]!,
+      trustedRoot: root(sigstore),
+    },
+  ),
+  refused(
+    "signer",
+    "a build configuration that names another ref than the certificate",
+    instead(18, sigstoreExtension(18, `${repository}/${workflow}@refs/heads/main`)),
+  ),
+  refused(
+    "signer",
+    "a build configuration of which the workflow is a part",
+    instead(18, sigstoreExtension(18, `${repository}/x/${workflow}@${ref}`)),
+  ),
+  refused(
+    "signer",
+    "a build configuration of another repository",
+    instead(18, sigstoreExtension(18, `${stranger}/${workflow}@${ref}`)),
+  ),
+  ...[8, 9, 11, 12, 13, 14, 15, 18, 20].flatMap((number) => [
+    refused("signer", `extension .${number} left out`, without(number)),
+    refused(
+      "signer",
+      `extension .${number} twice, the second of another value`,
+      extensions((all) => [...all, sigstoreExtension(number, "x")]),
+    ),
+    refused(
+      "signer",
+      `extension .${number} twice, the first of another value`,
+      extensions((all) => [sigstoreExtension(number, "x"), ...all]),
+    ),
+  ]),
+  refused(
+    "signer",
+    "extension .12 twice, the same",
+    extensions((all) => [...all, sigstoreExtension(12, repository)]),
+  ),
+  refused("signer", "extension .12 in the older raw form", instead(12, rawSigstoreExtension(12, repository))),
+  refused("signer", "extension .12 as a PrintableString", instead(12, withValue(derPrintableString(repository)))),
+  refused(
+    "signer",
+    "extension .12 with bytes behind it",
+    instead(12, withValue(Uint8Array.of(...derUtf8String(repository), 0))),
+  ),
+  refused(
+    "signer",
+    "extension .12 with a length that is too long",
+    instead(12, withValue(longLength(derUtf8String(repository)))),
+  ),
+  refused("signer", "extension .12 with a zero byte", instead(12, sigstoreExtension(12, `${repository}\0.evil`))),
+  refused("signer", "extension .12 that is not UTF-8", instead(12, withValue(Uint8Array.of(0x0c, 1, 0xff)))),
+  refused("signer", "extension .12 that is empty", instead(12, sigstoreExtension(12, ""))),
+  refused(
+    "signer",
+    "the name twice",
+    extensions((all) => [...all, uriName(stranger)]),
+  ),
+  refused("signer", "a reusable workflow that the policy does not name", built({ signer: `${attest}@refs/tags/v1` })),
+  refused(
+    "signer",
+    "another reusable workflow than the pinned one",
+    built({ signer: `${attest}@refs/tags/v1` }),
+    pin({ signer: `${stranger}/${workflow}` }),
+  ),
+  refused("signer", "the build's own workflow where a reusable one is pinned", bundle(), pin({ signer: attest })),
+  refused(
+    "signer",
+    "another version of the reusable workflow",
+    built({ signer: `${attest}@refs/tags/v2` }),
+    pin({ signer: `${attest}@refs/tags/v1` }),
+  ),
+  ...[
+    ["v1", "a tag without refs/"],
+    ["", "an empty ref"],
+    ["refs/", "refs/ alone"],
+    ["a".repeat(39), "39 hex digits"],
+    ["A".repeat(40), "40 hex digits in upper case"],
+    ["refs/heads/x/.github/workflows/evil.yml@refs/heads/main", "a branch that has a workflow's path in its name"],
+  ].map(([version, name]) =>
+    refused("signer", `a signer of ${name!}`, built({ signer: `${attest}@${version!}` }), pin({ signer: attest })),
+  ),
+  refused(
+    "signer",
+    "a signer of which the pinned one is the beginning",
+    built({ signer: `${attest}.evil.yml@refs/tags/v1` }),
+    pin({ signer: attest }),
+  ),
+  refused("signer", "a branch where any tag is pinned", built({ ref: "refs/heads/main" }), pin({ ref: "refs/tags/*" })),
+  refused(
+    "signer",
+    "a ref of which a pattern's folder is all",
+    built({ ref: "refs/tags/" }),
+    pin({ ref: "refs/tags/*" }),
+  ),
+];
+
+function withValue(value: Uint8Array): ExtensionSpec {
+  return { id: "", critical: false, value };
+}
+
+/** The length in two bytes where one is enough. */
+function longLength(der: Uint8Array): Uint8Array {
+  return Uint8Array.of(der[0]!, 0x81, der.length - 2, ...der.subarray(2));
+}
+
+const SUBJECTS: Attack[] = [
+  refused("subject", "another binary", bundle({ digest: new Uint8Array(32).fill(1) })),
+  refused("subject", "the digest in upper case", subjects({ sha256: DIGEST.toUpperCase() })),
+  refused("subject", "the digest with a prefix", subjects({ sha256: `sha256:${DIGEST}` })),
+  refused("subject", "the digest with white space", subjects({ sha256: ` ${DIGEST}` })),
+  refused("subject", "the beginning of the digest", subjects({ sha256: DIGEST.slice(0, 40) })),
+  refused(
+    "subject",
+    "SHA-512 alone",
+    subjects({ sha512: createHash("sha512").update("lab application").digest("hex") }),
+  ),
+  refused("subject", "the digest under another algorithm", subjects({ sha512: DIGEST })),
+  refused("subject", "the digest under a name in upper case", subjects({ SHA256: DIGEST })),
+  refused(
+    "subject",
+    "the digest as a subject's name",
+    statement((json) => ({ ...json, subject: [{ name: DIGEST, digest: { sha256: "00".repeat(32) } }] })),
+  ),
+  refused("subject", "no subjects", subjects()),
+  refused(
+    "subject",
+    "the digest only in the predicate",
+    statement((json) => ({ ...json, subject: [], predicate: { subject: [{ digest: { sha256: DIGEST } }] } })),
+  ),
+  refused("subject", "another predicate", bundle({ predicateType: "https://spdx.dev/Document/v2.3" })),
+  refused("subject", "a predicate that begins alike", bundle({ predicateType: "https://slsa.dev/provenance/v1.1" })),
+  refused(
+    "subject",
+    "a verification summary in place of a build",
+    bundle({ predicateType: "https://slsa.dev/verification_summary/v1" }),
+  ),
+];
+
+/** An instance with the keys of two. */
+const mixed = (changes: Partial<SavedSigstore>): LabSigstore =>
+  new LabSigstore({ saved: { ...sigstore.save(), ...changes } });
+const { signatureLog, certificateLog } = otherInstance.save();
+const otherLog = mixed({ signatureLog });
+const otherCertificateLog = mixed({ certificateLog });
+const otherTimestamps = new LabSigstore({
+  kind: "private",
+  saved: { ...privateInstance.save(), timestamps: otherInstance.save().timestamps },
+});
+
+const entryOf = (json: JsonObject): JsonObject =>
+  ((json["verificationMaterial"] as JsonObject)["tlogEntries"] as JsonObject[])[0]!;
+const ENTRY = "verificationMaterial.tlogEntries.0";
+const changedBundle = (path: string, value: Parameters<typeof put>[1], text?: string): JsonObject =>
+  put(path, value)(parsed(text));
+const dropped = (path: string): JsonObject => {
+  const json = structuredClone(parsed());
+  const steps = path.split(".");
+  const holder = steps.slice(0, -1).reduce((part, step) => part[step] as JsonObject, json);
+  Reflect.deleteProperty(holder, steps.at(-1)!);
+  return json;
+};
+const flipped = (base64: unknown): string => {
+  const bytes = fromBase64(base64 as string)!;
+  return toBase64(Uint8Array.from(bytes, (byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte)));
+};
+const flippedAt = (path: string): JsonObject => {
+  const json = parsed();
+  const value = path.split(".").reduce<unknown>((part, step) => (part as JsonObject)[step], json);
+  return put(path, flipped(value))(json);
+};
+const repeated = (text: string, member: string): string => text.replace("{", `{${member},`);
+const payload = (change: (text: string) => string): string =>
+  altered({ payload: (bytes) => toUtf8(change(new TextDecoder().decode(bytes))) });
+const otherBundle = parsed(bundle({ digest: new Uint8Array(32) }));
+
+const BUNDLES: Attack[] = [
+  refused("bundle", "of another instance", bundle({}, otherInstance)),
+  refused("bundle", "of a private instance under the public root", bundle({}, privateInstance)),
+  refused(
+    "bundle",
+    "of the public instance under a private root",
+    bundle(),
+    pin({ trustedRoot: root(privateInstance) }),
+  ),
+  refused("bundle", "in the log of another instance", bundle({}, otherLog)),
+  refused("bundle", "in the certificate log of another instance", bundle({}, otherCertificateLog)),
+  refused(
+    "bundle",
+    "with a time of another authority",
+    bundle({}, otherTimestamps),
+    pin({ trustedRoot: root(privateInstance) }),
+  ),
+  refused(
+    "bundle",
+    "whose certificate and logs two roots know, but no root both",
+    bundle(),
+    pin({
+      trustedRoot: [
+        root(mixed({ signatureLog, certificateLog })),
+        root(
+          new LabSigstore({
+            saved: {
+              ...otherInstance.save(),
+              signatureLog: sigstore.save().signatureLog,
+              certificateLog: sigstore.save().certificateLog,
+            },
+          }),
+        ),
+      ],
+    }),
+  ),
+  refused("bundle", "logged after its certificate expired", bundle({ signedAt: after(660) })),
+  refused("bundle", "logged before its certificate was valid", bundle({ signedAt: after(-60) })),
+  refused(
+    "bundle",
+    "timestamped after its certificate expired",
+    bundle({ signedAt: after(660) }, privateInstance),
+    pin({ trustedRoot: root(privateInstance) }),
+  ),
+  refused("bundle", "without an entry of a log", changedBundle("verificationMaterial.tlogEntries", [])),
+  refused("bundle", "without a promise of the log, and so without a signed time", dropped(`${ENTRY}.inclusionPromise`)),
+  refused("bundle", "without a proof of inclusion", dropped(`${ENTRY}.inclusionProof`)),
+  refused("bundle", "without a checkpoint", dropped(`${ENTRY}.inclusionProof.checkpoint`)),
+  refused(
+    "bundle",
+    "without a timestamp",
+    changedBundle("verificationMaterial.timestampVerificationData", {}, bundle({}, privateInstance)),
+    pin({ trustedRoot: root(privateInstance) }),
+  ),
+  refused(
+    "bundle",
+    "with an integrated time that the log did not sign",
+    changedBundle(`${ENTRY}.integratedTime`, String(Math.floor(AT.getTime() / 1000) + 2)),
+  ),
+  refused("bundle", "with the entry of another bundle", changedBundle(ENTRY, entryOf(otherBundle))),
+  refused(
+    "bundle",
+    "with an entry twice",
+    changedBundle("verificationMaterial.tlogEntries", Array(2).fill(entryOf(parsed())) as never),
+  ),
+  refused("bundle", "with a promise that is changed", flippedAt(`${ENTRY}.inclusionPromise.signedEntryTimestamp`)),
+  refused("bundle", "with a proof that is changed", flippedAt(`${ENTRY}.inclusionProof.hashes.0`)),
+  refused("bundle", "with an entry that is changed", flippedAt(`${ENTRY}.canonicalizedBody`)),
+  refused("bundle", "with a signature that is changed", flippedAt("dsseEnvelope.signatures.0.sig")),
+  refused(
+    "bundle",
+    "with a statement that is changed",
+    changedBundle("dsseEnvelope.payload", (otherBundle["dsseEnvelope"] as JsonObject)["payload"]!),
+  ),
+  refused("bundle", "with a certificate that is changed", flippedAt("verificationMaterial.certificate.rawBytes")),
+  refused(
+    "bundle",
+    "with the certificate of another bundle",
+    changedBundle(
+      "verificationMaterial.certificate",
+      (otherBundle["verificationMaterial"] as JsonObject)["certificate"]!,
+    ),
+  ),
+  refused(
+    "bundle",
+    "with a checkpoint that no log signed",
+    changedBundle(
+      `${ENTRY}.inclusionProof.checkpoint.envelope`,
+      checkpoint((text) => text.replace(/\n([0-9]+)\n/, "\n9$1\n")),
+    ),
+  ),
+  refused(
+    "bundle",
+    "with a checkpoint whose name is long",
+    changedBundle(
+      `${ENTRY}.inclusionProof.checkpoint.envelope`,
+      checkpoint((text) => text.replace(/\u2014 \S+/, `\u2014 ${"a".repeat(300)}`)),
+    ),
+  ),
+  refused(
+    "bundle",
+    "with a checkpoint whose name is a regular expression",
+    changedBundle(
+      `${ENTRY}.inclusionProof.checkpoint.envelope`,
+      checkpoint((text) => text.replace(/\u2014 \S+/, "\u2014 (a+)+$")),
+    ),
+  ),
+  refused(
+    "bundle",
+    "whose log entry is of another signature",
+    altered({ entry: (json) => put("spec.signatures.0.signature", "AAAA")(json) }),
+  ),
+  refused(
+    "bundle",
+    "whose log entry is of another statement",
+    altered({ entry: (json) => put("spec.payloadHash.value", "00".repeat(32))(json) }),
+  ),
+  refused(
+    "bundle",
+    "whose certificate no log timestamped",
+    altered({ logged: (spec) => ({ ...spec, extensions: spec.extensions.slice(0, -1) }) }),
+  ),
+  refused(
+    "bundle",
+    "whose certificate got an extension after it was logged",
+    altered({ logged: (spec) => ({ ...spec, extensions: [...spec.extensions, sigstoreExtension(22, "public")] }) }),
+  ),
+  refused(
+    "bundle",
+    "of 10 MiB",
+    parsed(altered({ statement: (json) => ({ ...json, predicate: { x: "x".repeat(10 * 1024 * 1024) } }) })),
+  ),
+  refused("bundle", "of 10 MiB of white space", `${bundle()}${" ".repeat(10 * 1024 * 1024)}`),
+  refused("bundle", "with a member twice", repeated(bundle(), '"dsseEnvelope":{}')),
+  refused(
+    "bundle",
+    "with the material under its other name alone",
+    renamed(parsed(), "verificationMaterial", "verification_material"),
+  ),
+  refused(
+    "bundle",
+    "whose statement has a member twice",
+    payload((text) => repeated(text, '"subject":[]')),
+  ),
+  refused(
+    "bundle",
+    "whose statement has a digest twice",
+    payload((text) => text.replace('"digest":{', `"digest":{"sha256":"${"00".repeat(32)}",`)),
+  ),
+  refused(
+    "bundle",
+    "whose statement is no JSON",
+    payload((text) => `${text}}`),
+  ),
+  refused(
+    "bundle",
+    "whose statement begins with a byte order mark",
+    payload((text) => `\ufeff${text}`),
+  ),
+  refused(
+    "bundle",
+    "whose statement is a list of two",
+    payload((text) => `[${text},${text}]`),
+  ),
+  refused(
+    "bundle",
+    "whose statement is of another type",
+    statement((json) => ({ ...json, _type: "https://in-toto.io/Statement/v2" })),
+  ),
+  refused(
+    "bundle",
+    "whose statement names no type",
+    statement(({ _type, ...rest }) => (void _type, rest)),
+  ),
+  refused("bundle", "whose payload is of another type", altered({ payloadType: "application/json" })),
+  refused(
+    "bundle",
+    "with two signatures",
+    changedBundle(
+      "dsseEnvelope.signatures",
+      Array(2).fill({
+        sig: (parsed()["dsseEnvelope"] as { signatures: { sig: string }[] }).signatures[0]!.sig,
+      }) as never,
+    ),
+  ),
+  refused("bundle", "without a signature", changedBundle("dsseEnvelope.signatures", [])),
+  refused(
+    "bundle",
+    "with a public key",
+    changedBundle("verificationMaterial", { publicKey: { hint: "a" }, tlogEntries: [] }),
+  ),
+  refused(
+    "bundle",
+    "with a public key beside the certificate",
+    changedBundle("verificationMaterial.publicKey", { hint: "a" }),
+  ),
+  refused("bundle", "that signs a file, not a statement", {
+    ...dropped("dsseEnvelope"),
+    messageSignature: { messageDigest: { algorithm: "SHA2_256", digest: toBase64(lab.pivotHash) }, signature: "AAAA" },
+  }),
+  refused("bundle", "of another version", {
+    ...parsed(),
+    mediaType: "application/vnd.dev.sigstore.bundle+json;version=99.9",
+  }),
+  refused("bundle", "that is an empty object", {}),
+  refused("bundle", "that is a number", "7"),
+  refused("bundle", "that is no JSON", "{"),
+  refused("bundle", "that is not given", []),
+  {
+    name: "provenance: where no list of bundles is given",
+    judge: { deployments: (all) => [{ ...all, provenance: [pinned] }] },
+    fails: ["provenance.bundle"],
+  },
+];
+
+function checkpoint(change: (text: string) => string): string {
+  const proof = entryOf(parsed())["inclusionProof"] as { checkpoint: { envelope: string } };
+  return change(proof.checkpoint.envelope);
+}
+
+function renamed(json: JsonObject, from: string, to: string): JsonObject {
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [name === from ? to : name, value]));
+}
+
+const ofWorkload: JsonObject = {
+  ...labDeployment(lab, "v3"),
+  provenance: [pin({ of: { workload: LAB_WORKLOAD } })],
+};
+const withoutWorkloads: JsonObject = Object.fromEntries(
+  Object.entries({ ...ofWorkload, provenance: [pinned], open: ["application"] }).filter(
+    ([name]) => name !== "workloads",
+  ),
+);
+
+/** Several bundles and several entries. */
+const SEVERAL: Attack[] = [
+  // The nearest bundle is the one about the binary.
+  refused("signer", "the signer of one bundle and the subject of another", [
+    bundle({ digest: new Uint8Array(32) }),
+    built({ repository: stranger }),
+  ]),
+  refused("signer", "an entry of two that no bundle meets", [bundle()], pinned, pin({ runner: "self-hosted" })),
+  refused("bundle", "the genuine signer in a bundle that does not verify, and a stranger's that does", [
+    flippedAt("dsseEnvelope.signatures.0.sig"),
+    built({ repository: stranger }),
+  ]),
+  {
+    name: "provenance: of another file than the pinned workload",
+    forge: { version: "v3" },
+    judge: { ...under([bundle({ digest: new Uint8Array(32) })]), deployments: () => [ofWorkload] },
+    fails: ["provenance.subject"],
+  },
+  {
+    name: "provenance: of a binary, where the manifest has workloads and the policy pins none",
+    forge: { version: "v3" },
+    judge: { ...under([bundle()]), deployments: () => [withoutWorkloads] },
+    fails: ["provenance.subject"],
+  },
+];
+
+export const PROVENANCE_ATTACKS: readonly Attack[] = [...SIGNERS, ...SUBJECTS, ...BUNDLES, ...SEVERAL];
+
+function accepted(name: string, bundles: readonly Bundle[], ...pins: JsonObject[]): Accepted {
+  return { name: `provenance: ${name}`, judge: under(bundles, ...pins) };
+}
+
+const open = (...names: ("ref" | "workflow")[]): JsonObject => ({ ...unpinned(...names), open: names });
+
+export const PROVENANCE_ACCEPTED: readonly Accepted[] = [
+  accepted("all of the build is pinned", [bundle()]),
+  accepted("the certificate expired long ago, and was logged while it was valid", [
+    bundle({ at: after(-86_400 * 365) }),
+  ]),
+  accepted("logged in the last second of its certificate", [bundle({ signedAt: after(600) })]),
+  accepted("the digest is that of the second subject", [subjects({ sha256: "00".repeat(32) }, { sha256: DIGEST })]),
+  accepted("a subject with other digests, too", [subjects({ sha512: "00".repeat(64), sha256: DIGEST })]),
+  accepted("a subject without a name", [statement((json) => ({ ...json, subject: [{ digest: { sha256: DIGEST } }] }))]),
+  accepted("a statement v0.1", [statement((json) => ({ ...json, _type: "https://in-toto.io/Statement/v0.1" }))]),
+  accepted("two statements of which one fits", [bundle({ predicateType: "https://spdx.dev/Document/v2.3" }), bundle()]),
+  accepted("a bundle that does not verify beside one that does", [bundle({}, otherInstance), bundle()]),
+  accepted("garbage beside a bundle", ["{", bundle()]),
+  accepted("another envelope under a name that no reader knows", [
+    { ...parsed(), dsse_envelope: otherBundle["dsseEnvelope"]! },
+  ]),
+  {
+    name: "provenance: of a workload",
+    forge: { version: "v3" },
+    judge: { ...under([bundle()]), deployments: () => [ofWorkload] },
+    warns: ["manifest.decode", "envelope.decode"],
+  },
+  accepted(
+    "one of several types, tags and workflows",
+    [bundle()],
+    pin({
+      ref: ["refs/tags/v1", ref],
+      workflow: ["a.yml", workflow],
+      predicateTypes: ["a", pinned["predicateTypes"] as never].flat(),
+    }),
+  ),
+  accepted("any tag", [bundle()], pin({ ref: "refs/tags/*" })),
+  accepted(
+    "a private instance, whose root has neither log",
+    [bundle({}, privateInstance)],
+    pin({ trustedRoot: root(privateInstance) }),
+  ),
+  accepted("the second of two roots", [bundle()], pin({ trustedRoot: [root(otherInstance), root(sigstore)] })),
+  accepted(
+    "two entries that two bundles meet",
+    [bundle(), built({ runner: "self-hosted" })],
+    pinned,
+    pin({ runner: "self-hosted" }),
+  ),
+  accepted("two entries that one bundle meets", [bundle()], pinned, unpinned("runner")),
+  accepted(
+    "a reusable workflow at the pinned version",
+    [built({ signer: `${attest}@refs/tags/v1` })],
+    pin({ signer: `${attest}@refs/tags/v1` }),
+  ),
+  accepted(
+    "a path and a tag that have @ in their names",
+    [built({ workflow: "a@b.yml", ref: "refs/tags/a@1" })],
+    pin({ workflow: "a@b.yml", ref: "refs/tags/a@1" }),
+  ),
+  accepted(
+    "another provider, by the identity",
+    [built({ issuer: "https://accounts.example.com", identity: "https://example.com/release" })],
+    {
+      issuer: "https://accounts.example.com",
+      identity: "https://example.com/release",
+      predicateTypes: pinned["predicateTypes"]!,
+      trustedRoot: root(sigstore),
+    },
+  ),
+  {
+    name: "provenance: a bundle that no policy demands",
+    judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof], appProofs, provenance: ["{"] }) },
+    skips: ["provenance.bundle", "provenance.signer", "provenance.subject"],
+  },
+  ...(
+    [
+      [
+        "any version of a reusable workflow: a tag",
+        built({ signer: `${attest}@refs/tags/v9` }),
+        pin({ signer: attest }),
+      ],
+      [
+        "any version of a reusable workflow: a commit",
+        built({ signer: `${attest}@${"a".repeat(40)}` }),
+        pin({ signer: attest }),
+      ],
+      ["the ref left open", built({ ref: "refs/heads/x" }), open("ref")],
+      ["the workflow left open", built({ workflow: "x.yml" }), open("workflow")],
+      ["any branch", built({ ref: "refs/heads/x" }), pin({ ref: "refs/heads/*" })],
+    ] as const
+  ).map(([name, text, weak]): Accepted => ({ ...accepted(name, [text], weak), warns: ["policy.scope"] })),
+];

@@ -1,0 +1,220 @@
+/** `--provenance` of verify, bundle, pin and audit: which files it takes, what is verified, and the exit codes. */
+import { dirname, join } from "node:path";
+import { chmodSync, writeFileSync } from "node:fs";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { ProvenanceError } from "../../src/provenance/index.js";
+import type * as provenance from "../../src/provenance/index.js";
+import { DEMAND, GENUINE, NOW as AT, ROOT, bundleOf, enclave, evidence, policyFile } from "../support/provenance.js";
+import { apiKey } from "../client/support.js";
+import { BOOT_1, bootproof, fileOf } from "./support.js";
+
+const NOW = { now: AT.toISOString() };
+const BOOT = fileOf(evidence.bootProof);
+const BUILD = fileOf(GENUINE, "build.sigstore.json");
+const POLICY = fileOf(policyFile(DEMAND), "demanding.json");
+writeFileSync(join(dirname(POLICY), "root.json"), ROOT);
+const PLAIN = fileOf(labPolicy(evidence.anchorPem, [labDeployment(enclave)]));
+
+const state = vi.hoisted(() => ({ isMissing: false }));
+vi.mock("../../src/provenance/index.js", async (original) => {
+  const real = await original<typeof provenance>();
+  const sigstoreVerifier = (): ReturnType<typeof real.sigstoreVerifier> =>
+    state.isMissing
+      ? Promise.reject(new real.ProvenanceError("provenance takes a package: npm install @sigstore/verify"))
+      : real.sigstoreVerifier();
+  return { ...real, sigstoreVerifier };
+});
+beforeEach(() => {
+  state.isMissing = false;
+});
+
+const verify = (...args: string[]): ReturnType<typeof bootproof> =>
+  bootproof(["verify", "--boot-proof", BOOT, ...args], NOW);
+
+describe("verify --provenance", () => {
+  it("verifies who built the binary", async () => {
+    const { code, stdout, stderr } = await verify("--provenance", BUILD, "--policy", POLICY);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("Build provenance: provenance[0] = ");
+    expect(stdout).toMatch(/ok +provenance\.signer/);
+    expect(stdout).toMatch(/A run of the workflow/);
+  });
+
+  it("takes JSON Lines, and several files", async () => {
+    const sbom = bundleOf((statement) => (statement["predicateType"] = "https://spdx.dev/Document"));
+    const lines = fileOf(
+      `${JSON.stringify(JSON.parse(sbom))}\n${JSON.stringify(JSON.parse(GENUINE))}\n`,
+      "build.jsonl",
+    );
+    for (const files of [[lines], [fileOf(sbom), BUILD]]) {
+      const { code, stdout } = await verify("--provenance", ...files, "--policy", POLICY, "--format", "json");
+      const { evidence: pieces, checks } = JSON.parse(stdout) as {
+        evidence: { subject: string; name: string }[];
+        checks: { id: string; subject: string; status: string }[];
+      };
+      expect(code).toBe(0);
+      expect(pieces.map(({ subject }) => subject)).toEqual(["boot[0]", "provenance[0]", "provenance[1]"]);
+      expect(checks.filter(({ id }) => id === "provenance.bundle").map(({ status }) => status)).toEqual([
+        "skip",
+        "pass",
+      ]);
+      if (files[0] === lines) expect(pieces[1]!.name).toBe(`${lines}[0]`);
+    }
+  });
+
+  it("is exit code 1 where the demand is not met, and says by which check", async () => {
+    const none = await verify("--policy", POLICY);
+    expect(none.code).toBe(1);
+    expect(none.stdout).toMatch(/FAIL +provenance\.bundle/);
+    expect(none.stdout).toContain("--provenance FILE");
+    const other = bundleOf((statement) => (statement["subject"] = []));
+    const unsigned = await verify("--provenance", fileOf(other), "--policy", POLICY);
+    expect([unsigned.code, unsigned.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
+    const broken = await verify("--provenance", fileOf("{}"), "--policy", POLICY);
+    expect(broken.code).toBe(1);
+  });
+
+  it("is listed without a demand, and takes no package", async () => {
+    state.isMissing = true;
+    const { code, stdout } = await verify("--provenance", BUILD, "--policy", PLAIN);
+    expect(code).toBe(0);
+    expect(stdout.replace(/\s+/g, " ")).toContain("this bundle proves nothing");
+    const none = await verify("--provenance", BUILD, "--no-policy");
+    expect(none.stdout).not.toContain("A run of the workflow");
+  });
+
+  it("without the package is exit code 2, with the command that installs it", async () => {
+    state.isMissing = true;
+    for (const args of [[], ["--provenance", BUILD]]) {
+      const { code, stdout, stderr } = await verify(...args, "--policy", POLICY);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain("npm install @sigstore/verify");
+    }
+    expect(new ProvenanceError("x").code).toBe("missing");
+  });
+
+  it("takes no other file, and stands beside no bundle and no bare document", async () => {
+    const refused = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await bootproof(["verify", ...args], NOW);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    const boot = await refused("--boot-proof", BOOT, "--provenance", BOOT_1, "--policy", POLICY);
+    expect(boot).toContain("this is a boot proof; --boot-proof takes it");
+    expect(await refused("--boot-proof", BOOT, "--provenance", "/no/such", "--policy", POLICY)).toContain(
+      "no such file",
+    );
+    expect(await refused("bundle.json", "--provenance", BUILD, "--policy", POLICY)).toContain("bundle.json");
+    const bare = await refused("--attestation", BOOT, "--provenance", BUILD, "--policy", POLICY);
+    expect(bare).toContain("--attestation is for a bare document, and excludes --provenance");
+    const many = fileOf(`${JSON.stringify(JSON.parse(GENUINE))}\n`.repeat(65), "many.jsonl");
+    const most = await refused("--boot-proof", BOOT, "--provenance", many, "--policy", POLICY);
+    expect(most).toContain("65 bundles of provenance, at most 64 allowed");
+    const text = await refused("--boot-proof", BOOT, "--provenance", fileOf(Uint8Array.of(0xff)), "--policy", POLICY);
+    expect(text).toContain("not UTF-8");
+  });
+});
+
+describe("bundle --provenance", () => {
+  it("packs what verify then takes, with the roots inside", async () => {
+    const args = ["--boot-proof", BOOT, "--provenance", BUILD, "--policy", POLICY];
+    const { code, stdout, stderr } = await bootproof(["bundle", ...args], NOW);
+    expect([code, stderr]).toEqual([0, ""]);
+    const packed = JSON.parse(stdout) as { provenance: unknown; policy: { deployments: { provenance: object[] }[] } };
+    expect(packed.provenance).toEqual([JSON.parse(GENUINE)]);
+    expect(packed.policy.deployments[0]!.provenance[0]).toMatchObject({ trustedRoot: { json: ROOT } });
+    const file = fileOf(stdout);
+    const again = await bootproof(["verify", file, "--policy", POLICY], NOW);
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect(again.stdout).toContain("A run of the workflow");
+    state.isMissing = true;
+    const without = await bootproof(["verify", file, "--policy", PLAIN], NOW);
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("npm install @sigstore/verify")]);
+  });
+});
+
+describe("commands that verify for long", () => {
+  const KEY = fileOf(apiKey);
+  chmodSync(KEY, 0o600);
+  it.each([
+    ["watch", "--app", "signer", "--base-url", "https://127.0.0.1:1", "--organization-id", "x", "--api-key-file", KEY],
+    ["proxy", "--upstream", "https://127.0.0.1:1", "--boot-proof", BOOT],
+  ])("%s refuses a policy that demands provenance, without its bundles", async (...args) => {
+    const { code, stderr } = await bootproof([...args, "--policy", POLICY], NOW);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("demands provenance")]);
+  });
+});
+
+describe("pin --provenance", () => {
+  const repository = "https://github.com/malancas/attest-demo";
+  const ANCHOR = fileOf(evidence.anchorPem, "lab-anchor.pem");
+  const ROOT_FILE = fileOf(ROOT, "trusted_root.json");
+  const pin = (...args: string[]): ReturnType<typeof bootproof> =>
+    bootproof(["pin", "--boot-proof", BOOT, "--trust-anchor", ANCHOR, ...args], NOW);
+  const all = ["--provenance", BUILD, "--repository", repository, "--trusted-root", ROOT_FILE];
+
+  it("writes what the bundle shows, loudly, and the same evidence verifies under it", async () => {
+    const { code, stdout, stderr } = await pin(...all);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned what the bundle shows of the build")]);
+    const { deployments } = JSON.parse(stdout) as { deployments: { provenance: object[] }[] };
+    expect(deployments[0]!.provenance).toEqual([
+      {
+        issuer: "https://token.actions.githubusercontent.com",
+        repository,
+        repositoryId: "804070735",
+        workflow: ".github/workflows/shared.yml",
+        ref: "refs/heads/main",
+        signer: expect.stringMatching(/attest\.yml@09b495c3f12c7881b3cc17209a327792065c1a1d$/) as string,
+        runner: "github-hosted",
+        trigger: "workflow_dispatch",
+        commit: "95baf27389e83e6a5c48f42e190d48d7abcea19e",
+        predicateTypes: "https://slsa.dev/provenance/v1",
+        trustedRoot: { json: ROOT },
+      },
+    ]);
+    const again = await verify("--provenance", BUILD, "--policy", fileOf(stdout, "pinned-builds.json"));
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+  });
+
+  it("pins nothing that does not verify, or is of another binary", async () => {
+    const other = fileOf(
+      bundleOf((statement) => (statement["predicateType"] = "https://example.com")),
+      "changed.json",
+    );
+    const changed = await pin("--provenance", other, "--repository", repository, "--trusted-root", ROOT_FILE);
+    expect([changed.code, changed.stdout]).toEqual([1, ""]);
+    expect(changed.stderr).toMatch(/^Not pinned\.\n[^]*provenance\.bundle/);
+    const another = forgeEvidence({ lab: new Forge(), at: AT });
+    const foreign = await bootproof(
+      ["pin", "--boot-proof", fileOf(another.bootProof), "--trust-anchor", fileOf(another.anchorPem), ...all],
+      NOW,
+    );
+    expect([foreign.code, foreign.stdout]).toEqual([1, ""]);
+    expect(foreign.stderr).toContain("provenance.subject");
+  });
+
+  it("takes repository and root from the caller, with a boot proof", async () => {
+    for (const [args, message] of [
+      [["--provenance", BUILD], /--provenance requires --repository[^]*--provenance requires --trusted-root/],
+      [["--repository", repository], /--repository requires --provenance/],
+      [
+        all.with(3, "https://github.com/malancas/other"),
+        /not pinned: .*the repository is https:\/\/github\.com\/malancas\/a/,
+      ],
+      [all.with(5, BUILD), /this is a provenance bundle/],
+      [all.with(1, ROOT_FILE), /this is a trusted root of Sigstore; --trusted-root takes it/],
+    ] as const) {
+      const { code, stdout, stderr } = await pin(...args);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+    }
+  });
+});
+
+describe("audit --provenance", () => {
+  it("without the package is exit code 2, before anything is verified", async () => {
+    state.isMissing = true;
+    const { code, stderr } = await bootproof(["audit", "--policy", POLICY, BOOT, "--provenance", BUILD], NOW);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("npm install @sigstore/verify")]);
+  });
+});

@@ -1,0 +1,99 @@
+/** The lab's Sigstore, verified by the library that verifies real bundles. */
+import { bundleFromJSON } from "@sigstore/bundle";
+import { TrustedRoot } from "@sigstore/protobuf-specs";
+import { Verifier, toSignedEntity, toTrustMaterial } from "@sigstore/verify";
+import { describe, expect, it } from "vitest";
+import { toBase64 } from "../../src/bytes.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import {
+  LabSigstore,
+  type ProvenanceAlterations,
+  type ProvenanceOptions,
+  rawSigstoreExtension,
+} from "../../src/lab/sigstore.js";
+import { sha256 } from "../../src/lab/qos.js";
+
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const after = (minutes: number): Date => new Date(AT.getTime() + 60_000 * minutes);
+const OPTIONS: ProvenanceOptions = { at: AT, digest: sha256(Uint8Array.of(1)) };
+const instances = { public: new LabSigstore(), private: new LabSigstore({ kind: "private" }) };
+const kinds = ["public", "private"] as const;
+
+/** The verified identity. Throws where the library refuses. */
+function verify(bundle: string, { trustedRoot }: LabSigstore, demands = {}): string | undefined {
+  const material = toTrustMaterial(TrustedRoot.fromJSON(trustedRoot));
+  const thresholds = { tlogThreshold: material.tlogs.length, ctlogThreshold: material.ctlogs.length, ...demands };
+  const entity = toSignedEntity(bundleFromJSON(JSON.parse(bundle)));
+  return new Verifier(material, thresholds).verify(entity).identity?.subjectAlternativeName;
+}
+
+const altered = (alter: ProvenanceAlterations): ProvenanceOptions => ({ ...OPTIONS, alter });
+
+describe.each(kinds)("an instance of the kind %s", (kind) => {
+  const sigstore = instances[kind];
+
+  it("makes bundles that verify, also once there are many", () => {
+    for (let count = 0; count < 12; count++)
+      expect(verify(sigstore.attest(OPTIONS), sigstore)).toBe(
+        "https://github.com/acme/oracle/.github/workflows/release.yml@refs/tags/v1.2.3",
+      );
+  });
+
+  it("is refused under the root of another", () => {
+    const other = new LabSigstore({ kind });
+    expect(() => verify(sigstore.attest(OPTIONS), other)).toThrow(/verif/);
+    expect(verify(other.attest(OPTIONS), other)).toBeDefined();
+  });
+
+  it("is the same instance once saved", () => {
+    const again = new LabSigstore({ kind, saved: sigstore.save() });
+    expect(again.trustedRoot["certificateAuthorities"]).toEqual(sigstore.trustedRoot["certificateAuthorities"]);
+    expect(verify(again.attest(OPTIONS), sigstore)).toBeDefined();
+    expect(verify(sigstore.attest(OPTIONS), again)).toBeDefined();
+  });
+
+  it("signs within the certificate's ten minutes, and can sign outside of them", () => {
+    expect(verify(sigstore.attest({ ...OPTIONS, signedAt: after(10) }), sigstore)).toBeDefined();
+    for (const minutes of [-1, 11])
+      expect(() => verify(sigstore.attest({ ...OPTIONS, signedAt: after(minutes) }), sigstore)).toThrow(/certificate/);
+  });
+
+  it("signs what a test altered, so that only the alteration is wrong", () => {
+    const alterations: ProvenanceAlterations[] = [
+      { statement: (statement) => ({ ...statement, predicateType: "https://example.com/other" }) },
+      { payload: () => Uint8Array.of(0x7b) },
+      { payloadType: "text/plain" },
+      { extensions: (all) => [...all, rawSigstoreExtension(9, "https://example.com/again")] },
+      { certificate: (spec) => ({ ...spec, serial: Uint8Array.of(1) }) },
+      { text: (text) => ` ${text} ` },
+    ];
+    for (const alter of alterations) expect(verify(sigstore.attest(altered(alter)), sigstore)).toBeDefined();
+  });
+
+  it("refuses a bundle that was altered once signed", () => {
+    const payload = toBase64(new TextEncoder().encode("{}"));
+    const bundle = (json: JsonObject): JsonObject => ({
+      ...json,
+      dsseEnvelope: { ...(json["dsseEnvelope"] as JsonObject), payload },
+    });
+    expect(() => verify(sigstore.attest(altered({ bundle })), sigstore)).toThrow(/hash mismatch|signature/);
+  });
+});
+
+it("refuses an entry of the log for another signature", () => {
+  const entry = (json: JsonObject): JsonObject => {
+    const {
+      signatures: [one],
+      ...spec
+    } = json["spec"] as { signatures: JsonObject[] } & JsonObject;
+    return { ...json, spec: { ...spec, signatures: [{ ...one!, signature: "AAAA" }] } };
+  };
+  expect(() => verify(instances.public.attest(altered({ entry })), instances.public)).toThrow(/signature mismatch/);
+});
+
+it("has no logs in a private instance, and says so where one is demanded", () => {
+  const { private: sigstore } = instances;
+  expect(sigstore.trustedRoot).toMatchObject({ tlogs: [], ctlogs: [] });
+  for (const demand of [{ tlogThreshold: 1 }, { ctlogThreshold: 1 }])
+    expect(() => verify(sigstore.attest(OPTIONS), sigstore, demand)).toThrow(/expected 1/);
+});
