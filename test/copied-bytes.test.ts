@@ -292,7 +292,7 @@ async function stamped(stamper: client.Stamper, bytes: Uint8Array): Promise<bool
   return isStamped(value, toUtf8('{"a":1}'));
 }
 
-async function findingBy(policy: library.PlainPolicy): Promise<unknown> {
+async function findingBy(policy: { readonly bytes: Uint8Array }): Promise<unknown> {
   let found: unknown;
   await watching.watch({
     policy,

@@ -35,7 +35,7 @@ export function prefixOf(name: string = NAME): string {
 }
 
 /** The prefix as the caller has it. */
-export function nameOf({ prefix }: QueuePlace): string {
+export function prefixName({ prefix }: QueuePlace): string {
   return prefix.slice(1, -1);
 }
 

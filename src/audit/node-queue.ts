@@ -19,7 +19,7 @@ import {
   keepQueue,
   keepSetting,
   keys,
-  nameOf,
+  prefixName,
   peersOf,
   readAnswer,
   renewJob,
@@ -399,7 +399,7 @@ class QueueJudge implements Judge {
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; a running worker ${why}`).join("");
-      const name = `${nameOf(place)} (--queue-prefix)`;
+      const name = `${prefixName(place)} (--queue-prefix)`;
       this.#run.notes.tell(`waiting for a worker: none accepts these jobs under the prefix ${name}${found}`);
     }
   }

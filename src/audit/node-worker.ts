@@ -21,7 +21,7 @@ import {
   difference,
   jsonOf,
   keys,
-  nameOf,
+  prefixName,
   peersOf,
   putAnswer,
   readJob,
@@ -156,7 +156,7 @@ class QueueWorker {
     await this.#connection.first(announce(place, "workers", peer));
     const worker = this.#worker();
     const timer = setInterval(() => void this.#tick(worker), TICK_MS);
-    notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}… under the prefix ${nameOf(place)}`);
+    notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}… under the prefix ${prefixName(place)}`);
     void this.#tick(worker);
     const error = await ended;
     clearInterval(timer);

@@ -1,4 +1,5 @@
 /** App proofs: a payload signed by an attested key (verify/README.md, "App proofs"). */
+import type * as AppProofChecks from "./app-proof-checks.js";
 import { toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
@@ -53,7 +54,7 @@ interface CheckedAppProofs {
 }
 
 /** Kept, since an import takes longer than the checks. */
-let checks: typeof import("./app-proof-checks.js") | undefined;
+let checks: typeof AppProofChecks | undefined;
 
 /**
  * Checks app proofs, each with the boot proof whose attested key it names. Loads the checks unless there is nothing to
