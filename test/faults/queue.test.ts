@@ -4,11 +4,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
+import type { Batch } from "../../src/audit/batch.js";
 import { localJudge } from "../../src/audit/judge.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
 import { threadJudge } from "../../src/audit/node-threads.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
-import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
+import { batchesOf, entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
 import { type FaultyServer, faultyServer, writeForever } from "./servers.js";
 
@@ -166,6 +167,30 @@ describe.skipIf(NO_REDIS).concurrent("a server of a queue without memory", () =>
     ended.abort();
     test.expect((await worker).batches).toBeGreaterThan(0);
     test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
+  });
+});
+
+describe.skipIf(NO_REDIS).concurrent("a full server of a queue", () => {
+  it("gets back what waits there, so that a worker can take what is left", async (test) => {
+    const redis = await server(test);
+    const judge = await queueJudge(redis.url, SETTING, { concurrency: 2 });
+    test.onTestFinished(() => judge.close());
+    const batches: Batch[] = [];
+    for await (const batch of batchesOf(ENTRIES.slice(0, 64))) batches.push(batch);
+    const jobs = (name: string): Promise<string[]> => redis.client.keys(`{bootproof}:${name}`);
+    const judged = batches.slice(0, 2).map((batch) => judge.judge(batch));
+    await becomes(async () => (await jobs("batch:*")).length === 2 && (await jobs("*:wait")).length === 1);
+    await redis.client.config("SET", "maxmemory", "1");
+    judged.push(...batches.slice(2).map((batch) => judge.judge(batch)));
+    await becomes(async () => (await jobs("batch:*")).length <= 1);
+    await redis.client.config("SET", "maxmemory", "0");
+    const ended = new AbortController();
+    const worker = slowWorker(redis.url, [], ended.signal, 1);
+    const here = await localJudge(SETTING);
+    const results = await Promise.all(batches.map((batch) => here.judge(batch)));
+    test.expect((await Promise.all(judged)).map((each) => each.results)).toEqual(results.map((each) => each.results));
+    ended.abort();
+    await worker;
   });
 });
 
