@@ -4,11 +4,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
+import type { Batch } from "../../src/audit/batch.js";
 import { localJudge } from "../../src/audit/judge.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
 import { threadJudge } from "../../src/audit/node-threads.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
-import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
+import { batchesOf, entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
 import { type FaultyServer, faultyServer, writeForever } from "./servers.js";
 
@@ -169,6 +170,30 @@ describe.skipIf(NO_REDIS).concurrent("a server of a queue without memory", () =>
   });
 });
 
+describe.skipIf(NO_REDIS).concurrent("a full server of a queue", () => {
+  it("gets back what waits there, so that a worker can take what is left", async (test) => {
+    const redis = await server(test);
+    const judge = await queueJudge(redis.url, SETTING, { concurrency: 2 });
+    test.onTestFinished(() => judge.close());
+    const batches: Batch[] = [];
+    for await (const batch of batchesOf(ENTRIES.slice(0, 64))) batches.push(batch);
+    const jobs = (name: string): Promise<string[]> => redis.client.keys(`{bootproof}:${name}`);
+    const judged = batches.slice(0, 2).map((batch) => judge.judge(batch));
+    await becomes(async () => (await jobs("batch:*")).length === 2 && (await jobs("*:wait")).length === 1);
+    await redis.client.config("SET", "maxmemory", "1");
+    judged.push(...batches.slice(2).map((batch) => judge.judge(batch)));
+    await becomes(async () => (await jobs("batch:*")).length <= 1);
+    await redis.client.config("SET", "maxmemory", "0");
+    const ended = new AbortController();
+    const worker = slowWorker(redis.url, [], ended.signal, 1);
+    const here = await localJudge(SETTING);
+    const results = await Promise.all(batches.map((batch) => here.judge(batch)));
+    test.expect((await Promise.all(judged)).map((each) => each.results)).toEqual(results.map((each) => each.results));
+    ended.abort();
+    await worker;
+  });
+});
+
 /** Each that Redis has, and Valkey. */
 const POLICIES = [
   "noeviction",
@@ -258,7 +283,8 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     const monitor = await redis.client.monitor();
     test.onTestFinished(() => monitor.disconnect());
     monitor.on("monitor", (_time: string, words: string[], source: string) => {
-      if (source !== "lua" && words.some((word) => word.endsWith(":meta"))) commands.push(words[0]!.toLowerCase());
+      if (source !== "lua" && words.some((word) => word.endsWith(":meta")))
+        commands.push(`${words[0]!.toLowerCase()} of ${words.length}`);
     });
     const ended = new AbortController();
     const worker = slowWorker(redis.url, [], ended.signal, 30);
@@ -275,7 +301,9 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     await worker;
     test.expect(await keysWithoutDay(redis)).toEqual([]);
     // No other command makes it, not even for a moment without a lifetime.
-    test.expect(new Set(commands.filter((name) => !/^(?:eval|ttl)/.test(name)))).toEqual(new Set(["hset", "expire"]));
+    test
+      .expect(new Set(commands.filter((name) => !/^(?:eval|ttl)/.test(name))))
+      .toEqual(new Set(["hset of 4", "expire of 3"]));
     test.expect([...seen]).toEqual(expect.arrayContaining(["meta", "id", "events", "active", "producers", "ID"]));
   });
 
@@ -287,8 +315,8 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
       (await redis.client.keys("*")).filter((key) => /:wait$|:setting:/.test(key) || ofJob.test(key));
     await becomes(async () => (await own()).length > 10);
     const kept = await own();
-    for (const key of kept) await redis.client.expire(key, 30);
-    for (const key of kept) await becomes(async () => (await redis.client.ttl(key)) > 30);
+    for (const key of kept) await redis.client.expire(key, 90);
+    for (const key of kept) await becomes(async () => (await redis.client.ttl(key)) > 90);
     test.expect(await keysWithoutDay(redis)).toEqual([]);
     await judge.close();
     test.expect(await keysWithoutDay(redis)).toEqual([]);
@@ -319,7 +347,7 @@ async function refusal(url: string, options: QueueOptions = {}): Promise<{ code:
 }
 
 /** Waiting does not help: the test would run out of time first. */
-async function refusedAtOnce(test: TestContext, url: string, tls?: QueueOptions["tls"]): Promise<void> {
+async function refusedAtOnce(test: TestContext, url: string, tls?: RunWorkerOptions["tls"]): Promise<void> {
   const waiting = { startMs: 3_600_000, ...(tls && { tls }) };
   await test.expect(connectRedis(url, () => {}, waiting)).rejects.toMatchObject({ code: "unreachable" });
 }
