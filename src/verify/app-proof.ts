@@ -4,6 +4,7 @@ import type { Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
+import type * as AppProofChecks from "./app-proof-checks.js";
 import type { AppProofCompany, AppProofFacts, SignedPayload } from "./app-proof-checks.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import type { VerifyContext } from "./context.js";
@@ -53,7 +54,7 @@ interface CheckedAppProofs {
 }
 
 /** Kept, since an import takes longer than the checks. */
-let checks: typeof import("./app-proof-checks.js") | undefined;
+let checks: typeof AppProofChecks | undefined;
 
 /**
  * Checks app proofs, each with the boot proof whose attested key it names. Loads the checks unless there is nothing to
