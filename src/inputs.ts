@@ -79,6 +79,9 @@ interface PieceFacts {
 
 const FACT_NAMES: Readonly<Record<keyof PieceFacts, true>> = { bytes: true, ephemeralKey: true, latestOf: true };
 
+/** Without a prototype, whose members would count. */
+const NO_FACTS = /* @__PURE__ */ Object.create(null) as PieceFacts;
+
 /** Evidence with a name for the report, and how it was requested. */
 export class NamedEvidence {
   /** For example a file's name. */
@@ -94,7 +97,7 @@ export class NamedEvidence {
 
   constructor(name: string | null, value: unknown, facts?: PieceFacts) {
     const { bytes, ephemeralKey, latestOf }: PieceFacts =
-      facts === undefined ? {} : ownOptions("facts", facts, FACT_NAMES);
+      facts === undefined ? NO_FACTS : ownOptions("facts", facts, FACT_NAMES);
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;

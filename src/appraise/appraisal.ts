@@ -1,7 +1,6 @@
 /** The input and result of appraisal. */
 import type { CheckSubject, Checklist } from "../checks.js";
 import type { Remembered } from "../verify/approved-manifests.js";
-import type { DeploymentPins } from "./parsed-policy.js";
 import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
 
@@ -25,7 +24,7 @@ type ManifestPin = (typeof MANIFEST_PINS)[number];
 /** The comparison of one piece of evidence with the deployments. Null: rejected, or it matched none. */
 export interface AppraisedPiece {
   readonly checklist: Checklist;
-  readonly pins: DeploymentPins | null;
+  readonly pins: { readonly name: string; readonly appProofTypes: readonly string[] | null } | null;
   readonly deployment: MatchedDeployment | null;
 }
 

@@ -251,7 +251,7 @@ function appraiseAge(
 interface SignedAppProof {
   readonly proof: VerifiedAppProof;
   readonly label: string;
-  readonly signer: DeploymentPins | null;
+  readonly signer: AppraisedPiece["pins"];
 }
 
 /** Applies the policy's rules to all app proofs, and a deployment's rules to the app proofs of its enclave. */

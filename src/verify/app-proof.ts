@@ -1,10 +1,10 @@
 /** App proofs: a payload signed by an attested key (verify/README.md, "App proofs"). */
-import type * as AppProofChecks from "./app-proof-checks.js";
 import { toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
+import type * as AppProofChecks from "./app-proof-checks.js";
 import type { AppProofCompany, AppProofFacts, SignedPayload } from "./app-proof-checks.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import type { VerifyContext } from "./context.js";
