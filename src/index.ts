@@ -82,8 +82,14 @@ export type { BuildMeasurements, BuildOptions, MadePolicy, PinOptions, ReleaseOp
 export { addToPolicy, dropDeployment } from "./appraise/edit.js";
 export type { AcceptedToo, NarrowerThing } from "./appraise/accepted.js";
 export type { AlreadyThere, EditedPolicy, StillAccepting } from "./appraise/edit.js";
-export { compareMeasured } from "./appraise/measured.js";
-export type { DifferingPin, Measured, MeasuredComparison, MeasuredDeployment } from "./appraise/measured.js";
+export { compareBuild, compareMeasured } from "./appraise/measured.js";
+export type {
+  DifferingPin,
+  Measured,
+  MeasuredComparison,
+  MeasuredDeployment,
+  MeasuredProvenance,
+} from "./appraise/measured.js";
 export { checkPolicy, describePolicy } from "./appraise/describe.js";
 export type { DescribedAnchor, DescribedDeployment, PolicyCheck, PolicyDescription } from "./appraise/describe.js";
 export type { MatchedDeployment } from "./appraise/appraisal.js";

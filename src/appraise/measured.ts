@@ -1,7 +1,15 @@
 /** Compares the measurements of a build with a policy, without an enclave (appraise/README.md, "What was built"). */
 import { toHex } from "../bytes.js";
-import { ownMembers } from "../decode/input.js";
+import { copyInput, ownMembers } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
+import { CHECK_TITLES, type Check } from "../checks.js";
+import { checkProvenance } from "../verify/provenance.js";
+import {
+  type HeldDemand,
+  MAX_PROVENANCE,
+  type ProvenanceInput,
+  type ProvenanceVerifier,
+} from "../verify/provenance-demand.js";
 import { type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
 import type { PcrPin } from "./pins.js";
 
@@ -38,6 +46,81 @@ export interface MeasuredComparison {
   readonly nearest: MeasuredDeployment | null;
 }
 
+/** The Sigstore bundles of a build, and what verifies them. */
+export interface MeasuredProvenance {
+  /** Each as JSON text, bytes or value. At most 64. */
+  readonly provenance: readonly unknown[];
+  /** `sigstoreVerifier` of `bootproof/provenance` makes one. */
+  readonly provenanceVerifier: ProvenanceVerifier;
+}
+
+/**
+ * {@link compareMeasured}, and holds the bundles against each deployment that demands provenance of its application.
+ * The wanted digest is that of the binary. Unmet demands are `differing` by the id of the check, for example
+ * `provenance.signer`; where all are met, they pin the binary. Demands about workloads stay `notCompared`. Throws
+ * TypeError as `compareMeasured` does, without `pivotHash`, and if no deployment demands provenance of its application.
+ * @example
+ * ```ts
+ * const provenanceVerifier = await sigstoreVerifier();
+ * const { fits } = await compareBuild(policy, { pivotHash }, { provenance: [bundle], provenanceVerifier });
+ * ```
+ */
+export async function compareBuild(
+  policy: Policy,
+  measured: Measured,
+  build: MeasuredProvenance,
+): Promise<MeasuredComparison> {
+  const { provenance, provenanceVerifier } = ownMembers(build, { provenance: true, provenanceVerifier: true });
+  const bundles = provenance.map(bundleInput);
+  if (bundles.length > MAX_PROVENANCE)
+    throw new TypeError(`build.provenance: at most ${MAX_PROVENANCE} bundles wanted`);
+  const { pivotHash } = ownMembers(measured, { pcrs: true, pivotHash: true });
+  const { deployments } = compareMeasured(policy, measured);
+  if (pivotHash === undefined) throw new TypeError("measured.pivotHash: wanted, which provenance is about");
+  const digest = toHex(pivotHash);
+  const demanding = policy.deployments.map((pins) => demandsOf(pins, digest));
+  if (demanding.every((demands) => demands.length === 0))
+    throw new TypeError("policy: no deployment demands provenance of its application");
+  const held: MeasuredDeployment[] = [];
+  for (const [index, deployment] of deployments.entries()) {
+    const demands = demanding[index]!;
+    const hasMore = (policy.deployments[index]!.provenance ?? []).length > demands.length;
+    const { checklists } = await checkProvenance(bundles, demands, provenanceVerifier);
+    const checks = checklists.flatMap((checklist) => checklist.list());
+    held.push(demands.length === 0 ? deployment : withProvenance(deployment, checks, hasMore));
+  }
+  return comparisonOf(held);
+}
+
+function bundleInput(bundle: unknown): ProvenanceInput {
+  if (typeof bundle === "string") return bundle;
+  return bundle instanceof Uint8Array ? new Uint8Array(bundle) : copyInput(bundle);
+}
+
+function demandsOf({ name, provenance = [] }: DeploymentPins, digest: string): HeldDemand[] {
+  return provenance.flatMap((demand, index) =>
+    demand.workload === null ? [{ about: "policy", deployment: name, index, demand, digest }] : [],
+  );
+}
+
+function withProvenance(
+  deployment: MeasuredDeployment,
+  checks: readonly Check[],
+  hasMore: boolean,
+): MeasuredDeployment {
+  const failed = checks
+    .filter(({ status }) => status === "fail")
+    .map(({ id, detail, expected, actual }) => ({
+      pin: id,
+      expected: [expected ?? CHECK_TITLES[id]],
+      found: actual === undefined ? detail : `${actual}: ${detail}`,
+    }));
+  const differing = [...deployment.differing, ...failed];
+  const unpinned = deployment.unpinned.filter((pin) => failed.length > 0 || pin !== "pivotHash");
+  const notCompared = deployment.notCompared.filter((pin) => hasMore || pin !== "provenance");
+  return { ...deployment, fits: differing.length + unpinned.length === 0, differing, unpinned, notCompared };
+}
+
 /** PCR8 of an unsigned image. */
 const UNSIGNED = "00".repeat(PCR_LENGTH);
 
@@ -49,7 +132,10 @@ export function compareMeasured(policy: Policy, measured: Measured): MeasuredCom
   if (found.has(0) && !found.has(8)) found.set(8, UNSIGNED);
   const pivotHash = measured.pivotHash === undefined ? null : toHex(measured.pivotHash);
   if (found.size === 0 && pivotHash === null) throw new TypeError("measured: pcrs or pivotHash wanted");
-  const deployments = policy.deployments.map((pins) => compareDeployment(pins, found, pivotHash));
+  return comparisonOf(policy.deployments.map((pins) => compareDeployment(pins, found, pivotHash)));
+}
+
+function comparisonOf(deployments: readonly MeasuredDeployment[]): MeasuredComparison {
   const distance = ({ differing, unpinned }: MeasuredDeployment): number => differing.length + unpinned.length;
   const [nearest = null] = [...deployments].sort((one, other) => distance(one) - distance(other));
   return { fits: deployments.some(({ fits }) => fits), deployments, nearest };

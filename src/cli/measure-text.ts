@@ -160,6 +160,7 @@ const ASK: Readonly<Record<string, string>> = {
   "pcrs.3": " (--role-arn)",
   "pcrs.4": " (--instance-id)",
   pivotHash: " (--binary)",
+  provenance: " (--provenance)",
 };
 
 function notCompared({ notCompared: pins }: MeasuredDeployment, page: Page): string[] {

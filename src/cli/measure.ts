@@ -1,30 +1,34 @@
 /** `bootproof measure`: the PCRs of an enclave that boots from an image, and whether a policy pins them. */
 import type { Command } from "commander";
 import type { MeasuredComparison } from "../appraise/measured.js";
-import type { Policy } from "../appraise/parsed-policy.js";
+import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
+import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { jsonDocument } from "../report/json.js";
 import { pageOf } from "../report/layout.js";
 import type { Format } from "../report/report.js";
 import { measuredBinary, measuredImage } from "./built.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, nameOf } from "./files.js";
-import { type Io, textOptions } from "./io.js";
+import { type Io, UsageError, textOptions } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { type MeasureResult, type Pcrs, measuredJson, measuredText } from "./measure-text.js";
 import { type Flags, type OptionName, addOptions } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
+import { readProvenance, verifierFor } from "./provenance.js";
 
 const EXAMPLES = `
 PCR0 is the whole image: kernel, command line and ramdisks. PCR1 is kernel, command line and the first ramdisk, PCR2 the
 other ramdisks. PCR8 is the certificate that signed the image, if it is signed; PCR3 the role of the parent instance,
 PCR4 the instance. This does not prove that an enclave runs the image: verify a boot proof, with bootproof verify.
 
-With --policy: whether one of its deployments pins what was measured. It must pin every value that was measured.
+With --policy: whether one of its deployments pins what was measured. It must pin every value that was measured. With
+--provenance, bundles that meet what the deployment demands of its application's build pin the binary.
 
 Examples:
     $ bootproof measure app.eif
     $ bootproof measure app.eif --binary app --policy policy.json
+    $ bootproof measure --binary app --policy policy.json --provenance app.sigstore.json
     $ bootproof measure app.eif --role-arn arn:aws:iam::123456789012:role/Name --format json
 
 Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, 2 wrong usage, or a file that
@@ -40,7 +44,9 @@ export function addMeasureCommand(program: Command, io: Io, finish: (code: numbe
   const args = new ArgumentReader(addOptions(command, "measure"));
   command.action(async (image: string | undefined, flags: Flags<"measure">) => {
     args.refuseRepeated();
-    args.refuseRepeatedStdin([image, flags.binary, flags.policy]);
+    args.refuseRepeatedStdin([image, flags.binary, flags.policy, ...(flags.provenance ?? [])]);
+    if (flags.provenance !== undefined && (flags.binary === undefined || flags.policy === undefined))
+      args.fault("--provenance requires --binary and --policy: the policy demands who built the binary");
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");
     const format = formatOf(args, flags.format);
@@ -80,9 +86,10 @@ async function measure({ image, flags, names, format }: MeasureRequest, io: Io):
   const policy = await readPolicy(files, flags.policy);
   const measured = image === undefined ? undefined : await measuredImage(files, image, io);
   const pivotHash = flags.binary === undefined ? undefined : await measuredBinary(files, flags.binary, io);
+  const { provenance } = await readProvenance(files, flags.provenance ?? [], "measure");
   files.throwFaults();
   const pcrs = { ...measured?.pcrs, ...names };
-  const comparison = policy === undefined ? null : await compared(policy, pcrs, pivotHash);
+  const comparison = policy === undefined ? null : await compared(policy, { pcrs, pivotHash, provenance });
   const policyName = flags.policy === undefined ? null : nameOf(flags.policy);
   const result: MeasureResult = {
     image: measured === undefined ? null : { file: nameOf(image!), measured },
@@ -104,7 +111,23 @@ async function readPolicy(files: InputFiles, path: string | undefined): Promise<
   return (await readPolicyFile(files, path, { command: "measure", option: "--policy" }))?.policy;
 }
 
-async function compared(policy: Policy, pcrs: Pcrs, pivotHash: Uint8Array | undefined): Promise<MeasuredComparison> {
-  const { compareMeasured } = await import("../appraise/measured.js");
-  return compareMeasured(policy, { pcrs, ...(pivotHash && { pivotHash }) });
+interface Build {
+  readonly pcrs: Pcrs;
+  readonly pivotHash: Uint8Array | undefined;
+  readonly provenance: Evidence["provenance"];
+}
+
+async function compared(policy: Policy, { pcrs, pivotHash, provenance }: Build): Promise<MeasuredComparison> {
+  const { compareBuild, compareMeasured } = await import("../appraise/measured.js");
+  const measured = { pcrs, ...(pivotHash && { pivotHash }) };
+  if (provenance === undefined) return compareMeasured(policy, measured);
+  const isDemanded = ({ provenance: demands = [] }: DeploymentPins): boolean =>
+    demands.some(({ workload }) => workload === null);
+  if (!policy.deployments.some(isDemanded))
+    throw new UsageError([
+      "--provenance: no deployment of the policy demands provenance of its application, so nothing would be compared",
+    ]);
+  const { provenanceVerifier } = await verifierFor(policy);
+  const bundles = provenance.map((piece) => (piece as NamedEvidence).value);
+  return compareBuild(policy, measured, { provenance: bundles, provenanceVerifier: provenanceVerifier! });
 }

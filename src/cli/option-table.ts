@@ -411,6 +411,7 @@ export const COMMAND_OPTIONS = {
     ["role-arn", "the IAM role of the parent instance, for PCR3"],
     ["instance-id", "the parent instance, for PCR4"],
     ["policy", "the policy that must pin what was measured"],
+    ["provenance", "Sigstore bundles of the binary's build, which the policy demands; also several as JSON Lines"],
     TEXT_OR_JSON,
   ],
   explain: [TEXT_OR_JSON],

@@ -77,7 +77,8 @@ function demandText(held: HeldDemand): string {
 }
 
 function workloadText({ demand, about }: HeldDemand): string {
-  return `${programText(demand.workload)} of ${about}`;
+  const program = programText(demand.workload);
+  return about === "policy" ? program : `${program} of ${about}`;
 }
 
 function programText(workload: string | null): string {

@@ -84,7 +84,7 @@ export type ProvenanceQuestion = (typeof PROVENANCE_QUESTIONS)[number];
 
 /** A demand of the deployment that a boot proof matched. */
 export interface HeldDemand {
-  /** The boot proof. */
+  /** The boot proof; `policy` where there is none, and a binary was measured. */
   readonly about: CheckSubject;
   readonly deployment: string;
   /** Place in the deployment's list. */

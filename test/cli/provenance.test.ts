@@ -7,7 +7,7 @@ import { ProvenanceError } from "../../src/provenance/index.js";
 import type * as provenance from "../../src/provenance/index.js";
 import { DEMAND, GENUINE, NOW as AT, ROOT, bundleOf, enclave, evidence, policyFile } from "../support/provenance.js";
 import { apiKey } from "../client/support.js";
-import { BOOT_1, bootproof, fileOf } from "./support.js";
+import { BOOT_1, bootproof, fileOf, vector } from "./support.js";
 
 const NOW = { now: AT.toISOString() };
 const BOOT = fileOf(evidence.bootProof);
@@ -31,6 +31,66 @@ beforeEach(() => {
 
 const verify = (...args: string[]): ReturnType<typeof bootproof> =>
   bootproof(["verify", "--boot-proof", BOOT, ...args], NOW);
+
+describe("measure --provenance", () => {
+  const BINARY = vector("provenance/reusable-workflow-artifact");
+  const OTHER = fileOf("another binary", "other");
+  const measure = (binary: string, ...args: string[]): ReturnType<typeof bootproof> =>
+    bootproof(["measure", "--binary", binary, ...args], NOW);
+
+  it("says that the policy pins the genuine binary, by who built it", async () => {
+    const unpinned = labDeployment(enclave) as Record<string, unknown>;
+    delete unpinned["pivotHash"];
+    const byBuild = fileOf(
+      labPolicy(evidence.anchorPem, [{ ...unpinned, provenance: [DEMAND] } as never]),
+      "build.json",
+    );
+    for (const policy of [POLICY, byBuild]) {
+      const { code, stdout } = await measure(BINARY, "--policy", policy, "--provenance", BUILD);
+      expect([code, stdout.split(":", 1)]).toEqual([0, ["PINNED"]]);
+      expect(stdout).not.toContain("(--provenance)");
+    }
+    expect((await measure(BINARY, "--policy", byBuild)).code).toBe(1);
+    const { code, stdout } = await measure(BINARY, "--policy", POLICY);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("provenance (--provenance)")]);
+  });
+
+  it.each([
+    ["another binary", () => measure(OTHER, "--policy", POLICY, "--provenance", BUILD), "provenance.subject"],
+    [
+      "another workflow",
+      () => {
+        const other = fileOf(policyFile({ ...DEMAND, workflow: ".github/workflows/other.yml" }), "workflow.json");
+        writeFileSync(join(dirname(other), "root.json"), ROOT);
+        return measure(BINARY, "--policy", other, "--provenance", BUILD);
+      },
+      "provenance.signer",
+    ],
+    [
+      "a bundle whose statement was changed",
+      () => {
+        const changed = fileOf(bundleOf((statement) => (statement["more"] = 1)));
+        return measure(BINARY, "--policy", POLICY, "--provenance", changed);
+      },
+      "provenance.bundle",
+    ],
+  ])("refuses %s", async (_, measured, check) => {
+    const { code, stdout } = await measured();
+    expect([code, stdout.split(":", 1)]).toEqual([1, ["DIFFERENT"]]);
+    expect(stdout).toContain(`  ${check}\n    expected `);
+    expect(stdout).not.toContain("boot[0]");
+  });
+
+  it("demands a binary, and a policy that demands provenance", async () => {
+    const alone = await bootproof(["measure", "--role-arn", "arn:aws:iam::123456789012:role/A", "--provenance", BUILD]);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("--provenance requires --binary")]);
+    const plain = await measure(BINARY, "--policy", PLAIN, "--provenance", BUILD);
+    expect([plain.code, plain.stderr]).toEqual([2, expect.stringContaining("no deployment of the policy demands")]);
+    state.isMissing = true;
+    const missing = await measure(BINARY, "--policy", POLICY, "--provenance", BUILD);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("npm install @sigstore/verify")]);
+  });
+});
 
 describe("verify --provenance", () => {
   it("verifies who built the binary", async () => {
