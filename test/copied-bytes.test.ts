@@ -8,7 +8,8 @@ import { fromBase64, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as library from "../src/index.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
-import { LAB_BUILD, LabSigstore } from "../src/lab/sigstore.js";
+import { LAB_BUILD, LabSigstore, labProvenancePin } from "../src/lab/sigstore.js";
+import { sigstoreVerifier } from "../src/provenance/index.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
 import { JWKS, delivered } from "./client/deliveries.js";
@@ -21,6 +22,13 @@ const whole = forge();
 const options = optionsOf(whole, { noPolicy: true });
 const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
 const policyFile = labPolicy(whole.anchorPem, [labDeployment(lab)]);
+const sigstore = new LabSigstore();
+const BUNDLE = sigstore.attest({ at: AT, digest: lab.pivotHash });
+const buildPin = labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) });
+const buildPolicy = library.parsePolicy(
+  JSON.stringify(labPolicy(whole.anchorPem, [{ ...labDeployment(lab), provenance: [buildPin] }])),
+);
+const build = { provenance: [BUNDLE], provenanceVerifier: await sigstoreVerifier() };
 const twoDeployments = labPolicy(whole.anchorPem, [labDeployment(lab), { ...labDeployment(lab), name: "other" }]);
 const bundleFile = library.packEvidence({ bootProofs: [whole.bootProof] });
 const document = whole.document;
@@ -125,6 +133,13 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   decodeManifestEnvelope: [
     [fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!, (bytes) => library.decodeManifestEnvelope(bytes)],
+  ],
+  compareBuild: [
+    [
+      toUtf8(BUNDLE),
+      (bytes) => library.compareBuild(buildPolicy, { pivotHash: lab.pivotHash }, { ...build, provenance: [bytes] }),
+    ],
+    [lab.pivotHash, (pivotHash) => library.compareBuild(buildPolicy, { pivotHash }, build)],
   ],
   compareMeasured: [
     [

@@ -32,6 +32,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   organizationId: "string",
   payload: 'import("../src/index.js").AppProofPayload',
   pem: "string",
+  pivotHash: "Uint8Array",
   policy: 'import("../src/index.js").Policy',
   privateKey: "string",
   publicKey: "string",

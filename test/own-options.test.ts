@@ -45,9 +45,16 @@ const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
 const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;
 const BUILD = lab.LAB_BUILD;
-const build = JSON.parse(new lab.LabSigstore().attest({ at: AT, digest: forgeLab.pivotHash })) as JsonObject;
+const sigstore = new lab.LabSigstore();
+const build = JSON.parse(sigstore.attest({ at: AT, digest: forgeLab.pivotHash })) as JsonObject;
 const policyText = JSON.stringify(policyFile);
 const policy = library.parsePolicy(policyText);
+const buildPin = lab.labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) });
+const buildPolicy = library.parsePolicy(
+  JSON.stringify(lab.labPolicy(anchorPem, [{ ...lab.labDeployment(forgeLab), provenance: [buildPin] }])),
+);
+/** Refuses everything, by a reason that is compared. */
+const noBuild = { verify: async () => ({ verified: false, reason: "tests" }) as const };
 const anchor = library.parseTrustAnchor("lab", anchorPem);
 const expected = {
   organizationId: activity["organizationId"] as string,
@@ -279,6 +286,12 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   compareMeasured: [
     door([policy, { pcrs: PCRS, pivotHash: new Uint8Array(32).fill(7) }], (...all) => library.compareMeasured(...all)),
+  ],
+  compareBuild: [
+    door(
+      [{ pivotHash: forgeLab.pivotHash }, { provenance: [build], provenanceVerifier: noBuild }] as const,
+      (measured, one) => library.compareBuild(buildPolicy, measured, one),
+    ),
   ],
   makePolicy: [door([verified, { name: "n", appProofTypes: ["a"] }], (...all) => library.makePolicy(...all))],
   pinPolicy: [door([[verified], { appProofTypes: ["a"] }], (...all) => library.pinPolicy(...all))],

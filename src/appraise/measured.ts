@@ -71,11 +71,15 @@ export async function compareBuild(
   build: MeasuredProvenance,
 ): Promise<MeasuredComparison> {
   const { provenance, provenanceVerifier } = ownMembers(build, { provenance: true, provenanceVerifier: true });
+  if (provenanceVerifier === undefined)
+    throw new TypeError("build.provenanceVerifier: wanted: await sigstoreVerifier() of bootproof/provenance");
+  const verifier = { verify: provenanceVerifier.verify.bind(provenanceVerifier) };
   const bundles = provenance.map(bundleInput);
   if (bundles.length > MAX_PROVENANCE)
     throw new TypeError(`build.provenance: at most ${MAX_PROVENANCE} bundles wanted`);
-  const { pivotHash } = ownMembers(measured, { pcrs: true, pivotHash: true });
-  const { deployments } = compareMeasured(policy, measured);
+  const own = ownMembers(measured, { pcrs: true, pivotHash: true });
+  const { pivotHash } = own;
+  const { deployments } = compareMeasured(policy, own);
   if (pivotHash === undefined) throw new TypeError("measured.pivotHash: wanted, which provenance is about");
   const digest = toHex(pivotHash);
   const demanding = policy.deployments.map((pins) => demandsOf(pins, digest));
@@ -85,7 +89,7 @@ export async function compareBuild(
   for (const [index, deployment] of deployments.entries()) {
     const demands = demanding[index]!;
     const hasMore = (policy.deployments[index]!.provenance ?? []).length > demands.length;
-    const { checklists } = await checkProvenance(bundles, demands, provenanceVerifier);
+    const { checklists } = await checkProvenance(bundles, demands, verifier);
     const checks = checklists.flatMap((checklist) => checklist.list());
     held.push(demands.length === 0 ? deployment : withProvenance(deployment, checks, hasMore));
   }
@@ -103,6 +107,8 @@ function demandsOf({ name, provenance = [] }: DeploymentPins, digest: string): H
   );
 }
 
+const SHOWN = { id: true, detail: true, expected: true, actual: true } as const;
+
 function withProvenance(
   deployment: MeasuredDeployment,
   checks: readonly Check[],
@@ -110,6 +116,7 @@ function withProvenance(
 ): MeasuredDeployment {
   const failed = checks
     .filter(({ status }) => status === "fail")
+    .map((check) => ownMembers(check, SHOWN))
     .map(({ id, detail, expected, actual }) => ({
       pin: id,
       expected: [expected ?? CHECK_TITLES[id]],
