@@ -75,6 +75,10 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npm install bullmq": "installs: the packages are there",
   "npm install @sigstore/verify": "the same, and fetches what a build service signed",
   "bootproof verify --boot-proof boot.json --provenance": "of a build: test/cli/provenance.test.ts runs it",
+  "bootproof audit --policy policy.json proofs.ndjson --provenance": "the same",
+  "bootproof pin --boot-proof boot.json --provenance": "the same",
+  "bootproof measure --binary app --policy policy.json --provenance": "the same",
+  "gh attestation": "fetches what a build service signed",
   'import { sigstoreVerifier, splitBundles } from "bootproof/provenance"': "the same: test/verify/provenance.test.ts",
   '"provenance": [{': "a part of a policy: test/appraise/provenance.test.ts reads such",
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
@@ -523,6 +527,11 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
     after: `
       if (payloads[0].payload["greeting"] !== "hello") throw new Error();
       await lab.close();`,
+  },
+  "docs/sdk.md, Who built it": {
+    before: "",
+    after: `
+      if (pin === undefined || typeof bundle !== "string") throw new Error();`,
   },
   "docs/sdk.md, Published releases": {
     before: `

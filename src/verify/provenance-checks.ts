@@ -298,7 +298,7 @@ function fail(id: ProvenanceCheckId, failed: readonly Held[], checklist: Checkli
   const details = [...new Set(failed.map(({ demand }) => demandText(demand)))];
   const words = listed([...new Set(faults.map(({ detail }) => detail))], "; ");
   const side = (name: "expected" | "actual"): string | undefined => {
-    const values = [...new Set(faults.flatMap((fault) => fault[name] ?? []))];
+    const values = [...new Set(faults.flatMap((fault) => (Object.hasOwn(fault, name) ? fault[name]! : [])))];
     return values.length === 0 ? undefined : listed(values, "\n");
   };
   const [expected, actual] = [side("expected"), side("actual")];

@@ -274,7 +274,7 @@ describe.skipIf(NO_REDIS)("a worker and its audit", () => {
     expect(stateIn(path("producer.health"))).toMatchObject({ entries: 50, refused: 50 });
     await worker.until(async () => (await metric(url, "bootproof_worker_entries_total")) === 50);
     expect(await metric(url, "bootproof_worker_refusals_total")).toBe(50);
-    expect(await metric(url, "bootproof_worker_queue_waiting")).toBe(0);
+    await worker.until(async () => (await metric(url, "bootproof_worker_queue_waiting")) === 0);
     await redis.close();
     await worker.until(async () => (await statusOf(`${url}/readyz`)) === 503);
     expect(await metric(url, "bootproof_worker_queue_outages_total")).toBe(1);
