@@ -2,7 +2,9 @@
 import { createHash } from "node:crypto";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { renderVsa } from "../../src/formats/index.js";
+import { renderJunit, renderSarif, renderVsa } from "../../src/formats/index.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
+import { DEMAND, GENUINE, NOW as AFTER_BOOT, evidence, policyOf } from "../support/provenance.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
@@ -124,6 +126,31 @@ const digestOf = ({ subject }: Vsa, name: string): unknown => subject.find((each
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const rowOf = (name: string): Accepted => ACCEPTED.find((row) => row.name === name)!;
+
+describe("provenance of a build", () => {
+  const wrong = { ...DEMAND, workflow: ".github/workflows/other.yml" };
+  const reportOf = async (demand: object): Promise<{ report: Report; pieces: Evidence }> => {
+    const bytes = new TextEncoder().encode(JSON.stringify(evidence.bootProof));
+    const pieces: Evidence = { bootProofs: [bytes], provenance: [new TextEncoder().encode(GENUINE)] };
+    const options = { policy: policyOf(demand), now: AFTER_BOOT, provenanceVerifier: await sigstoreVerifier() };
+    return { report: (await verifyEvidence(pieces, options)).report, pieces };
+  };
+
+  it("is an input attestation, by the bundle's digest", async () => {
+    const { report, pieces } = await reportOf(DEMAND);
+    const { predicate } = read(await renderVsa(report, pieces));
+    const sha256 = createHash("sha256").update(GENUINE).digest("hex");
+    expect(predicate.verificationResult).toBe("PASSED");
+    expect(predicate.inputAttestations?.map(({ digest }) => digest)).toContainEqual({ sha256 });
+  });
+
+  it("of another workflow fails in each format", async () => {
+    const { report, pieces } = await reportOf(wrong);
+    expect(await renderVsa(report, pieces)).toMatch(/"FAILED"[^]*provenance\.signer/);
+    expect(renderSarif(report)).toMatch(/"ruleId": ?"provenance\.signer"/);
+    expect(renderJunit(report)).toMatch(/name="provenance\.signer[^>]*>\s*<failure/);
+  });
+});
 
 describe("the published messages", () => {
   it("are read, and refuse what is none", async () => {
