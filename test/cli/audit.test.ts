@@ -8,8 +8,9 @@ import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
 import { NO_ENTRIES } from "../../src/audit/index.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
-import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf } from "./support.js";
+import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
 
 const fleet = fleetOf(3, (index) => `audit-${index}.json`);
 const policy = fileOf(
@@ -28,6 +29,14 @@ const linesOf = ({ stdout }: Answer): Record<string, unknown>[] =>
 const newPath = (name: string): string => join(mkdtempSync(join(tmpdir(), "bootproof-audit-")), name);
 
 describe("audit", () => {
+  it("accepts provisioning details like a boot proof", async () => {
+    const present = { now: "2026-06-30T00:34:40Z" };
+    const policy = fileOf((await bootproof(["pin", "--boot-proof", vector(GENUINE_DETAILS)], present)).stdout);
+    const line = fileOf(genuineDetails());
+    const { code, stdout } = await bootproof(["audit", "--policy", policy, line, "--now", present.now], present);
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { verdict: "verified", failed: [] }]);
+  });
+
   it("judges each line, and says what came of all of them", async () => {
     const both = JSON.stringify({ bootProofs: [JSON.parse(boots[1]!)], appProofs: [JSON.parse(apps[1]!)] });
     const strange = line(BOOT_1);

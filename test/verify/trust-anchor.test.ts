@@ -85,7 +85,7 @@ describe("parseTrustAnchor", () => {
     ["two certificates", labPem + awsPem, "2 PEM certificates"],
     ["the same certificate twice", labPem + labPem, "2 PEM certificates"],
     ["no base64", pem("@@@@"), "not base64"],
-    ["base64url", pem(body.replaceAll("+", "-").replaceAll("/", "_")), "PEM certificates"],
+    ["base64url", pem(body.replaceAll("+", "-").replaceAll("/", "_")), "PEM"],
     [
       "base64 without padding",
       pem(toBase64(concatBytes(labRoot, new Uint8Array(2 - (labRoot.length % 3)))).replace(/=+$/, "")),
