@@ -18,8 +18,8 @@ export function decodeFile(file: Uint8Array): DecodedFile {
   return base64 === null ? { bytes: file, encoding: "binary" } : { bytes: base64, encoding: "base64" };
 }
 
-/** Without white space; null if not printable ASCII. */
+/** Without white space; null if not printable ASCII. A pattern of the whole text could overflow the stack. */
 function asciiText(file: Uint8Array): string | null {
   const text = fromUtf8(file);
-  return text !== null && /^[\t\n\r\x20-\x7e]*$/.test(text) ? text.replace(/[\t\n\r ]+/g, "") : null;
+  return text !== null && !/[^\t\n\r\x20-\x7e]/.test(text) ? text.replace(/[\t\n\r ]+/g, "") : null;
 }

@@ -13,7 +13,7 @@ const ZEROS = /^(?:00){16,}$/;
 /** Longer names do not affect the alignment. */
 const MAX_KEY = 24;
 const NONE = "none";
-const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/;
+const NOT_PLAIN = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
 const WANTED = "inspection: the awaited result of inspectUnverified wanted";
 
@@ -119,7 +119,7 @@ function scalar(value: null | boolean | number | string): string {
   return isPlain(value) && value !== NONE ? value : quoted(value, Infinity);
 }
 
-/** Words of visible ASCII with single spaces. A single pattern for this would overflow the stack. */
+/** Words of visible ASCII with single spaces. A pattern of the whole text could overflow the stack. */
 function isPlain(text: string): boolean {
-  return PLAIN.test(text) && !text.startsWith(" ") && !text.endsWith(" ") && !text.includes("  ");
+  return text !== "" && !NOT_PLAIN.test(text) && !text.startsWith(" ") && !text.endsWith(" ") && !text.includes("  ");
 }
