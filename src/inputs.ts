@@ -1,6 +1,6 @@
 /** Copies the inputs of callers, and refuses unknown options. */
 import type { AppraisedPiece } from "./appraise/appraisal.js";
-import { ParsedPolicy } from "./appraise/parsed-policy.js";
+import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
@@ -188,8 +188,8 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
 }
 
 /** Whether a deployment of the policy demands provenance, so that verification takes a `provenanceVerifier`. */
-export function demandsProvenance({ deployments }: Pick<Policy, "deployments">): boolean {
-  return deployments.some(({ provenance }) => provenance !== undefined);
+export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean {
+  return demandingDeployment(policy) !== undefined;
 }
 
 const NO_VERIFIER =

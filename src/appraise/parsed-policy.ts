@@ -106,3 +106,8 @@ const TOKEN = Symbol();
 export function madePolicy(members: Policy, source: PolicySource): ParsedPolicy {
   return new ParsedPolicy(members, source, TOKEN);
 }
+
+/** The first deployment that demands provenance of a build. */
+export function demandingDeployment({ deployments }: Pick<Policy, "deployments">): DeploymentPins | undefined {
+  return deployments.find(({ provenance }) => provenance !== undefined);
+}

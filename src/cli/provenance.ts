@@ -1,4 +1,5 @@
 /** `--provenance`: its files, and the package that verifies them, which only a policy that demands them loads. */
+import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { demandsProvenance, namedSharing } from "../inputs.js";
@@ -64,7 +65,7 @@ export async function demandedProvenance(
   { policy, command }: { readonly policy: Policy | undefined; readonly command: FileCommand },
 ): Promise<readonly string[]> {
   const { provenance = [] } = await readProvenance(files, paths, command);
-  const demanding = policy?.deployments.find((deployment) => deployment.provenance !== undefined);
+  const demanding = policy && demandingDeployment(policy);
   if (demanding !== undefined && paths.length === 0)
     throw new UsageError([
       `--provenance FILE… is required: the deployment ${shownName(demanding.name)} of the policy demands provenance, ` +

@@ -1,4 +1,5 @@
 /** Provenance of the builds that a policy demands: given once, for every verification. */
+import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, VerifyOptions } from "../bootproof.js";
 import { copyPlain } from "../decode/input.js";
@@ -29,7 +30,7 @@ export function buildsOf(
   policy: Pick<Policy, "deployments">,
   { provenance, provenanceVerifier }: DemandedBuilds,
 ): Builds {
-  const demanding = policy.deployments.find((deployment) => deployment.provenance !== undefined);
+  const demanding = demandingDeployment(policy);
   if (demanding === undefined) return NONE;
   const demands = `the deployment ${demanding.name} of the policy demands provenance`;
   if (provenance === undefined || provenance.length === 0)
