@@ -48,6 +48,23 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   return verifyUnder(evidence, readOptions(options));
 }
 
+/**
+ * {@link verifyEvidence} of a service's answer: each of `refusals`, the reasons why it does not answer what was sent,
+ * fails `activity.request`, before the reasons of the check itself. Throws TypeError for a refusal without an activity,
+ * whose check would not run.
+ */
+export async function verifyAnswer(
+  evidence: Evidence,
+  options: VerifyOptions,
+  refusals: readonly string[],
+): Promise<Verification> {
+  const setting = { ...readOptions(options), refusals: [...refusals] };
+  const copied = copyEvidence(evidence, setting);
+  if (copied.activity === null && setting.refusals.length > 0)
+    throw new TypeError("refusals: expected an activity in the evidence, got none");
+  return verifyCopied(copied, setting);
+}
+
 /** {@link verifyEvidence} in two steps: copies evidence and options now, and verifies when the result is called. */
 export function preparedVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
   const setting = readOptions(options);
@@ -104,13 +121,14 @@ export async function judgeEvidence(evidence: Evidence, setting: VerifySetting):
 
 async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
-  const decoded = copied.activity && (await decodeActivityInput(copied.activity, context.expectation));
+  const decoded = copied.activity && (await decodeActivityInput(copied.activity));
   const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
   const boots = await checkBootProofs(copied.bootProofs, context);
   const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
+  const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, boots.verified, setting);
   // No await from here to `recordUses`: of two concurrent verifications, the second must find the uses of the first.
-  const activity = decoded && decoded.check(apps.verified, demandsOf(setting));
+  const activity = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
   const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = {
@@ -271,8 +289,13 @@ function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): A
   return policyFrom === "caller" ? appraisal : null;
 }
 
-function demandsOf({ context, policy, uses }: VerifySetting): Parameters<DecodedActivity["check"]>[1] {
-  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses };
+function demandsOf({
+  context,
+  policy,
+  uses,
+  refusals = [],
+}: VerifySetting): Omit<Parameters<DecodedActivity["check"]>[1], "signatures"> {
+  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses, refusals };
 }
 
 function appraisalSetting(

@@ -133,6 +133,8 @@ export interface VerifySetting {
   readonly appraised?: Remembered<AppraisedPiece>;
   /** Parsed JSON is not copied, since no caller holds it. */
   readonly isOwnEvidence?: true;
+  /** Reasons to refuse the activity, beside what its checks find. */
+  readonly refusals?: readonly string[];
 }
 
 export interface InputPiece {

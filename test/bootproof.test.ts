@@ -1,6 +1,7 @@
 /** The library's verbs: what they take and what they refuse to take, what a report says of its making, and reuse. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { verifyAnswer } from "../src/bootproof.js";
 import { toHex, toUtf8 } from "../src/bytes.js";
 import type { JsonObject } from "../src/decode/json.js";
 import {
@@ -430,6 +431,44 @@ describe("a report", () => {
     const file = toUtf8(JSON.stringify([whole.bootProof]));
     const { report } = await verifyBootProof(new NamedEvidence("many.json", whole.bootProof, { bytes: file }), options);
     expect(report.evidence[0]).toEqual({ subject: "boot[0]", name: "many.json", sha256: sha256(file) });
+  });
+});
+
+describe("an answer with refusals", () => {
+  const expected = { organizationId: LAB_ADDRESS.organizationId };
+  const requestOf = (report: Report) => report.checks.find(({ id }) => id === "activity.request");
+
+  it("fails activity.request for each of them, where nothing is expected, too", async () => {
+    for (const given of [options, { ...options, expected }]) {
+      const { report, activity } = await verifyAnswer(evidence, given, ["it is another's", "it is late"]);
+      expect(idsOf(report, "fail")).toEqual(["activity.request"]);
+      expect(requestOf(report)!.detail).toBe("it is another's; it is late");
+      expect([report.verdict, activity]).toEqual(["rejected", null]);
+    }
+  });
+
+  it("fails activity.request for them before what the check itself finds", async () => {
+    const another = { ...options, expected: { organizationId: "another" } };
+    const { report } = await verifyAnswer(evidence, another, ["it is late"]);
+    expect(requestOf(report)!.detail).toMatch(/^it is late; organizationId is /);
+  });
+
+  it("uses no app proof up", async () => {
+    const given = { ...options, expected, uses: new AppProofUses() };
+    await verifyAnswer({ ...evidence, activity: put("id", "another")(whole.activity) }, given, ["it is late"]);
+    expect((await verifyAnswer(evidence, given, [])).report.verdict).toBe("verified");
+  });
+
+  it("is as verifyEvidence without one", async () => {
+    const given = { ...options, expected };
+    expect((await verifyAnswer(evidence, given, [])).report).toEqual((await verifyEvidence(evidence, given)).report);
+    expect((await verifyAnswer({ bootProofs: [whole.bootProof] }, options, [])).report.verdict).toBe("verified");
+  });
+
+  it("is a TypeError without an activity, and for an option of that name", async () => {
+    const alone = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
+    await expect(verifyAnswer(alone, options, ["it is late"])).rejects.toThrow(TypeError);
+    await expect(verifyEvidence(evidence, { ...options, refusals: [] } as VerifyOptions)).rejects.toThrow(TypeError);
   });
 });
 

@@ -7,7 +7,7 @@
  * whether a parameter is required, only the ids of the objects acted on are.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
-import { SUBMIT_RULES } from "../verify/activity-rules.js";
+import { SUBMIT_RULES } from "../decode/activity-rules.js";
 import { type Open, appProofSchema, open, timestampSchema } from "./activity-shapes.js";
 import {
   type ObjectShape,

@@ -1,13 +1,38 @@
 /** Activities (client/README.md, "Activities"): the members that app proofs cover. An activity is not signed. */
-import { type Reading, requireWhole } from "../errors.js";
+import { FaultList, type Reading, requireWhole } from "../errors.js";
+import { RESULT_NAMES_ANYWHERE, namesOf, ruleOf } from "./activity-rules.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
 import { decimalMilliseconds } from "./decimal-time.js";
 import { evidenceBeside } from "./evidence-members.js";
+import { type NamesRead, collectFoldedNames } from "./folded-names.js";
 import { jsonInput, unwrap } from "./input.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "./json.js";
+import { type JsonObject, type JsonValue, folded, isJsonObject } from "./json.js";
 import { MemberReader } from "./json-members.js";
+import { equalJson } from "./json-numbers.js";
 
 export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
+
+/** The members of activities (client/README.md, "Activities"), in the order that reports show them. */
+export const ACTIVITY_MEMBERS: readonly string[] = [
+  "id",
+  "organizationId",
+  "status",
+  "type",
+  "fingerprint",
+  "timestampMs",
+  "createdAt",
+  "updatedAt",
+  "canApprove",
+  "canReject",
+  "votes",
+  "failure",
+  "intent",
+  "result",
+  "appProofs",
+];
+
+/** An unfinished activity has neither. */
+export const RESULT_MEMBERS: readonly string[] = ["result", "appProofs"];
 
 export interface Activity {
   readonly id: string;
@@ -44,6 +69,7 @@ export function readActivity(input: unknown): Reading<Activity> {
     faults.pushAll(evidenceBeside(outcome.object, "activity", outcome.path));
     refuseContradiction(reader, outcome);
   }
+  faults.pushAll(foldedNames(reader.object));
   const value = {
     id: reader.string("id"),
     organizationId: reader.string("organizationId"),
@@ -56,6 +82,38 @@ export function readActivity(input: unknown): Reading<Activity> {
     appProofs: appProofs(reader, outcome),
   };
   return { value, faults };
+}
+
+const OWN_NAMES: NamesRead = {
+  ...Object.fromEntries(ACTIVITY_MEMBERS.map((name) => [name, {}])),
+  createdAt: { seconds: {} },
+};
+
+/**
+ * A fault for each name that folds to one that a check reads at its place, but is another spelling: among the members
+ * of the activity, in its intent and result, and in its repetition. The activity may be unfinished.
+ */
+export function foldedNames(activity: JsonObject): FaultList {
+  const faults = new FaultList();
+  const rule = ruleOf(textOrNull(activity["type"]) ?? undefined);
+  const { result, repetition } = outcomeOf(activity);
+  const ofMembers = (each: JsonObject, path: string): void => {
+    const intent = holderNames(each["intent"], rule.intentMember, namesOf(rule).intent);
+    collectFoldedNames(each, { ...OWN_NAMES, intent, result: { activity: {} } }, { path, faults });
+  };
+  ofMembers(activity, "");
+  if (repetition !== undefined) ofMembers(repetition, "result.activity");
+  const path = repetition === undefined ? "result" : "result.activity.result";
+  const names = holderNames(result, rule.resultMember, namesOf(rule).result);
+  collectFoldedNames(result, names, { path, faults, anywhere: RESULT_NAMES_ANYWHERE });
+  return faults;
+}
+
+/** Of an intent or result, which has one member. Without a rule its name is free. */
+function holderNames(holder: JsonValue | undefined, wanted: string | null, inside: NamesRead): NamesRead {
+  const stated = Object.keys(objectOf(holder) ?? {});
+  const others = wanted === null ? stated : stated.filter((name) => folded(name) !== folded(wanted));
+  return Object.fromEntries([...others, ...(wanted === null ? [] : [wanted])].map((name) => [name, inside]));
 }
 
 /** Intent and result of an activity, or of its repetition in `result.activity` (decode/README.md, "Activities"). */
@@ -80,30 +138,18 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
 }
 
-/** `result` contains the repetition; the app proofs of both lists are verified. */
-const NOT_REPEATED = ["result", "appProofs"];
-
-/** Otherwise a reader of one place could trust app proofs of the other. */
+/**
+ * Otherwise a reader of one place could trust app proofs of the other. `result` contains the repetition, and the app
+ * proofs of both lists are verified.
+ */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
-  for (const name of Object.keys(outcome.object).filter((member) => !NOT_REPEATED.includes(member))) {
+  for (const name of Object.keys(outcome.object).filter((member) => !RESULT_MEMBERS.includes(member))) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
     if (stated !== undefined && repeated !== undefined && !equalJson(stated, repeated)) {
       outcome.fault(name, `differs from the activity's own ${name}`);
     }
   }
   reader.nested("result")?.refuseUnknown(["activity"]);
-}
-
-/** Ignores the order of members. */
-function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name], b[name]))
-  );
 }
 
 function textOrNull(value: JsonValue | undefined): string | null {

@@ -3,7 +3,7 @@
  * (decode/README.md, "Evidence beside evidence").
  */
 import { FaultList } from "../errors.js";
-import { type JsonObject, isJsonObject, memberPath } from "./json.js";
+import { type JsonObject, folded, isJsonObject, memberPath } from "./json.js";
 
 /** The interface's name, and that of deployed services. */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
@@ -103,10 +103,6 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
 const OTHERS = ["bundle", "attestation"];
 
 /** `app_proofs` and `AppProofs` name app proofs, too. */
-function folded(name: string): string {
-  return name.toLowerCase().replaceAll(/[_-]/g, "");
-}
-
 const NAMES: ReadonlySet<string> = new Set(
   [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...ENVELOPES, ...OTHERS].map(folded),
 );

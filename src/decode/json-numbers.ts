@@ -1,6 +1,6 @@
 /** JSON numbers without loss. RFC 8259 section 6 lets a reader lose precision; signed values must keep it. */
 import { type Fault, FaultList, shownName } from "../errors.js";
-import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./json.js";
+import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKey, memberPath } from "./json.js";
 
 /** Messages truncate a literal, which can be as long as the text. */
 const MAX_SHOWN = 40;
@@ -35,23 +35,96 @@ function plainNumber(literal: string, path: string, faults: Fault[]): number | s
 }
 
 function isExactly(number: number, literal: string): boolean {
-  if (!Number.isFinite(number)) return false;
-  const [signed, shown] = [decimalOf(literal), decimalOf(String(number))];
-  return signed.digits === shown.digits && signed.exponent === shown.exponent;
+  return Number.isFinite(number) && decimalOf(literal) === decimalOf(String(number));
+}
+
+/** Whether two values are the same but for the order of members; numbers are, whose decimal values are equal. */
+export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b || (isNumber(a) && isNumber(b) && equalNumbers(a, b));
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name], b[name]))
+  );
+}
+
+/** {@link jsonKey} that is equal for values that {@link equalJson} finds equal, and only for them. */
+export function decimalKey(value: JsonValue): string {
+  return jsonKey(value, (number) => decimalOf(literalOf(number)));
+}
+
+function isNumber(value: JsonValue | undefined): value is number | JsonNumber {
+  return typeof value === "number" || value instanceof JsonNumber;
+}
+
+function equalNumbers(a: number | JsonNumber, b: number | JsonNumber): boolean {
+  return decimalOf(literalOf(a)) === decimalOf(literalOf(b));
+}
+
+/** The value of a double is the one that JSON writes of it. */
+function literalOf(value: number | JsonNumber): string {
+  return typeof value === "number" ? String(value) : value.text;
 }
 
 /**
- * An integer without zeros at either end, and its power of ten; zero has no digits. Without the sign, which parsing
- * keeps. The power is exact if the double is finite and not zero: the literal's length bounds it.
+ * One text for each decimal value: an integer without zeros at either end, and its power of ten; `0` for zero. Takes
+ * time in proportion to the literal's length, whatever its power.
  */
-function decimalOf(literal: string): { digits: string; exponent: number } {
-  const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];
+function decimalOf(literal: string): string {
+  const sign = literal.startsWith("-") ? "-" : "";
+  const [mantissa, power = "0"] = literal.slice(sign.length).toLowerCase().split("e") as [string, string?];
   const [whole, fraction = ""] = mantissa.split(".") as [string, string?];
   const digits = whole + fraction;
   let start = 0;
   while (digits[start] === "0") start++;
-  if (start === digits.length) return { digits: "", exponent: 0 };
+  if (start === digits.length) return "0";
   let end = digits.length;
   while (digits[end - 1] === "0") end--;
-  return { digits: digits.slice(start, end), exponent: Number(power) - fraction.length + digits.length - end };
+  return `${sign}${digits.slice(start, end)}e${sumOf(power, digits.length - end - fraction.length)}`;
+}
+
+/** Digits that a double holds exactly. */
+const CHUNK = 15;
+
+/** An integer of any length as text, and one that is smaller than 10^15. */
+function sumOf(text: string, summand: number): string {
+  const sign = text.startsWith("-") ? "-" : "";
+  const digits = text.replace(/^[+-]?0*(?=[0-9])/, "");
+  if (digits.length <= CHUNK) return String(Number(sign + digits) + summand);
+  const low = Number(digits.slice(-CHUNK)) + (sign === "" ? summand : -summand);
+  const carry = Math.floor(low / 10 ** CHUNK);
+  const sum = carried(digits.slice(0, -CHUNK), carry) + String(low - carry * 10 ** CHUNK).padStart(CHUNK, "0");
+  return sign + sum.replace(/^0+/, "");
+}
+
+/** `carry`: -1, 0 or 1. */
+function carried(digits: string, carry: number): string {
+  if (carry === 0) return digits;
+  const [last, next] = carry > 0 ? ["9", "0"] : ["0", "9"];
+  let end = digits.length;
+  while (digits[end - 1] === last) end--;
+  const changed = end === 0 ? "1" : digits.slice(0, end - 1) + String(Number(digits[end - 1]) + carry);
+  return changed + next.repeat(digits.length - end);
+}
+
+/**
+ * The path of the first integer, at any depth, that other integers share as a double (beyond 2^53 - 1), or null. Not of
+ * {@link JsonNumber}, which is exact. `value`: from the parser or a copy, whose depth is bounded.
+ */
+export function unsafeInteger(value: JsonValue, path = ""): string | null {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? path : null;
+  if (Array.isArray(value)) return firstUnsafe(value.entries(), (index) => `${path}[${index}]`);
+  if (!isJsonObject(value)) return null;
+  const names = Object.keys(value);
+  return firstUnsafe(names.map((name) => value[name]!).entries(), (index) => memberPath(path, names[index]!, index));
+}
+
+function firstUnsafe(values: Iterable<[number, JsonValue]>, pathOf: (index: number) => string): string | null {
+  for (const [index, value] of values) {
+    const found = unsafeInteger(value, pathOf(index));
+    if (found !== null) return found;
+  }
+  return null;
 }

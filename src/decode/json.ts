@@ -10,12 +10,24 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
+/** The package has some files bundled with a copy of this one (bin/build.mjs), and numbers pass between the copies. */
+const NUMBER_MARK = Symbol.for("bootproof.JsonNumber");
+
 /** A number as written, for formats that distinguish `1` from `1.0`. */
 export class JsonNumber {
   readonly text: string;
 
   constructor(text: string) {
     this.text = text;
+  }
+
+  /** @internal */
+  get [NUMBER_MARK](): true {
+    return true;
+  }
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && NUMBER_MARK in value;
   }
 }
 
@@ -84,8 +96,8 @@ export function jsonLines(text: string): readonly JsonLine[] {
  * Deep copy of a JSON value, in the form of {@link parseJson}. Omits undefined members, as JSON.stringify does. Throws
  * {@link MalformedError} (`json`) for values that JSON cannot express, deep nesting and too many values.
  */
-export function copyJson(value: unknown): JsonValue {
-  return copied(value, 0, { left: MAX_VALUES });
+export function copyJson(value: unknown, maxValues = MAX_VALUES): JsonValue {
+  return copied(value, 0, { left: maxValues });
 }
 
 function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
@@ -108,16 +120,16 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
 
 /**
  * A unique text for each value of {@link parseJson} or {@link copyJson}, independent of member order. `JSON.stringify`
- * writes -0 as 0, and null for what it cannot write. Throws TypeError for any other value.
+ * writes -0 as 0, and null for what it cannot write. `keyOf` decides which numbers are the same. Throws TypeError for
+ * any other value.
  */
-export function jsonKey(value: JsonValue): string {
-  if (value instanceof JsonNumber) return `#${value.text}`;
-  if (typeof value === "number") return numberKey(value);
+export function jsonKey(value: JsonValue, keyOf: (number: number | JsonNumber) => string = numberKey): string {
+  if (value instanceof JsonNumber || typeof value === "number") return keyOf(value);
   if (typeof value === "string" || typeof value === "boolean" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(jsonKey).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => jsonKey(item, keyOf)).join()}]`;
   if (!isJsonObject(value)) throw new TypeError(`${jsonKind(value)}, which no JSON value is`);
   const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${jsonKey(value[name]!)}`).join()}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${jsonKey(value[name]!, keyOf)}`).join()}}`;
 }
 
 /**
@@ -133,7 +145,8 @@ function doubleOf({ text }: JsonNumber): number | string {
   return Number.isFinite(double) ? double : text;
 }
 
-function numberKey(value: number): string {
+function numberKey(value: number | JsonNumber): string {
+  if (value instanceof JsonNumber) return `#${value.text}`;
   if (!Number.isFinite(value)) throw new TypeError("a number that JSON cannot write");
   return Object.is(value, -0) ? "-0" : String(value);
 }
@@ -172,6 +185,11 @@ export function memberPath(path: string, name: string, index: number): string {
   if (path.length > MAX_PATH) return `${path}.#${index}`;
   const step = shown === name ? name || '""' : `${shown}#${index}`;
   return path === "" ? step : `${path}.${step}`;
+}
+
+/** A name as decoders read it that ignore letter case, `_` and `-`: U+017F as s, U+212A as k. */
+export function folded(name: string): string {
+  return name.toUpperCase().toLowerCase().replaceAll(/[_-]/g, "");
 }
 
 export function jsonKind(value: unknown): string {

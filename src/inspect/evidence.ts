@@ -1,5 +1,5 @@
 /** Evidence from the service: boot proofs, app proofs, activities. */
-import { readActivity } from "../decode/activity.js";
+import { ACTIVITY_MEMBERS, readActivity } from "../decode/activity.js";
 import {
   type AppProofPayload,
   KNOWN_PAYLOAD_TYPES,
@@ -198,25 +198,6 @@ export function inspectAppProofs(proofs: readonly unknown[]): ReturnType<typeof 
   const budget = { left: MAX_PAYLOADS_VALUES };
   return inspectEach(proofs, MAX_APP_PROOFS, (proof) => inspectAppProof(proof, budget));
 }
-
-/** Members of activities (client/README.md, "Activities"), in the order shown. */
-const ACTIVITY_MEMBERS = [
-  "id",
-  "organizationId",
-  "status",
-  "type",
-  "fingerprint",
-  "timestampMs",
-  "createdAt",
-  "updatedAt",
-  "canApprove",
-  "canReject",
-  "votes",
-  "failure",
-  "intent",
-  "result",
-  "appProofs",
-];
 
 /** Members unchanged, app proofs inspected. `result.activity` may contradict the rest, so it is shown too. */
 export async function inspectActivity(json: JsonValue): Promise<Inspected> {

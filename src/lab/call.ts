@@ -1,4 +1,5 @@
 /** The input and output of every submit operation. */
+import type { ReadOf, Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { AddressFacts } from "./enclave.js";
 import type { Organization, UserRecord } from "./records.js";
@@ -19,3 +20,8 @@ export interface Outcome {
   /** To prove, if app proofs were requested. */
   readonly addresses?: readonly AddressFacts[];
 }
+
+/** The effect of each operation of a table. */
+export type EffectsOf<Table extends Readonly<Record<string, { readonly parameters: Shape<unknown> }>>> = {
+  readonly [Name in keyof Table]: (call: Call<ReadOf<Table[Name]["parameters"]>>) => Outcome | Promise<Outcome>;
+};

@@ -38,6 +38,7 @@ const ACTIVITY = {
 const VERIFIED = {
   appProofs: [],
   asked: [],
+  question: null,
   coveredAddresses: [],
   uncoveredAddresses: [],
   walletId: null,

@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";
 import { type ReadOf, flag, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
-import type { Call, Outcome } from "./call.js";
+import type { Call, EffectsOf, Outcome } from "./call.js";
 import { toHex, fromHex } from "../bytes.js";
 import type { Wallet } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
@@ -126,8 +126,6 @@ export const KEY_OPERATIONS = {
 } as const satisfies Record<string, KeyOperation>;
 
 export type KeyOperationName = keyof typeof KEY_OPERATIONS;
-type ParametersOf<N extends KeyOperationName> = ReadOf<(typeof KEY_OPERATIONS)[N]["parameters"]>;
-type KeyEffects = { readonly [N in KeyOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
 
 /** Private keys have no paths: one is derived from each seed. */
 export const PRIVATE_KEY_PATH = "m/0'";
@@ -136,7 +134,7 @@ const NO_ACCOUNTS: HasAccounts = { accounts: [] };
 /** Words. */
 const MNEMONIC_LENGTH = 12;
 
-export const KEY_EFFECTS: KeyEffects = {
+export const KEY_EFFECTS: EffectsOf<typeof KEY_OPERATIONS> = {
   createWallet({ tx, organization, parameters }) {
     const { walletId, addresses, proven } = makeWallet(tx, organization.organizationId, parameters);
     return { intent: filledIn(parameters), result: { walletId, addresses }, addresses: proven };

@@ -11,7 +11,7 @@ import {
 } from "../client/operations.js";
 import type { ReadOf, Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
-import type { Call, Outcome } from "./call.js";
+import type { Call, EffectsOf, Outcome } from "./call.js";
 import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
 import { SIGNING_EFFECTS, SIGNING_OPERATIONS, type SigningOperationName } from "./signing.js";
 import { type ApiKey, type Organization, type User, type UserRecord, noncesId } from "./records.js";
@@ -22,15 +22,12 @@ import type { Reader, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
-type ParametersOf<N extends SubmitName> = ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
-type Effects = { readonly [N in SubmitName]: (call: Call<ParametersOf<N>>) => Outcome | Promise<Outcome> };
-
 const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
 const DEFAULT_SESSION_SECONDS = "900";
 /** 30 days. */
 const MAX_SESSION_SECONDS = 2_592_000;
 
-const EFFECTS: Effects = {
+const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
   updateWallet({ tx, organization, parameters }) {
     const { walletId, walletName } = parameters;
     const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);

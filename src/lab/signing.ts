@@ -6,7 +6,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type ReadOf, list, nonEmptyText, object, oneOf, text } from "../decode/shapes.js";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
-import type { Call, Outcome } from "./call.js";
+import type { EffectsOf } from "./call.js";
 import { type EcdsaSignature, authorizationDigest, signedEthereum, typedDataDigest } from "./ethereum.js";
 import { type KeyOperation, PRIVATE_KEY_PATH } from "./new-keys.js";
 import { Refusal, invalid, notFound } from "./refusal.js";
@@ -61,10 +61,8 @@ export const SIGNING_OPERATIONS = {
 } as const satisfies Record<string, KeyOperation>;
 
 export type SigningOperationName = keyof typeof SIGNING_OPERATIONS;
-type ParametersOf<N extends SigningOperationName> = ReadOf<(typeof SIGNING_OPERATIONS)[N]["parameters"]>;
-type SigningEffects = { readonly [N in SigningOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
 
-export const SIGNING_EFFECTS: SigningEffects = {
+export const SIGNING_EFFECTS: EffectsOf<typeof SIGNING_OPERATIONS> = {
   signRawPayload: ({ tx, organization, parameters }) => ({
     result: signedPayload(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
   }),
@@ -113,7 +111,7 @@ function isAddress(address: string, signWith: string): boolean {
   return address.startsWith("0x") ? address.toLowerCase() === signWith.toLowerCase() : address === signWith;
 }
 
-type Payload = ParametersOf<"signRawPayload">;
+type Payload = ReadOf<typeof rawPayload>;
 
 /** `{r, s, v}` in hex, as the service writes them. */
 export function signedPayload(
@@ -166,7 +164,7 @@ function ecdsa({ privateKey }: WalletKey, digest: Uint8Array): EcdsaSignature {
 /** In hex, without 0x. */
 export function signedTransaction(
   key: WalletKey,
-  { unsignedTransaction, type }: Omit<ParametersOf<"signTransaction">, "signWith">,
+  { unsignedTransaction, type }: Omit<ReadOf<typeof transaction>, "signWith">,
 ): string {
   const isEthereum = type === "TRANSACTION_TYPE_ETHEREUM";
   if (isEthereum !== (key.curve === "CURVE_SECP256K1")) throw invalid(`parameters.type: ${type} has another curve`);

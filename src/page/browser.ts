@@ -244,7 +244,6 @@ class Verifier {
     const changes = this.#changes;
     const files = [...this.#files];
     const form = asked();
-    const isStrict = input(IDS.failOnWarning).checked;
     result.replaceChildren();
     this.#complain([]);
     this.#say("Verifying …");
@@ -255,13 +254,13 @@ class Verifier {
       if (request.faults !== null) return this.#refuse(request.faults);
       const verification = await judged(request);
       const { report } = verification;
-      const refusal = isStrict ? refusalOf(verification) : [];
+      const refusal = refusalOf(report);
       const advice = policyAdvice(report, files, form.policy);
       const notes = advice === null ? refusal : [...refusal, { kind: "note", text: advice } as const];
       const shown = await shownReport(verification, notes);
       if (this.#changes !== changes) return this.#sayChanged();
       show(result, shown);
-      setTitle(titleOf(verification, notes), true);
+      setTitle(titleOf(verification), true);
       const refused = refusal.length === 0 ? "" : `REFUSED, since “${FAIL_ON_WARNING}” is chosen. Without it: `;
       this.#say(`Verdict: ${refused}${verdictSentence(report)}`);
       // Its beginning has the verdict; by default a browser shows the middle of a tall element.
@@ -359,6 +358,7 @@ function asked(): FormValues {
     nonce: input(IDS.nonce).value,
     ephemeralKey: input(IDS.key).value,
     allowDebug: input(IDS.allowDebug).checked,
+    failOnWarning: input(IDS.failOnWarning).checked,
   };
 }
 

@@ -118,6 +118,7 @@ function activityMembers(activity: ActivityClaims): Members {
     organization: activity.organizationId,
     type: activity.type,
     requested: activity.asked.join(", "),
+    "compared by": activity.question,
     "addresses backed": activity.coveredAddresses.join(", "),
     "addresses without a proof": activity.uncoveredAddresses.join(", "),
     "result without a proof": activity.resultWithoutProof.join(", "),

@@ -21,11 +21,9 @@ function noticesOf({ bundle, report }: Verified): Notice[] {
 
 const REFUSED = "You chose that a BUT is a failure, and this verdict has one.";
 
-/** For a reader to whom a BUT is a failure. */
-export function refusalOf(verified: Verified): Notice[] {
-  const { report } = verified;
-  if (report.verdict === "rejected" || butsOf(report, noticesOf(verified)).length === 0) return [];
-  return [{ kind: "refused", text: REFUSED }];
+/** The notice of a refused report, in the words of the form that the reader filled in. */
+export function refusalOf({ refusedFor }: Pick<Report, "refusedFor">): Notice[] {
+  return refusedFor === undefined ? [] : [{ kind: "refused", text: REFUSED }];
 }
 
 const TITLES: Readonly<Record<Verdict, string>> = {
@@ -35,11 +33,10 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 };
 
 /** The verdict first: a narrow tab cuts the rest. */
-export function titleOf(verified: Verified, notes: readonly Notice[] = []): string {
+export function titleOf(verified: Verified): string {
   const { report } = verified;
-  const buts = butsOf(report, [...noticesOf(verified), ...notes]).length;
-  const isRefused = report.refusedFor !== undefined || notes.some(({ kind }) => kind === "refused");
-  const verdict = isRefused ? "REFUSED" : TITLES[report.verdict];
+  const buts = butsOf(report, noticesOf(verified)).length;
+  const verdict = report.refusedFor === undefined ? TITLES[report.verdict] : "REFUSED";
   const counted = buts === 0 ? "" : ` with ${buts === 1 ? "one BUT" : `${buts} BUTs`}`;
   return titleText(`${verdict}${counted}: ${subjectOf(report)}`);
 }

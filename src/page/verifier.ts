@@ -110,6 +110,7 @@ export interface FormValues {
   readonly nonce: string;
   readonly ephemeralKey: string;
   readonly allowDebug: boolean;
+  readonly failOnWarning: boolean;
 }
 
 type Requested =
@@ -225,6 +226,7 @@ function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): Pl
     ...(ephemeralKey && { ephemeralKey }),
     ...(expected && { expected }),
     ...(asked.allowDebug && { allowDebug: true }),
+    ...(asked.failOnWarning && { acceptance: "strict" }),
   };
 }
 

@@ -189,6 +189,7 @@ export function activityClaims(facts: VerifiedActivity): ActivityClaims {
     organizationId,
     type,
     asked: [...facts.asked],
+    question: facts.question,
     coveredAddresses: [...facts.coveredAddresses],
     uncoveredAddresses: [...facts.uncoveredAddresses],
     resultWithoutProof: [...facts.resultWithoutProof],

@@ -428,6 +428,9 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     hostile:
       "A dishonest service returns another party's activity, or one of yours from last week. Its proofs are genuine: " +
       "only a comparison with your request shows the difference.",
+    warns:
+      "The answer to your vote is the activity that you voted on. Only its fingerprint was compared, which no " +
+      "enclave signed, so type and parameters are the service's word.",
     next:
       "Keep the body of each request, and pass it with --request. Take what you expect from your own records, never " +
       "from the response.",
@@ -465,7 +468,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "recipient.",
     warns:
       "A signature that this version cannot check is a warning: an unknown encoding, hash, address format or type " +
-      "of transaction, or a signWith that is an id. Without your request the check is skipped.",
+      "of transaction, typed data beyond the bounds, or a signWith that is an id. Without your request the check " +
+      "is skipped, and likewise if an app proof was rejected.",
     next: "Do not use the signature. Compare signWith and the payload with what you sent.",
     sources: ['src/verify/README.md, "Signatures"'],
   },

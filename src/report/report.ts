@@ -10,6 +10,7 @@ import type { BootProofForm } from "../decode/boot-proof.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
+import type { ActivityQuestion } from "../verify/contradictions.js";
 import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import { TOOL } from "../version.js";
 
@@ -221,6 +222,11 @@ export interface ActivityClaims {
    * activity it should be is not known.
    */
   readonly asked: readonly string[];
+  /**
+   * What the activity was compared with: `request`, the caller's parameters; `id`, its id, but no parameters;
+   * `fingerprint`, where the caller voted on it: type and parameters are the service's word. Null: none of these.
+   */
+  readonly question: ActivityQuestion | null;
   /** Addresses in its result that a verified app proof backs. */
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];

@@ -25,6 +25,7 @@ import {
   text,
 } from "../decode/shapes.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
+import type { ActivityQuestion } from "../verify/contradictions.js";
 import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import {
   type ActivityClaims,
@@ -132,6 +133,7 @@ const ACTIVITY: MembersOf<ActivityClaims> = {
   organizationId: text,
   type: text,
   asked: list(text),
+  question: nullable(keyOf<ActivityQuestion>({ request: true, id: true, fingerprint: true })),
   coveredAddresses: list(text),
   uncoveredAddresses: list(text),
   resultWithoutProof: list(text),

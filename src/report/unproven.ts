@@ -4,6 +4,7 @@
  */
 import type { CheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
+import { known } from "./check-lines.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
@@ -49,6 +50,7 @@ export function caveats(report: Report): string[] {
     ...scopeCaveats(report, claims),
     ...rulesNotApplied(report).map(({ but }) => but),
     ...untimedCaveats(claims),
+    ...warnings(report, "activity.request").map((text) => `${text}.`),
     ...claimCaveats(report, claims),
   ];
 }
@@ -315,10 +317,18 @@ function openSecrets(walletId: string | null, addresses: readonly string[]): str
   return [`That the key behind the address was made by your request, and that no one else knows it: ${ORIGIN}.`];
 }
 
-function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): string {
+/** Why the parameters were not compared. */
+const NOT_COMPARED: Readonly<Record<string, string>> = {
+  id: "only the id of the activity was compared",
+  fingerprint: "you voted on the activity, and only its fingerprint was compared, which no enclave signed",
+};
+
+function openRequest({ coveredAddresses, uncoveredAddresses, question }: ActivityClaims): string {
   const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
   const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
-  return `${what}: you gave no request to compare with, so what was requested is only the service's word.`;
+  // Reports of earlier versions have no question.
+  const why = known(NOT_COMPARED, question ?? "") ?? "you gave no request to compare with";
+  return `${what}: ${why}, so what was requested is only the service's word.`;
 }
 
 /** Equal reasons are listed once. */

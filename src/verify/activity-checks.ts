@@ -5,19 +5,23 @@
  */
 import { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
+import { isSubOrganizationType } from "../decode/activity-rules.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type InputCopy, readInput } from "../decode/input.js";
-import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
+import { type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
+import { decimalKey } from "../decode/json-numbers.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
+import type { Unverified } from "./activity-signatures.js";
 import type { VerifiedSignature, VerifiedSignatures } from "./signatures.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import { type VerifiedAppProof, lastDecisions } from "./app-proof.js";
 import {
+  type ActivityQuestion,
   activityContradictions,
+  activityQuestion,
   comparedMembers,
   isEmpty,
-  isSubOrganizationType,
   isVotedOn,
   unansweredAddresses,
 } from "./contradictions.js";
@@ -25,13 +29,14 @@ import type { Expectation, Expected } from "./expectation.js";
 
 export { signaturesOf } from "./activity-signatures.js";
 
-/** Addresses in their results are new. */
+/** Addresses in their results are new: what repeats the intent there may be a name that an end user chose. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
 export interface ActivityFacts {
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
   readonly asked: readonly (keyof Expected)[];
+  readonly question: ActivityQuestion | null;
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];
   readonly walletId: string | null;
@@ -63,8 +68,10 @@ export interface ActivityDemands {
   readonly coverage: boolean;
   /** Null: reuse is not checked. */
   readonly uses: AppProofUses | null;
-  /** Null: the request asks for none. `unasked`: the caller gave no request. */
-  readonly signatures: VerifiedSignatures | "unasked" | null;
+  /** Null: the request asks for none. */
+  readonly signatures: VerifiedSignatures | Unverified | null;
+  /** Reasons of the caller to refuse the activity. */
+  readonly refusals: readonly string[];
 }
 
 /**
@@ -76,8 +83,9 @@ export interface ActivityDemands {
 export function checkActivity(
   decoded: ActivityReading,
   appProofs: readonly (VerifiedAppProof | null)[],
-  { expectation, coverage: required, uses, signatures }: ActivityDemands,
+  demands: ActivityDemands,
 ): ActivityFacts | null {
+  const { expectation, coverage: required, uses, signatures } = demands;
   const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
@@ -86,11 +94,10 @@ export function checkActivity(
     intent: soleMember(value.intent),
     result: soleMember(value.result),
     walletId: wallet.id,
-    // `activity.request` compares such an intent with the caller's parameters.
-    mayRepeatIntent: isJsonObject(expectation?.parameters) || !MAKES_KEYS.test(String(value.type)),
+    makesKeys: MAKES_KEYS.test(String(value.type)),
     proofs: derivations,
   });
-  const answers = checkRequest(expectation, value, coverage, checklist);
+  const answers = checkRequest(demands, value, coverage, checklist);
   const organization = spokenOf(value, proofs, expectation);
   const isRead = value.intent !== undefined && value.result !== undefined;
   const contradictions = [
@@ -106,11 +113,12 @@ export function checkActivity(
   const covers = checkCoverage(value, coverage, required, checklist);
   const isSigned = checkSignatures(signatures, checklist);
   if (whole === null || !answers || !agrees || !covers || !isSigned) return null;
-  const signed = signatures === "unasked" ? null : signatures;
+  const signed = typeof signatures === "string" ? null : signatures;
   return {
     activity: whole,
     appProofs: proofs,
     asked: comparedMembers(expectation, whole),
+    question: activityQuestion(expectation, whole),
     coveredAddresses: coverage.covered,
     uncoveredAddresses: coverage.uncovered,
     walletId: wallet.id,
@@ -126,28 +134,35 @@ export function checkActivity(
 export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = expectation ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
-  const submitted = isSubmitted ? jsonKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
+  const submitted = isSubmitted ? decimalKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
   return { activityId: activity.id ?? "", submitted };
 }
 
+const VOTED_ON =
+  "the answer to a vote is the activity that was voted on; only its fingerprint was compared, so type and parameters " +
+  "are the service's word: verify the activity with the request that was voted on, or compare them with what you " +
+  "meant to vote on";
+
 function checkRequest(
-  expectation: Expectation | null,
+  { expectation, refusals }: ActivityDemands,
   activity: ReadActivity,
   coverage: Coverage,
   checklist: Checklist,
 ): boolean {
-  if (expectation === null) {
+  if (expectation === null && refusals.length === 0) {
     checklist.skip("activity.request", "nothing is expected, so the owner of the activity is not checked");
     return true;
   }
   const missing = unansweredAddresses(expectation, coverage.covered);
   const reasons = [
-    ...activityContradictions(expectation, activity),
+    ...refusals,
+    ...(expectation === null ? [] : activityContradictions(expectation, activity)),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was expected`]),
   ];
+  if (reasons.length === 0 && isVotedOn(expectation, activity)) return checklist.warn("activity.request", VOTED_ON);
   return checklist.conclude(
     "activity.request",
-    reasons,
+    [...new Set(reasons)],
     `as expected: ${comparedMembers(expectation, activity).join(", ")}`,
   );
 }
@@ -286,12 +301,18 @@ function checkCoverage(
   return uncovered.length === 0 || !required;
 }
 
+const UNVERIFIED: Readonly<Record<Unverified, string>> = {
+  unasked: "no request was given, so what was to be signed is not known",
+  unread: "the activity could not be read",
+  unproven: "an app proof was rejected, so the signatures were not verified",
+};
+
 /** The check exists only where there is something to verify. */
 function checkSignatures(signatures: ActivityDemands["signatures"], checklist: Checklist): boolean {
   if (signatures === null) return true;
-  if (signatures === "unasked") {
-    checklist.skip("activity.signature", "no request was given, so what was to be signed is not known");
-    return true;
+  if (typeof signatures === "string") {
+    checklist.skip("activity.signature", UNVERIFIED[signatures]);
+    return signatures === "unasked";
   }
   const { contradictions, signatures: all } = signatures;
   if (contradictions.length > 0) return checklist.fail("activity.signature", listed(contradictions, "; "));

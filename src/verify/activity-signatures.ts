@@ -2,6 +2,7 @@
 import type { Activity } from "../decode/activity.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
+import type { VerifiedAppProof } from "./app-proof.js";
 import type { Expectation } from "./expectation.js";
 import type { SignedRequest, VerifiedSignatures } from "./signatures.js";
 
@@ -33,19 +34,26 @@ function kindOfParameters(parameters: JsonObject): Kind | null {
   return "payloads" in parameters ? "payloads" : "payload";
 }
 
+/** Why no signature was verified, where there is one to verify. */
+export type Unverified = "unasked" | "unread" | "unproven";
+
 /**
- * Null where the caller's request asks for no signature; `unasked` where the activity is one that signs, but the caller
- * gave no request.
+ * Null where the caller's request asks for no signature. `unasked`: the activity is one that signs, but the caller gave
+ * no request. `unread`, `unproven`: the activity could not be read, or an app proof was rejected, so that nothing is
+ * computed for whoever made it.
  */
 export async function signaturesOf(
   expectation: Expectation | null,
-  activity: Reading<Activity>["value"],
-): Promise<VerifiedSignatures | "unasked" | null> {
+  { value, whole }: { readonly value: Reading<Activity>["value"]; readonly whole: Activity | null },
+  appProofs: readonly (VerifiedAppProof | null)[],
+): Promise<VerifiedSignatures | Unverified | null> {
   const request = signedRequest(expectation);
   if (request === null) {
     const isAsked = expectation !== null && expectation.parameters !== null;
-    return !isAsked && kindOfType(activity.type ?? "") !== null ? "unasked" : null;
+    return !isAsked && kindOfType(value.type ?? "") !== null ? "unasked" : null;
   }
+  if (whole === null) return "unread";
+  if (appProofs.includes(null)) return "unproven";
   const { verifySignatures } = await import("./signatures.js");
-  return verifySignatures(request, activity);
+  return verifySignatures(request, whole);
 }

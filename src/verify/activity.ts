@@ -5,6 +5,7 @@ import type { VerifiedSignature } from "./signatures.js";
 import type { ActivityDemands, ActivityFacts, ActivityReading } from "./activity-checks.js";
 import type { UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
+import type { ActivityQuestion } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
 
 /** An activity that agrees with its verified app proofs. Only verification makes one. */
@@ -14,6 +15,12 @@ export class VerifiedActivity {
   readonly appProofs: readonly VerifiedAppProof[];
   /** Members of the expectation that it was compared with. Empty: nothing was expected. */
   readonly asked: readonly (keyof Expected)[];
+  /**
+   * `request`: the caller's parameters were compared with the intent. `id`: its id was compared, but no parameters.
+   * `fingerprint`: it is the answer to the caller's vote, and only the unsigned fingerprint was compared. Null: none of
+   * these was expected.
+   */
+  readonly question: ActivityQuestion | null;
   /** Addresses in the result with an app proof, and those without. */
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];
@@ -32,6 +39,7 @@ export class VerifiedActivity {
     this.activity = facts.activity;
     this.appProofs = facts.appProofs;
     this.asked = facts.asked;
+    this.question = facts.question;
     this.coveredAddresses = facts.coveredAddresses;
     this.uncoveredAddresses = facts.uncoveredAddresses;
     this.walletId = facts.walletId;
@@ -51,26 +59,28 @@ const TOKEN = Symbol();
 
 /** A decoded activity with its checks. */
 export interface DecodedActivity extends ActivityReading {
+  /** Verifies the signatures that the caller's request asks for. Rejects if something cannot be loaded. */
+  readonly signatures: (
+    expectation: Expectation | null,
+    appProofs: readonly (VerifiedAppProof | null)[],
+  ) => Promise<ActivityDemands["signatures"]>;
   /** {@link VerifiedActivity}, or null unless every check passed. Synchronous. */
   readonly check: (
     appProofs: readonly (VerifiedAppProof | null)[],
-    demands: Omit<ActivityDemands, "signatures">,
+    demands: ActivityDemands,
   ) => VerifiedActivity | null;
   readonly usedFor: (expectation: ActivityDemands["expectation"]) => UsedFor;
 }
 
-/**
- * Loads the checks, runs `activity.decode`, and verifies the signatures that the caller's request asks for. Rejects if
- * something cannot be loaded.
- */
-export async function decodeActivityInput(input: InputCopy, expectation: Expectation | null): Promise<DecodedActivity> {
+/** Loads the checks, and runs `activity.decode`. Rejects if they cannot be loaded. */
+export async function decodeActivityInput(input: InputCopy): Promise<DecodedActivity> {
   const { checkActivity, readActivityInput, signaturesOf, usedFor } = await import("./activity-checks.js");
   const reading = readActivityInput(input);
-  const signatures = await signaturesOf(expectation, reading.value);
   return {
     ...reading,
+    signatures: (expectation, appProofs) => signaturesOf(expectation, reading, appProofs),
     check: (appProofs, demands) => {
-      const facts = checkActivity(reading, appProofs, { ...demands, signatures });
+      const facts = checkActivity(reading, appProofs, demands);
       return facts && new VerifiedActivity(facts, TOKEN);
     },
     usedFor: (expectation) => usedFor(expectation, reading.value),

@@ -26,18 +26,17 @@ interface CoverageInput {
   readonly intent: JsonValue | undefined;
   readonly result: JsonValue | undefined;
   readonly walletId: string | null;
-  /** Addresses of the intent need no proof. False if the activity makes keys, whose addresses are all new. */
-  readonly mayRepeatIntent: boolean;
+  /** The addresses of such an activity are new, whatever its intent says. */
+  readonly makesKeys: boolean;
   readonly proofs: readonly AddressDerivationProof[];
 }
 
-export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }: CoverageInput): Coverage {
+export function coverageOf({ intent, result, walletId, makesKeys, proofs }: CoverageInput): Coverage {
   const accounts = accountsOf(intent);
   const positional = accounts === undefined ? [] : positionalPlaces(result, accounts);
   const taken = new Set(positional.map(({ path }) => path));
-  const others = placesIn(result, "").filter(({ path }) => !taken.has(path));
-  const repeated: ReadonlySet<string | null> = mayRepeatIntent ? textsOf(intent) : new Set<string>();
-  const elsewhere = others.filter(({ key }) => !repeated.has(key));
+  const others = placesIn(result, intent).filter(({ path }) => !taken.has(path));
+  const elsewhere = others.filter(({ repeatsIntent }) => makesKeys || !repeatsIntent);
   const index = new ProofIndex(proofs, walletId);
   const backed = (place: Place): boolean => index.backs(place);
   const coveredPlaces = positional.filter(backed);
@@ -136,40 +135,54 @@ function positionalPlaces(result: JsonValue | undefined, accounts: readonly Json
   ]);
 }
 
-function placeOf(path: string, entry: JsonValue): Place {
+function placeOf(path: string, entry: JsonValue | undefined): Place {
   const address = isJsonObject(entry) ? entry["address"] : entry;
   return typeof address === "string" && address !== ""
     ? { path, address, key: comparableAddress(address) }
     : { path, address: null, key: null };
 }
 
-function placesIn(value: JsonValue | undefined, path: string, found: Place[] = []): Place[] {
-  if (Array.isArray(value)) for (const [index, item] of value.entries()) placesIn(item, `${path}[${index}]`, found);
-  else if (isJsonObject(value)) placesOfMembers(value, path, null, found);
-  return found;
+interface FoundPlace extends Place {
+  /** Whether the intent has the same address at the same member. */
+  readonly repeatsIntent: boolean;
 }
 
-function placesOfMembers(object: JsonObject, path: string, without: string | null, found: Place[]): void {
-  for (const [index, [name, member]] of Object.entries(object).entries()) {
-    if (isEmpty(member) || name === without) continue;
-    const here = memberPath(path, name, index);
-    if (name === "addresses" && Array.isArray(member)) {
-      for (const [position, entry] of member.entries()) placesAt(entry, `${here}[${position}]`, found);
-    } else if (name === "address" || name === "addresses") placesAt(member, here, found);
-    else placesIn(member, here, found);
+function placesIn(result: JsonValue | undefined, intent: JsonValue | undefined): readonly FoundPlace[] {
+  const finder = new PlaceFinder();
+  finder.search(result, "", intent);
+  return finder.found;
+}
+
+/** Walks the result, and `stated`, what the intent has at the same place. */
+class PlaceFinder {
+  readonly found: FoundPlace[] = [];
+
+  search(value: JsonValue | undefined, path: string, stated: JsonValue | undefined): void {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) this.search(item, `${path}[${index}]`, itemOf(stated, index));
+    } else if (isJsonObject(value)) this.#members(value, path, stated);
+  }
+
+  #members(object: JsonObject, path: string, stated: JsonValue | undefined, without?: string): void {
+    for (const [index, [name, member]] of Object.entries(object).entries()) {
+      if (isEmpty(member) || name === without) continue;
+      const [here, said] = [memberPath(path, name, index), memberOf(stated, name)];
+      if (name === "addresses" && Array.isArray(member)) {
+        for (const [place, entry] of member.entries()) this.#place(entry, `${here}[${place}]`, itemOf(said, place));
+      } else if (name === "address" || name === "addresses") this.#place(member, here, said);
+      else this.search(member, here, said);
+    }
+  }
+
+  #place(entry: JsonValue, path: string, stated: JsonValue | undefined): void {
+    const place = placeOf(path, entry);
+    this.found.push({ ...place, repeatsIntent: place.key !== null && place.key === placeOf(path, stated).key });
+    if (isJsonObject(entry)) this.#members(entry, path, stated, "address");
   }
 }
 
-function placesAt(entry: JsonValue, path: string, found: Place[]): void {
-  found.push(placeOf(path, entry));
-  if (isJsonObject(entry)) placesOfMembers(entry, path, "address", found);
-}
-
-function textsOf(value: JsonValue | undefined, texts = new Set<string>()): Set<string> {
-  if (typeof value === "string") texts.add(comparableAddress(value));
-  else if (Array.isArray(value)) for (const item of value) textsOf(item, texts);
-  else if (isJsonObject(value)) for (const member of Object.values(value)) textsOf(member, texts);
-  return texts;
+function itemOf(list: JsonValue | undefined, index: number): JsonValue | undefined {
+  return Array.isArray(list) ? list[index] : undefined;
 }
 
 function distinct(texts: readonly string[]): string[] {

@@ -1,8 +1,9 @@
 /** What in an activity or app proof contradicts the expectation (verify/README.md, "The question"). */
 import { type Activity, COMPLETED, isVote, presentMembers, soleMember } from "../decode/activity.js";
+import { type ActivityRule, type Repetition, ruleOf } from "../decode/activity-rules.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { decimalKey, equalJson } from "../decode/json-numbers.js";
 import { type Reading, cut, listed, shownName } from "../errors.js";
-import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-rules.js";
 import type { Expectation, Expected } from "./expectation.js";
 import type { ExpectedValue, PayloadExpectation } from "./expected-payload.js";
 
@@ -20,33 +21,15 @@ export function comparedMembers(expectation: Expectation | null, activity: ReadA
   );
 }
 
-const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
-const SUB_ORGANIZATION_RULE: ActivityRule = {
-  type: null,
-  intentMember: null,
-  resultMember: null,
-  filledIn: ["wallet.mnemonicLength"],
-  repeats: [],
-};
-const OTHER_RULE: ActivityRule = { type: null, intentMember: null, resultMember: null, filledIn: [], repeats: [] };
+/** What of the caller's request an activity was compared with, the strongest first. */
+export type ActivityQuestion = "request" | "id" | "fingerprint";
 
-const RULES: ReadonlyMap<string, ActivityRule> = new Map(
-  Object.values(ACTIVITY_RULES).map((rule) => [withoutVersion(rule.type), rule]),
-);
-
-function withoutVersion(type: string): string {
-  return type.replace(/_V[0-9]+$/, "");
-}
-
-/** The rule applies to every version of the type; the members' names only to the version that it lists. */
-function ruleOf(type: string | undefined): ActivityRule {
-  const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
-  if (rule !== undefined) return rule.type === type ? rule : { ...rule, intentMember: null, resultMember: null };
-  return isSubOrganizationType(type) ? SUB_ORGANIZATION_RULE : OTHER_RULE;
-}
-
-export function isSubOrganizationType(type: string | null | undefined): boolean {
-  return type?.startsWith(CREATE_SUB_ORGANIZATION) === true;
+/** Null: neither the parameters, the id nor the fingerprint of the activity were expected. */
+export function activityQuestion(expectation: Expectation | null, activity: ReadActivity): ActivityQuestion | null {
+  if (isVotedOn(expectation, activity)) return "fingerprint";
+  const compared = comparedMembers(expectation, activity);
+  if (compared.includes("parameters")) return "request";
+  return compared.includes("id") ? "id" : null;
 }
 
 type ReadActivity = Reading<Activity>["value"];
@@ -67,16 +50,31 @@ export function requestTime(expectation: Expectation | null, activity?: ReadActi
   return Math.min(expectation.requestedAt, activity.requestedAt ?? expectation.requestedAt);
 }
 
+/** Which activity the caller asked for. What is null is not compared. */
+interface ActivityIdentity {
+  readonly organizationId: string | null;
+  readonly id: string | null;
+  readonly type: string | null;
+}
+
+export function identityContradictions(
+  wanted: ActivityIdentity,
+  activity: Pick<ReadActivity, keyof ActivityIdentity>,
+): string[] {
+  return (["organizationId", "id", "type"] as const).flatMap((name) => differs(name, activity[name], wanted[name]));
+}
+
 /** Every contradiction. Parameters may be confidential, so that their values are not quoted. */
 export function activityContradictions(expectation: Expectation, activity: ReadActivity): string[] {
   const votedOn = isVotedOn(expectation, activity);
   const rule = ruleOf(activity.type);
+  const { organizationId, id, type } = expectation;
+  // With an activity it is never null, and null would compare nothing.
+  const wanted = { organizationId: organizationId ?? "", id, type: votedOn ? null : type };
   return [
-    // With an activity it is never null.
-    ...differs("organizationId", activity.organizationId, expectation.organizationId ?? ""),
-    ...(expectation.id === null ? [] : differs("id", activity.id, expectation.id)),
+    ...identityContradictions(wanted, activity),
     ...differs("status", activity.status, COMPLETED),
-    ...(votedOn ? fingerprintFaults(expectation, activity) : typeFaults(expectation, activity)),
+    ...(votedOn ? fingerprintContradictions(expectation, activity) : []),
     ...memberFaults("intent", activity.intent, rule.intentMember),
     ...memberFaults("result", activity.result, rule.resultMember),
     ...(votedOn || expectation.parameters === null
@@ -86,20 +84,19 @@ export function activityContradictions(expectation: Expectation, activity: ReadA
   ];
 }
 
-function differs(name: string, answered: string | undefined, wanted: string): string[] {
-  return answered === wanted ? [] : [`${name} is ${shown(answered)}, ${shown(wanted)} wanted`];
+function differs(name: string, answered: string | undefined, wanted: string | null): string[] {
+  return wanted === null || answered === wanted ? [] : [`${name} is ${shown(answered)}, ${shown(wanted)} wanted`];
 }
 
 function shown(value: string | undefined): string {
   return value === undefined ? "missing" : value.slice(0, 100);
 }
 
-function typeFaults({ type }: Expectation, activity: ReadActivity): string[] {
-  return type === null ? [] : differs("type", activity.type, type);
-}
-
-/** Votes contain the fingerprint with or without `sha256:`. */
-function fingerprintFaults({ parameters }: Expectation, activity: ReadActivity): string[] {
+/** For an activity that was voted on. Votes contain the fingerprint with or without `sha256:`. */
+export function fingerprintContradictions(
+  { parameters }: Pick<Expectation, "parameters">,
+  activity: Pick<ReadActivity, "fingerprint">,
+): string[] {
   const submitted = parameters?.["fingerprint"];
   const bare = (text: string): string => text.replace(/^sha256:/, "");
   const same =
@@ -145,7 +142,7 @@ function asSent(
       sent.every((item, index) => asSent(item, answered[index], `${place}[]`, filledIn))
     );
   }
-  if (!isJsonObject(sent)) return sent === answered;
+  if (!isJsonObject(sent)) return equalJson(sent, answered);
   if (!isJsonObject(answered)) return false;
   const names = [...new Set([...Object.keys(sent), ...Object.keys(answered)])];
   return names.every((name) => asSent(sent[name], answered[name], `${place}.${name}`, filledIn));
@@ -186,7 +183,7 @@ function objectOf(value: JsonValue | undefined): JsonObject {
 
 function sameInAnyOrder(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   const sorted = (value: JsonValue | undefined): JsonValue | undefined =>
-    Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value;
+    Array.isArray(value) ? value.map(decimalKey).sort() : value;
   return isSame(sorted(a), sorted(b));
 }
 

@@ -5,14 +5,22 @@
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type Activity, COMPLETED, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { Reading } from "../errors.js";
+import { cut } from "../errors.js";
 import { ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
-import { UncheckedError, hexBytes, payloadBytes, payloadDigest, unsignedEthereum } from "./signed-content.js";
+import {
+  type TypedDataBudget,
+  UncheckedError,
+  hexBytes,
+  payloadBytes,
+  payloadDigest,
+  typedDataBudget,
+  unsignedEthereum,
+} from "./signed-content.js";
 
 export interface VerifiedSignature {
   /** Place of the payload among the submitted ones; 0 of a transaction. */
   readonly index: number;
-  /** As submitted. */
+  /** As submitted; cut where it is longer than any key or address. */
   readonly signWith: string;
   /** The key that verifies the signature, in hex; null where none was found. */
   readonly publicKey: string | null;
@@ -42,34 +50,44 @@ type Signer =
 
 class WrongSignatureError extends Error {}
 
-/** `result`: the only member of the activity's result. */
+/** Each takes milliseconds, whoever chose their number. */
+const MAX_SIGNATURES = 256;
+
+/** Null for an activity that is not completed, which fails `activity.request`. */
 export function verifySignatures(
   { kind, parameters }: SignedRequest,
-  { status, result: results }: Reading<Activity>["value"],
+  { status, result: results }: Activity,
 ): VerifiedSignatures | null {
-  // Any other status fails `activity.request`.
-  if (status !== COMPLETED || results === undefined) return null;
+  if (status !== COMPLETED) return null;
   const signWith = signWithOf(parameters);
+  const signer = signerOf(signWith);
   const result = soleMember(results);
   const outcome = isJsonObject(result) ? result : {};
+  const verified = (index: number, verify: () => Uint8Array): Outcome => outcomeOf(index, { signWith, signer }, verify);
   if (kind === "transaction") {
-    const one = verified(0, signWith, (signer) => verifyTransaction(parameters, outcome["signedTransaction"], signer));
+    const one = verified(0, () => verifyTransaction(parameters, outcome["signedTransaction"], signer));
     return concluded([one], ["signedTransaction"]);
   }
   const isList = kind === "payloads";
   const payloads = isList ? listOf(parameters["payloads"]) : [parameters["payload"]];
   const signatures = isList ? listOf(outcome["signatures"]) : [outcome];
-  const all = payloads.map((payload, index) =>
-    verified(index, signWith, (signer) =>
-      verifyPayload({ ...parameters, payload: payload! }, signatures[index], signer),
-    ),
-  );
+  const budget = typedDataBudget();
+  const all = payloads
+    .slice(0, MAX_SIGNATURES)
+    .map((payload, index) =>
+      verified(index, () => verifyPayload({ ...parameters, payload: payload! }, signatures[index], { signer, budget })),
+    );
+  if (payloads.length > MAX_SIGNATURES) all.push(verified(MAX_SIGNATURES, notChecked));
   const count =
     payloads.length === signatures.length
       ? []
       : [`the result has ${signatures.length} signatures, ${payloads.length} payloads were submitted`];
   const { contradictions, ...rest } = concluded(all, isList ? ["signatures"] : ["r", "s", "v"]);
   return { contradictions: [...count, ...contradictions], ...rest };
+}
+
+function notChecked(): never {
+  throw new UncheckedError(`this version checks ${MAX_SIGNATURES} of a request, so neither it nor those after it`);
 }
 
 interface Outcome {
@@ -89,15 +107,21 @@ function concluded(outcomes: readonly Outcome[], members: readonly string[]): Ve
 const ID_OPEN =
   "signWith is an id, so the key is only the service's word: compare it with the key that you know under that id";
 
+/** The longest that is known: an uncompressed point in hex, with 0x. */
+const MAX_SIGN_WITH = 132;
+
 /** `verify` returns the key. */
-function verified(index: number, signWith: string, verify: (signer: Signer) => Uint8Array): Outcome {
+function outcomeOf(
+  index: number,
+  { signWith, signer }: { readonly signWith: string; readonly signer: Signer },
+  verify: () => Uint8Array,
+): Outcome {
   const made = (key: Uint8Array | null, open: string | null, contradiction: string | null = null): Outcome => ({
-    signature: { index, signWith, publicKey: key && toHex(key), open },
+    signature: { index, signWith: cut(signWith, MAX_SIGN_WITH), publicKey: key && toHex(key), open },
     contradiction: contradiction && `signature ${index}: ${contradiction}`,
   });
-  const signer = signerOf(signWith);
   try {
-    const key = verify(signer);
+    const key = verify();
     return made(key, signer.kind === "id" ? ID_OPEN : null);
   } catch (error) {
     if (error instanceof UncheckedError) return made(null, error.message);
@@ -130,8 +154,9 @@ const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 /** Base58 of 32 bytes, of which a leading 1 is a zero byte; null for anything else. */
 function base58Key(text: string): Uint8Array | null {
+  if (text.length < 32 || text.length > 44) return null;
   const digits = [...text].map((character) => BASE58.indexOf(character));
-  if (text.length < 32 || text.length > 44 || digits.includes(-1)) return null;
+  if (digits.includes(-1)) return null;
   const hex = digits.reduce((number, digit) => number * 58n + BigInt(digit), 0n).toString(16);
   const bytes = fromHex(hex.padStart(64, "0"));
   const zeros = bytes?.findIndex((byte) => byte !== 0);
@@ -147,20 +172,24 @@ interface Ecdsa {
 const UNKNOWN_SIGNER = "the address format of signWith is unknown to this version";
 const WRONG = "it does not verify under signWith over what was submitted";
 
-function verifyPayload(parameters: JsonObject, given: JsonValue | undefined, signer: Signer): Uint8Array {
+function verifyPayload(
+  parameters: JsonObject,
+  given: JsonValue | undefined,
+  { signer, budget }: { readonly signer: Signer; readonly budget: TypedDataBudget },
+): Uint8Array {
   const { payload, encoding, hashFunction } = parameters;
   const { r, s, v } = isJsonObject(given) ? given : {};
   const isWord = (part: JsonValue | undefined): part is string =>
-    typeof part === "string" && /^[0-9a-f]{64}$/i.test(part);
+    typeof part === "string" && part.length === 64 && fromHex(part) !== null;
   if (!isWord(r) || !isWord(s)) throw new WrongSignatureError("r and s of 32 bytes in hex wanted");
   if (signer.kind === "unknown") throw new UncheckedError(UNKNOWN_SIGNER);
-  const bytes = payloadBytes(payload, encoding);
+  const bytes = payloadBytes(payload, encoding, budget);
   const isEd25519 = hashFunction === "HASH_FUNCTION_NOT_APPLICABLE";
   if (signer.kind === "ed25519" || isEd25519)
-    return verifyEd25519Payload(bytes, fromHex((r + s).toLowerCase())!, { signer, isEd25519 });
+    return verifyEd25519Payload(bytes, fromHex(r + s)!, { signer, isEd25519 });
   const digest = payloadDigest(bytes, hashFunction, isDigestOf(encoding));
   if (typeof v !== "string" || !/^0?[01]$/.test(v)) throw new WrongSignatureError("v of 00 or 01 wanted");
-  return verifyEcdsa({ r: hexBytes(r)!, s: hexBytes(s)!, yParity: Number(v) }, digest, signer);
+  return verifyEcdsa({ r: fromHex(r)!, s: fromHex(s)!, yParity: Number(v) }, digest, signer);
 }
 
 function isDigestOf(encoding: JsonValue | undefined): boolean {

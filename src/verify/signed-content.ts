@@ -9,15 +9,19 @@ export class UncheckedError extends Error {}
 
 /** Even-length hex, of any case, with or without 0x. */
 export function hexBytes(value: JsonValue | undefined): Uint8Array | null {
-  return typeof value === "string" ? fromHex(value.replace(/^0x/, "").toLowerCase()) : null;
+  return typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
 }
 
 /** The bytes of a payload in its encoding. Throws {@link UncheckedError}. */
-export function payloadBytes(payload: JsonValue | undefined, encoding: JsonValue | undefined): Uint8Array {
+export function payloadBytes(
+  payload: JsonValue | undefined,
+  encoding: JsonValue | undefined,
+  budget: TypedDataBudget,
+): Uint8Array {
   if (typeof payload !== "string") throw new UncheckedError("the payload is not text");
   if (encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return toUtf8(payload);
   if (encoding === "PAYLOAD_ENCODING_HEXADECIMAL") return hexBytes(payload) ?? unchecked("the payload is not hex");
-  if (encoding === "PAYLOAD_ENCODING_EIP712") return typedDataDigest(jsonOf(payload));
+  if (encoding === "PAYLOAD_ENCODING_EIP712") return typedDataDigest(jsonOf(payload), budget);
   if (encoding === "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION") return authorizationDigest(jsonOf(payload));
   throw new UncheckedError("the encoding is unknown to this version");
 }
@@ -110,10 +114,13 @@ function listItems(bytes: Uint8Array): Uint8Array[] | null {
   return itemsIn(bytes.subarray(whole.start, whole.end));
 }
 
+/** No transaction has more: the 11 members of EIP-4844 and a signature. */
+const MAX_ITEMS = 14;
+
 function itemsIn(content: Uint8Array): Uint8Array[] | null {
   const items: Uint8Array[] = [];
   for (let at = 0; at < content.length;) {
-    const item = itemAt(content, at);
+    const item = items.length < MAX_ITEMS ? itemAt(content, at) : null;
     if (item === null) return null;
     items.push(content.subarray(at, item.end));
     at = item.end;
@@ -178,72 +185,189 @@ function rlpInteger(value: bigint): Uint8Array {
   return bytes.length === 1 && bytes[0]! < 0x80 ? bytes : concatBytes(Uint8Array.of(0x80 + bytes.length), bytes);
 }
 
-type Types = ReadonlyMap<string, readonly { readonly name: string; readonly type: string }[]>;
+/**
+ * Bounds on typed data, which are checked before anything is hashed. Real typed data stays far below: a bulk order of
+ * Seaport has 24 array levels, five types and under 300 values.
+ */
+const LIMITS = {
+  types: 100,
+  "members in one type": 200,
+  "members in all types": 1000,
+  "characters in a name or type": 512,
+  "array levels in one type": 32,
+  "levels of values": 48,
+} as const;
+
+/** What all typed data of one request may have together. The text of a type includes those that it refers to. */
+const BUDGET = { values: 10_000, "characters in the texts of its types": 256 * 1024 } as const;
+
+/** What is left of it. */
+export type TypedDataBudget = Record<keyof typeof BUDGET, number>;
+
+export function typedDataBudget(): TypedDataBudget {
+  return { ...BUDGET };
+}
+
+function limit(what: keyof typeof LIMITS, actual: number): void {
+  if (actual > LIMITS[what]) tooMany(what, LIMITS[what]);
+}
+
+function spend(budget: TypedDataBudget, what: keyof typeof BUDGET, spent: number): void {
+  budget[what] -= spent;
+  if (budget[what] < 0) tooMany(what, BUDGET[what]);
+}
+
+function tooMany(what: string, most: number): never {
+  throw new UncheckedError(`the typed data is too large for this version: more than ${most} ${what}`);
+}
+
+/** `T[2][]` has the base T and the counts 2 and null: the innermost array first. */
+interface Member {
+  readonly name: string;
+  readonly type: string;
+  readonly base: string;
+  readonly counts: readonly (number | null)[];
+}
+type Types = ReadonlyMap<string, readonly Member[]>;
+
+type Hash = (bytes: Uint8Array) => Uint8Array;
+
+interface Hashing {
+  readonly types: Types;
+  /** The hash of each type's text, which is computed once. */
+  readonly hashes: ReadonlyMap<string, Uint8Array>;
+  readonly hash: Hash;
+}
+
 const DOMAIN = "EIP712Domain";
 
 /** EIP-712, of `{types, primaryType, domain, message}`. The payload has to have the domain's type. */
-function typedDataDigest({ types: given, primaryType, domain, message }: JsonObject): Uint8Array {
+function typedDataDigest(
+  { types: given, primaryType, domain, message }: JsonObject,
+  budget: TypedDataBudget,
+): Uint8Array {
   const types = typesOf(given);
   if (!types.has(DOMAIN) || typeof primaryType !== "string" || !types.has(primaryType))
     throw new UncheckedError("the typed data lacks the type of its domain or message");
-  const hashes = [structHash(DOMAIN, domain, types)];
-  if (primaryType !== DOMAIN) hashes.push(structHash(primaryType, message, types));
-  return keccak_256(concatBytes(Uint8Array.of(0x19, 0x01), ...hashes));
+  const structs: [string, JsonValue | undefined][] = [[DOMAIN, domain]];
+  if (primaryType !== DOMAIN) structs.push([primaryType, message]);
+  const texts = typeTexts(
+    structs.map(([name]) => name),
+    types,
+    budget,
+  );
+  for (const [, value] of structs) spendValues(value, budget);
+  const digest = (hash: Hash): Uint8Array => {
+    const hashes = new Map(texts.map(([name, text]) => [name, hash(toUtf8(text.join("")))]));
+    const hashed = structs.map(([name, value]) => structHash(name, value, { types, hashes, hash }));
+    return hash(concatBytes(Uint8Array.of(0x19, 0x01), ...hashed));
+  };
+  // The first run finds what does not fit its type, before anything is hashed.
+  digest(() => new Uint8Array(32));
+  return digest(keccak_256);
 }
 
 function typesOf(given: JsonValue | undefined): Types {
   const badTypes = "the types of the typed data are malformed";
   if (!isJsonObject(given)) throw new UncheckedError(badTypes);
+  const entries = Object.entries(given);
+  limit("types", entries.length);
+  let all = 0;
   return new Map(
-    Object.entries(given).map(([name, members]) => {
+    entries.map(([name, members]) => {
       if (!Array.isArray(members)) throw new UncheckedError(badTypes);
-      return [name, members.map(memberOf)];
+      limit("members in one type", members.length);
+      limit("members in all types", (all += members.length));
+      limit("characters in a name or type", name.length);
+      return [name, differentlyNamed(members.map(memberOf))];
     }),
   );
 }
 
-function memberOf(value: JsonValue): { name: string; type: string } {
+/** Otherwise one value would be hashed again for each member of its name. Solidity and ethers refuse them, too. */
+function differentlyNamed(members: readonly Member[]): readonly Member[] {
+  if (new Set(members.map(({ name }) => name)).size === members.length) return members;
+  throw new UncheckedError("a type of the typed data has two members of one name");
+}
+
+function memberOf(value: JsonValue): Member {
   const { name, type } = isJsonObject(value) ? value : {};
   if (typeof name !== "string" || typeof type !== "string")
     throw new UncheckedError("the types of the typed data are malformed");
-  return { name, type };
+  limit("characters in a name or type", Math.max(name.length, type.length));
+  return { name, type, ...baseAndCounts(type) };
 }
 
-function structHash(name: string, value: JsonValue | undefined, types: Types): Uint8Array {
-  if (!isJsonObject(value)) throw new UncheckedError("the typed data does not fit its types");
-  const members = types.get(name)!.map((member) => encoded(member.type, value[member.name], types));
-  return keccak_256(concatBytes(keccak_256(toUtf8(typeText(name, types))), ...members));
-}
-
-function typeText(name: string, types: Types): string {
-  const used = new Set<string>();
-  const visit = (one: string): void => {
-    if (used.has(one)) return;
-    used.add(one);
-    for (const { type } of types.get(one)!) {
-      const inner = type.replace(/\[.*$/, "");
-      if (types.has(inner)) visit(inner);
-    }
-  };
-  visit(name);
-  used.delete(name);
-  const text = (one: string): string =>
-    `${one}(${types
-      .get(one)!
-      .map((member) => `${member.type} ${member.name}`)
-      .join()})`;
-  return [name, ...[...used].sort()].map(text).join("");
-}
-
-function encoded(type: string, value: JsonValue | undefined, types: Types): Uint8Array {
-  const [, item, count] = /^(.+)\[([0-9]*)\]$/.exec(type) ?? [];
-  if (item !== undefined) {
-    if (!Array.isArray(value) || (count !== "" && value.length !== Number(count))) return misfit();
-    return keccak_256(concatBytes(...value.map((one) => encoded(item, one, types))));
+/** Reads the suffixes from the end, each character once. */
+function baseAndCounts(type: string): Pick<Member, "base" | "counts"> {
+  const counts: (number | null)[] = [];
+  let end = type.length;
+  while (type[end - 1] === "]") {
+    const start = type.lastIndexOf("[", end - 1);
+    const digits = type.slice(start + 1, end - 1);
+    if (start < 1 || !/^[0-9]*$/.test(digits)) break;
+    counts.unshift(digits === "" ? null : Number(digits));
+    end = start;
   }
-  if (types.has(type)) return structHash(type, value, types);
-  if (type === "string") return typeof value === "string" ? keccak_256(toUtf8(value)) : misfit();
-  if (type === "bytes") return keccak_256(prefixedHex(value) ?? misfit());
+  limit("array levels in one type", counts.length);
+  return { base: type.slice(0, end), counts };
+}
+
+/** Of each type that a value can have, the texts that are hashed for it: its own, and those it refers to by name. */
+function typeTexts(roots: readonly string[], types: Types, budget: TypedDataBudget): [string, string[]][] {
+  const own = new Map([...types].map(([name, members]) => [name, ownText(name, members)]));
+  const sorted = [...types.keys()].sort();
+  const used = new Set(roots.flatMap((root) => [...referredTo(root, types)]));
+  return [...used].map((name) => {
+    const referred = referredTo(name, types);
+    const others = sorted.filter((other) => other !== name && referred.has(other));
+    const texts = [name, ...others].map((one) => own.get(one)!);
+    const characters = texts.reduce((total, text) => total + text.length, 0);
+    spend(budget, "characters in the texts of its types", characters);
+    return [name, texts];
+  });
+}
+
+function ownText(name: string, members: readonly Member[]): string {
+  return `${name}(${members.map((member) => `${member.type} ${member.name}`).join()})`;
+}
+
+/** The type itself, and what its members refer to. A set visits what is added during the visit, so cycles end. */
+function referredTo(name: string, types: Types): ReadonlySet<string> {
+  const found = new Set([name]);
+  for (const one of found) for (const { base } of types.get(one)!) if (types.has(base)) found.add(base);
+  return found;
+}
+
+function spendValues(value: JsonValue | undefined, budget: TypedDataBudget, level = 1): void {
+  limit("levels of values", level);
+  spend(budget, "values", 1);
+  if (typeof value !== "object" || value === null) return;
+  for (const inner of Object.values(value) as JsonValue[]) spendValues(inner, budget, level + 1);
+}
+
+function structHash(name: string, value: JsonValue | undefined, hashing: Hashing): Uint8Array {
+  if (!isJsonObject(value)) throw new UncheckedError("the typed data does not fit its types");
+  const members = hashing.types.get(name)!.map((member) => encoded(member, value[member.name], hashing));
+  return hashing.hash(concatBytes(hashing.hashes.get(name)!, ...members));
+}
+
+/** `level` arrays around the base are left. */
+function encoded(
+  member: Member,
+  value: JsonValue | undefined,
+  hashing: Hashing,
+  level = member.counts.length,
+): Uint8Array {
+  const { base: type, counts } = member;
+  if (level > 0) {
+    const count = counts[level - 1] ?? null;
+    if (!Array.isArray(value) || (count !== null && value.length !== count)) return misfit();
+    return hashing.hash(concatBytes(...value.map((one) => encoded(member, one, hashing, level - 1))));
+  }
+  if (hashing.types.has(type)) return structHash(type, value, hashing);
+  if (type === "string") return typeof value === "string" ? hashing.hash(toUtf8(value)) : misfit();
+  if (type === "bytes") return hashing.hash(prefixedHex(value) ?? misfit());
   return atom(type, value);
 }
 
@@ -280,8 +404,13 @@ function fixedBytes(value: JsonValue | undefined, length: number): Uint8Array {
   return bytes?.length === length ? bytes : misfit();
 }
 
+/** Of an integer that is text: uint256 needs 78, or 66 in hex. */
+const MAX_DIGITS = 100;
+
 /** At least `least`, and below 2^bits. */
 function integer(value: JsonValue | undefined, least: bigint, bits: bigint): bigint {
+  if (typeof value === "string" && value.length > MAX_DIGITS)
+    throw new UncheckedError(`an integer has more than ${MAX_DIGITS} digits`);
   const isNumber = Number.isSafeInteger(value) || (typeof value === "string" && /^(?:-?\d+|0x[0-9a-f]+)$/i.test(value));
   const number = isNumber ? BigInt(value as string | number) : null;
   return number !== null && number >= least && number < 1n << bits ? number : misfit();

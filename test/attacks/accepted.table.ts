@@ -637,6 +637,7 @@ const activity = (
   ...more,
   judge: { given: withActivity, ...more.judge },
 });
+const VOTED_ON = "ab".repeat(32);
 const subOrganization = { ...LAB_ADDRESS, organizationId: "5e5a4c4e-3d3d-4d6e-9e0e-2f7b9c1d1a11" };
 
 const activities: Accepted[] = [
@@ -658,6 +659,24 @@ const activities: Accepted[] = [
     "a second address without a proof",
     result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, "0x01"] }),
     { warns: ["activity.coverage"] },
+  ),
+  activity(
+    "an address that the request has at the same place, where nothing is made",
+    (json) => ({
+      ...json,
+      type: "ACTIVITY_TYPE_UPDATE_ALLOWED_ADDRESSES",
+      intent: { i: { walletId: LAB_ADDRESS.walletId, addresses: ["0x02"], target: { address: "0xAB" } } },
+      result: { r: { own: [{ address: LAB_ADDRESS.address }], addresses: ["0x02"], target: { address: "0xab" } } },
+    }),
+    { judge: { policy: { appProofs: { coverage: true } } } },
+  ),
+  activity(
+    "maps of a user in the intent, with names like those that checks read",
+    put("intent.createWalletIntent.labels", { Address: "a", address: "b", Type: "c", type: "d", Wallet_Id: "e" }),
+  ),
+  activity(
+    "members of a result that no check reads, in two spellings",
+    put("result.createWalletResult.labels", { Type: "c", type: "d", walletId: "e", WalletId: "f" }),
   ),
   activity("a result without addresses", put("result", { updateWalletResult: { walletId: LAB_ADDRESS.walletId } }), {
     warns: ["activity.coverage"],
@@ -716,6 +735,18 @@ const activities: Accepted[] = [
       },
       warns: ["activity.claims"],
     },
+  ),
+  ...["APPROVE", "REJECT"].map((what) =>
+    activity(`the answer to a vote: ${what}`, put("fingerprint", `sha256:${VOTED_ON}`), {
+      judge: {
+        expected: {
+          organizationId: LAB_ADDRESS.organizationId,
+          type: `ACTIVITY_TYPE_${what}_ACTIVITY`,
+          parameters: { fingerprint: VOTED_ON },
+        },
+      },
+      warns: ["activity.request"],
+    }),
   ),
   activity("in its wrapper", (value) => value, {
     judge: { given: ({ bootProof, activity: value }) => ({ bootProofs: [bootProof], activity: { activity: value } }) },

@@ -335,7 +335,84 @@ const requests: Attack[] = [
   },
 ];
 
+const STRANGER = `0x${"1".repeat(40)}`;
+/** Nobody proves the stranger's address, which the caller's own parameters have as well. */
+const repeatedAddresses: Attack[] = (
+  [
+    ["is a name in the request, where a wallet is made", "CREATE_WALLET", { walletName: STRANGER }],
+    ["is a name in the request, where a key is imported", "IMPORT_PRIVATE_KEY", { privateKeyName: STRANGER }],
+    ["is at the same place of the request, where a wallet is made", "CREATE_WALLET", { addresses: ["", STRANGER] }],
+    ["is at the same place of the request, where keys are made", "CREATE_PRIVATE_KEYS", { addresses: ["", STRANGER] }],
+    ["is at the same place of the request, where an import begins", "INIT_IMPORT", { addresses: ["", STRANGER] }],
+    ["is a name in the request, where nothing is made", "UPDATE_X", { name: STRANGER }],
+    ["is at another place of the request, where nothing is made", "UPDATE_X", { addresses: [STRANGER, ""] }],
+    ["is under another name in the request, where nothing is made", "UPDATE_X", { address: STRANGER }],
+  ] as const
+).map(([name, type, parameters]) =>
+  activity(
+    `an address without a proof ${name}, where coverage is wanted`,
+    (json) => ({
+      ...secondAddress(json),
+      type: `ACTIVITY_TYPE_${type}`,
+      intent: { i: { walletId: LAB_ADDRESS.walletId, ...parameters } as JsonObject },
+    }),
+    ["activity.coverage"],
+    {
+      judge: {
+        ...coverage,
+        expected: { ...ASKED, parameters: { walletId: LAB_ADDRESS.walletId, ...parameters } },
+      },
+    },
+  ),
+);
+
+/** Answered with the forged activity, which creates a wallet. */
+function vote(name: string, what: "APPROVE" | "REJECT", fingerprint: string, members: JsonObject = {}): Attack {
+  const expected = { ...ASKED, type: `ACTIVITY_TYPE_${what}_ACTIVITY`, parameters: { fingerprint } };
+  return {
+    name: `activity: to a vote, ${name}`,
+    forge: { activity: (json) => ({ ...json, ...members }) },
+    judge: { given: withActivity, expected },
+    fails: ["activity.request"],
+  };
+}
+
+const votes: Attack[] = [
+  vote("one of another fingerprint", "APPROVE", "ab".repeat(32), { fingerprint: "cd".repeat(32) }),
+  vote("one of another fingerprint, to reject it", "REJECT", "ab".repeat(32), { fingerprint: "cd".repeat(32) }),
+  vote("one without a fingerprint", "APPROVE", "ab".repeat(32), { fingerprint: null }),
+  vote("one that is not completed", "APPROVE", "ab".repeat(32), {
+    fingerprint: "ab".repeat(32),
+    status: "ACTIVITY_STATUS_PENDING",
+  }),
+];
+
+/** A member beside the one that checks read, which decoders take for it that ignore case, _ and -. */
+const otherSpellings: Attack[] = (
+  [
+    ["Addresses", "result.createWalletResult.Addresses", [STRANGER]],
+    ["addresses with a long s", "result.createWalletResult.addre\u017fses", [STRANGER]],
+    [
+      "an Address in a list of accounts",
+      "result.createWalletResult.accounts",
+      [{ address: STRANGER, Address: "0x02" }],
+    ],
+    ["wallet_id", "result.createWalletResult.wallet_id", "another-wallet"],
+    ["WALLET-ID in the intent", "intent.createWalletIntent.WALLET-ID", "another-wallet"],
+    ["the path of an account in another case", "intent.createWalletIntent.accounts.0.Path", "m/9"],
+    ["CreateWalletResult", "result.CreateWalletResult", null],
+    ["create_wallet_intent", "intent.create_wallet_intent", null],
+    ["an Activity in the result", "result.Activity", null],
+    ["Status", "Status", "ACTIVITY_STATUS_PENDING"],
+    ["organization_id", "organization_id", "another-organization"],
+    ["Votes", "Votes", []],
+  ] as const
+).map(([name, path, value]) =>
+  activity(`${name}, another spelling`, put(path, value as JsonValue), ["activity.decode"]),
+);
+
 const activities: Attack[] = [
+  ...otherSpellings,
   ...["id", "organizationId", "status", "type", "intent", "result", "appProofs"].map((name) =>
     activity(`no ${name}`, drop(name), ["activity.decode"]),
   ),
@@ -436,6 +513,7 @@ const activities: Attack[] = [
   activity("a second address without a proof, where coverage is wanted", secondAddress, ["activity.coverage"], {
     judge: coverage,
   }),
+  ...repeatedAddresses,
   {
     name: "activity: no proof of any address, where coverage is wanted",
     forge: { payloads: [outcome] },
@@ -462,6 +540,7 @@ function forgePayloads(): JsonObject[] {
 
 export const APP_PROOF_ATTACKS: readonly Attack[] = [
   ...requests,
+  ...votes,
   ...wire.map(([name, json]): Attack => ({
     name: `app proof: ${name}`,
     forge: appProof({ json }),

@@ -74,6 +74,19 @@ const payloads = (name: string, signatures: JsonValue): Attack => ({
   fails: ["activity.signature"],
 });
 const under = (signWith: string, parameters: object = submitted): JsonObject => ({ ...parameters, signWith });
+/** Each type refers to the next one, and with the domain there are too many. */
+const chainOfTypes = JSON.stringify({
+  types: {
+    EIP712Domain: [],
+    ...Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`T${index}`, [{ name: "next", type: `T${index + 1}[]` }]]),
+    ),
+  },
+  primaryType: "T0",
+  domain: {},
+  message: { next: [] },
+});
+const typedData = { ...submitted, encoding: "PAYLOAD_ENCODING_EIP712", hashFunction: "HASH_FUNCTION_NO_OP" };
 const withS = (s: string): JsonObject => ({ ...goodEd25519, s });
 
 /** The service's keys of P-256 have the form of those of secp256k1. */
@@ -281,6 +294,8 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   ),
   acceptedPayload("under an id, which names no key", good, under(ID), true),
   acceptedPayload("under an address of an unknown format", good, under("bc1q"), true),
+  acceptedPayload("under an address of 200 characters", good, under("1".repeat(200)), true),
+  acceptedPayload("of typed data with a chain of 101 types", good, { ...typedData, payload: chainOfTypes }, true),
   acceptedPayload("of an unknown hash", good, { ...submitted, hashFunction: "HASH_FUNCTION_NEW" }, true),
   acceptedPayload("of an unknown encoding", good, { ...submitted, encoding: "PAYLOAD_ENCODING_NEW" }, true),
   acceptedTransaction("in a transaction of EIP-1559", key, unsigned, ethereum.type, address),

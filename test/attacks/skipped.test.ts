@@ -1,10 +1,14 @@
 /** A check that cannot run is `skip` with a reason, never `pass`. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type CheckId } from "../../src/checks.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { policyOutcomePayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
 import {
   type Alterations,
   type Judgement,
+  after,
   appProof,
   document,
   drop,
@@ -33,6 +37,26 @@ interface Skipped {
   /** The checks that run all the same, and pass. */
   readonly passes?: readonly CheckId[];
 }
+
+const SIGN = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2";
+/** What the caller submitted, for a signature that no key made. */
+const parameters = {
+  signWith: `0x${"22".repeat(20)}`,
+  payload: "pay 1",
+  encoding: "PAYLOAD_ENCODING_TEXT_UTF8",
+  hashFunction: "HASH_FUNCTION_KECCAK256",
+};
+const payloads = [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)];
+const signing = (json: JsonObject): JsonObject => ({
+  ...json,
+  type: SIGN,
+  intent: { i: parameters },
+  result: { r: { r: "11".repeat(32), s: "11".repeat(32), v: "00" } },
+});
+const askedToSign: Judgement = {
+  given: withActivity,
+  expected: { organizationId: LAB_ADDRESS.organizationId, type: SIGN, parameters },
+};
 
 const rows: Skipped[] = [
   {
@@ -183,6 +207,30 @@ const rows: Skipped[] = [
     forge: { activity: put("result", null) },
     judge: { given: withActivity },
     skips: ["activity.claims", "activity.coverage"],
+    passes: ["app.signature", "app.key"],
+  },
+  {
+    name: "a rejected app proof in an activity that signs",
+    forge: { payloads, activity: signing, ...appProof({ signature: () => new Uint8Array(64) }) },
+    judge: askedToSign,
+    skips: ["activity.claims", "activity.signature"],
+    passes: ["activity.decode", "activity.request"],
+  },
+  {
+    name: "a rejected app proof beside an activity that signs",
+    forge: { payloads, activity: signing },
+    judge: {
+      ...askedToSign,
+      given: (evidence) => ({ ...withActivity(evidence), appProofs: [{ ...evidence.appProofs[0], signature: "00" }] }),
+    },
+    skips: ["activity.claims", "activity.signature"],
+    passes: ["activity.decode", "activity.request"],
+  },
+  {
+    name: "an activity that signs, and has no id",
+    forge: { payloads, activity: (json) => drop("id")(signing(json)) },
+    judge: askedToSign,
+    skips: ["activity.signature"],
     passes: ["app.signature", "app.key"],
   },
   {

@@ -216,6 +216,18 @@ describe("verifying anew", () => {
     expect((await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 
+  it("does not hold the request against a report, which only its maker knew", async () => {
+    const { organizationId, id, type } = forged.activity as Readonly<Record<string, string>>;
+    const expected = { organizationId: organizationId!, id: id!, type: type! };
+    const { bundle, report } = await packBundle(evidence, { policy, now: NOW, expected });
+    expect(report.claims?.activity?.question).toBe("id");
+    const { packed: inside, report: anew } = await verifyBundle(decodeBundle(bundle), {
+      ...OF_THE_BUNDLE,
+      now: NOW,
+    });
+    expect([anew.claims?.activity?.question, inside!.differences]).toEqual([null, []]);
+  });
+
   it("holds against a report what its version had no member for only where it says it", async () => {
     const image = (file: Parameters<NonNullable<Parameters<typeof packed>[0]>>[0]) =>
       file["report"].claims.bootProofs[0].image;

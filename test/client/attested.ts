@@ -7,7 +7,7 @@ import { type Policy, parsePolicy } from "../../src/index.js";
 import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type QosKeyPair, generateQosKeyPair } from "../../src/lab/qos.js";
-import { ACTIVITY_RULES } from "../../src/verify/activity-rules.js";
+import { ACTIVITY_RULES } from "../../src/decode/activity-rules.js";
 import { ORGANIZATION, type Recorded, type Reply, fakeFetch, testClient } from "./support.js";
 
 export const lab = new Forge();

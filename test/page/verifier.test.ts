@@ -1,7 +1,10 @@
 /** What was given to the page that verifies, as one verification: what each file is, and all that is in the way. */
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
+import type { PolicyFile } from "../../src/appraise/policy.js";
+import { packBundle } from "../../src/bundle/pack.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
@@ -34,6 +37,7 @@ const NOTHING: FormValues = {
   nonce: "",
   ephemeralKey: "",
   allowDebug: false,
+  failOnWarning: false,
 };
 
 function file(name: string, content: unknown): ListedFile {
@@ -367,25 +371,50 @@ describe("a title", () => {
   });
 
   it("says REFUSED, as the page does, where the reader chose that a BUT is a failure", async () => {
-    const good = await verifiedOf([boot, policyOf("lab.pem"), anchor]);
-    const notes = refusalOf(good);
+    const files = [boot, policyOf("lab.pem"), anchor];
+    const good = await verifiedOf(files);
+    const refused = await verifiedOf(files, { failOnWarning: true });
+    const notes = refusalOf(refused.report);
+    expect(refused.report).toMatchObject({ verdict: "verified", refusedFor: [expect.stringContaining("not to AWS")] });
     expect(notes).toEqual([{ kind: "refused", text: "You chose that a BUT is a failure, and this verdict has one." }]);
-    expect(titleOf(good, notes)).toMatch(/^REFUSED with one BUT: boot\.json/);
-    const shown = toHtml(await shownReport(good, notes));
+    expect(titleOf(refused)).toMatch(/^REFUSED with one BUT: boot\.json/);
+    const shown = toHtml(await shownReport(refused, notes));
+    expect(shown.match(/You chose/g)).toHaveLength(1);
+    expect(shown).not.toContain("--fail-on-warning");
     expect(shown).toContain('class="verdict verdict-rejected"');
     expect(shown).toContain('<span class="word">REFUSED</span>');
     expect(shown).toContain("You chose that a BUT is a failure, and this verdict has one. Without that choice:");
+    expect(refusalOf(good.report)).toEqual([]);
     expect(toHtml(await shownReport(good))).not.toContain("REFUSED");
   });
 
+  it("says REFUSED of a bundle for what its notices say", async () => {
+    const evidence = { bootProofs: [forged.bootProof], appProofs: [] };
+    const policy = labPolicy(forged.anchorPem, [labDeployment(lab)]) as unknown as PolicyFile;
+    const { bundle: packed } = await packBundle(evidence, { policy, now: clock });
+    const ofItsPolicy = [file("bundle.json", packed), anchor];
+    const lying = [file("lying.json", { ...packed, report: { ...packed!.report, verdict: "rejected" } }), anchor];
+    const reasonsOf = async (files: readonly ListedFile[], policy: FormValues["policy"]): Promise<string> => {
+      const { report } = await verifiedOf(files, { policy, failOnWarning: true });
+      return (report.refusedFor ?? []).join("\n");
+    };
+    expect(await reasonsOf(ofItsPolicy, "bundle")).toContain("the policy came with the bundle");
+    expect(await reasonsOf(lying, "none")).toContain("the report inside does not match its evidence");
+    expect(await reasonsOf(ofItsPolicy, "none")).not.toMatch(/the policy came|the report inside/);
+  });
+
   it("is not refused without a BUT, and where it is rejected anyway", async () => {
-    const good = await verifiedOf([boot, policyOf("lab.pem"), anchor]);
-    const { report } = good;
-    const checks = report.checks.filter(({ status }) => status !== "warn");
-    const plain = { ...good, report: { ...report, checks, claims: null } };
-    expect(refusalOf(plain)).toEqual([]);
-    const rejected = await verifiedOf([boot], { policy: "none" });
-    expect(refusalOf({ ...rejected, bundle: { policyFrom: "bundle", packed: null } })).toEqual([]);
+    const genuine = readFileSync(new URL("../../test-vectors/boot-proofs/six-members.json", import.meta.url));
+    const titles = [file("genuine.json", new Uint8Array(genuine)), boot, bundle].map(async (one) => {
+      const verified = await verifiedOf([one], { policy: "none", failOnWarning: true });
+      expect(refusalOf(verified.report)).toEqual([]);
+      return titleOf(verified);
+    });
+    expect(await Promise.all(titles)).toEqual([
+      "Authentic, of anybody: genuine.json – bootproof",
+      "REJECTED: boot.json – bootproof",
+      expect.stringMatching(/^REJECTED: /),
+    ]);
   });
 });
 

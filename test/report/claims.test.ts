@@ -196,6 +196,7 @@ it("of app proofs and an activity say what was asked, and count decisions", () =
   });
   const facts = {
     asked: ["id"],
+    question: "id",
     coveredAddresses: ["0x1"],
     uncoveredAddresses: [],
     resultWithoutProof: ["x"],

@@ -49,6 +49,7 @@ describe("the explanation of each check", () => {
         "mode.debug",
         "app.time",
         "app.request",
+        "activity.request",
         "activity.claims",
         "activity.coverage",
         "activity.signature",

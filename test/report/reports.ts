@@ -55,6 +55,7 @@ export const ACTIVITY: ActivityClaims = {
   organizationId: "org",
   type: "ACTIVITY_TYPE_CREATE_WALLET",
   asked: ["organizationId", "type", "parameters", "requestedAt"],
+  question: "request",
   coveredAddresses: ["0x1"],
   uncoveredAddresses: [],
   resultWithoutProof: [],
@@ -101,6 +102,11 @@ export const UNTIMED: AppProofClaims = {
 /** As reports of earlier versions have it. */
 export function withoutExpectation(claims: AppProofClaims): AppProofClaims {
   return otherMembers(claims, "expectation", "answers") as AppProofClaims;
+}
+
+/** As reports of earlier versions have it. */
+export function withoutQuestion(claims: ActivityClaims): ActivityClaims {
+  return otherMembers(claims, "question") as ActivityClaims;
 }
 
 /** Parts of one boot proof's claims. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ActivityClaims, AppProofClaims, Claims, ImageClaims, Report } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
+import { renderText } from "../../src/report/text.js";
 import { caveats, unprovenStatements } from "../../src/report/unproven.js";
 import {
   ACTIVITY,
@@ -15,6 +16,7 @@ import {
   reportOf,
   reportWith,
   withoutExpectation,
+  withoutQuestion,
 } from "./reports.js";
 
 const proven = (...args: Parameters<typeof reportOf>): string => provenStatements(reportOf(...args)).join("\n");
@@ -323,8 +325,18 @@ describe("not proven of an activity", () => {
     ["nobody asked", { asked: [] }, "Whose activity it should be: you named no organization"],
     [
       "no request was given",
-      { asked: ["organizationId", "id"] },
-      "The paths, and the rest of the request: you gave no request",
+      { asked: ["organizationId"], question: null },
+      "The paths, and the rest of the request: you gave no request to compare with, so what was requested is only",
+    ],
+    [
+      "only the id was compared",
+      { asked: ["organizationId", "id"], question: "id" },
+      "The paths, and the rest of the request: only the id of the activity was compared, so what was requested is only",
+    ],
+    [
+      "only the fingerprint was compared",
+      { asked: ["organizationId"], question: "fingerprint" },
+      "the rest of the request: you voted on the activity, and only its fingerprint was compared, which no enclave",
     ],
     ["there is a decision", { decisions: 1 }, "That the decision was about this request, and that none was withheld: "],
     [
@@ -361,7 +373,16 @@ describe("not proven of an activity", () => {
     );
     expect(openWith({ coveredAddresses: [] })).not.toContain("the key behind the address");
     expect(openWith({})).toContain("That the key behind the address was made by your request");
-    expect(openWith({ asked: [], coveredAddresses: [] })).toContain("The request: you gave no request");
+    expect(openWith({ asked: [], question: null, coveredAddresses: [] })).toContain("The request: you gave no request");
+  });
+
+  it("is the request in a report of an earlier version without question, where no parameters were compared", () => {
+    const earlier = (asked: string[]): string =>
+      unprovenStatements(
+        report({ claims: { ...reportWith({}).claims!, activity: withoutQuestion({ ...ACTIVITY, asked }) } }),
+      ).join("\n");
+    expect(earlier(["id"])).toContain("The paths, and the rest of the request: you gave no request to compare with");
+    expect(earlier(["parameters"])).not.toContain("so what was requested is");
   });
 
   it("is whose app proofs they should be, where there is no activity and nobody asked", () => {
@@ -378,7 +399,11 @@ describe("not proven of an activity", () => {
 });
 
 describe("beside the verdict", () => {
-  const warned = (id: "policy.scope" | "activity.claims", detail: string, subject: "policy" | "activity") => ({
+  const warned = (
+    id: "policy.scope" | "activity.claims" | "activity.request",
+    detail: string,
+    subject: "policy" | "activity",
+  ) => ({
     id,
     subject,
     status: "warn" as const,
@@ -388,6 +413,7 @@ describe("beside the verdict", () => {
   it("stands nothing where nothing is open", () => {
     expect(caveats(report({}))).toEqual([]);
     expect(caveats(reportWith({ walletId: "w1", decisions: 1 }))).toEqual([]);
+    expect(caveats(reportWith({ question: "id" }))).toEqual([]);
   });
 
   it("stand another anchor and debug mode", () => {
@@ -396,6 +422,13 @@ describe("beside the verdict", () => {
       expect.stringContaining("not to AWS"),
       expect.stringContaining("debug mode was found and allowed"),
     ]);
+  });
+
+  it("stands that only the fingerprint of a vote was compared", () => {
+    const checks = [...PASSED, warned("activity.request", "the answer to a vote\u001b", "activity")];
+    const shown = reportWith({ question: "fingerprint" }, { checks });
+    expect(caveats(shown)).toEqual(["the answer to a vote\\u{1b}."]);
+    expect(renderText(shown)).toMatch(/^VERIFIED: [^]*pins\.\nBUT the answer to a vote/);
   });
 
   it("stands each reason of policy.scope on its own", () => {

@@ -1,17 +1,19 @@
 /** An activity and its app proofs: what is compared, and with what. */
 import { describe, expect, it } from "vitest";
 import type { CheckId, CheckStatus } from "../../src/checks.js";
-import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { JsonNumber, type JsonObject, type JsonValue } from "../../src/decode/json.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
-import type { Expected, VerifiedActivity } from "../../src/index.js";
-import { after, drop, forge, idsOf, judge, judged, put, withActivity } from "../attacks/support.js";
+import { AppProofUses, type Expected, type VerifiedActivity, verifyEvidence } from "../../src/index.js";
+import { after, drop, forge, idsOf, judge, judged, optionsOf, put, withActivity } from "../attacks/support.js";
 
 const { address, walletId, organizationId } = LAB_ADDRESS;
 const OTHER = "0x00000000000000000000000000000000000000aa";
 const derived = (facts: Partial<typeof LAB_ADDRESS> = {}): JsonObject =>
   addressDerivationPayload(after(60), { ...LAB_ADDRESS, ...facts });
+
+const VOTE = { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } };
 
 interface Row {
   readonly name: string;
@@ -147,7 +149,7 @@ const rows: Row[] = [
   },
   {
     name: "a type that makes keys, an address that its intent says already",
-    activity: elsewhere({ note: OTHER, walletId }, { addresses: [address, OTHER] }),
+    activity: elsewhere({ addresses: ["", OTHER], walletId }, { addresses: [address, OTHER] }),
     claims: "pass",
     coverage: "warn",
   },
@@ -155,7 +157,7 @@ const rows: Row[] = [
     name: `a type that makes none (${type}), an address that its intent says already`,
     activity: merged({
       type,
-      intent: { x: { note: OTHER, walletId } },
+      intent: { x: { addresses: ["", OTHER], walletId } },
       result: { x: { addresses: [address, OTHER] } },
     }),
     claims: "pass",
@@ -357,13 +359,55 @@ describe("an activity", () => {
     expect(detailsOf(report)).toContain("no verified app proof backs a, b");
   });
 
-  it("may repeat an address of the caller's own parameters, whatever its type", async () => {
-    const parameters = { walletId, note: OTHER };
-    const evidence = forge({ activity: elsewhere(parameters, { addresses: [address, OTHER] }) });
-    const coverage = async (expected: Expected): Promise<CheckStatus> =>
-      statusOf(await judge(evidence, { given: withActivity, expected }), "activity.coverage");
-    expect(await coverage({ organizationId, parameters })).toBe("pass");
-    expect(await coverage({ organizationId })).toBe("warn");
+  it.each<[string, JsonObject, JsonObject, CheckStatus]>([
+    ["at the same member", { address: OTHER }, { addresses: [address], address: OTHER }, "pass"],
+    ["at another member", { note: OTHER }, { addresses: [address, OTHER] }, "warn"],
+  ])("may repeat an address of the caller's own parameters: %s", async (_, parameters, value, status) => {
+    const sent = { walletId, ...parameters };
+    const coverage = async (type: string): Promise<CheckStatus> => {
+      const activity = (each: JsonObject) => put("type", type)(elsewhere(sent, value)(each));
+      const expected = { organizationId, parameters: sent };
+      const report = await judge(forge({ activity }), { given: withActivity, expected });
+      return statusOf(report, "activity.coverage");
+    };
+    expect(await coverage("ACTIVITY_TYPE_CUSTOM")).toBe(status);
+    for (const type of ["CREATE_WALLET", "CREATE_PRIVATE_KEYS_V2", "IMPORT_WALLET", "INIT_IMPORT_WALLET"])
+      expect(await coverage(`ACTIVITY_TYPE_${type}`), type).toBe("warn");
+  });
+
+  it.each<[Report["verdict"], string | null, Expected | undefined]>([
+    ["verified", "request", { organizationId, parameters: { walletId } }],
+    ["verified", "id", { organizationId, id: "a1" }],
+    ["verified", "fingerprint", { organizationId, ...VOTE }],
+    ["verified", null, { organizationId }],
+    ["verified", null, undefined],
+  ])("is %s, and says by what it was compared: %s", async (verdict, question, expected) => {
+    const activity = merged({ id: "a1", intent: { x: { walletId } }, fingerprint: VOTE.parameters.fingerprint });
+    const how = { given: withActivity, ...(expected && { expected }) };
+    const { report, verified } = await judged(forge({ activity }), how);
+    expect([report.verdict, report.claims?.activity?.question]).toEqual([verdict, question]);
+    expect(verified.get("activity")).toMatchObject({ question });
+    const skipped = expected === undefined ? "skip" : "pass";
+    expect(statusOf(report, "activity.request")).toBe(question === "fingerprint" ? "warn" : skipped);
+  });
+
+  it("that was voted on says what its type and parameters are, and what to do", async () => {
+    const evidence = forge({ activity: merged({ fingerprint: VOTE.parameters.fingerprint }) });
+    const report = await judge(evidence, { given: withActivity, expected: { organizationId, ...VOTE } });
+    expect(report.checks.find(({ id }) => id === "activity.request")!.detail).toBe(
+      "the answer to a vote is the activity that was voted on; only its fingerprint was compared, so type and " +
+        "parameters are the service's word: verify the activity with the request that was voted on, or compare them " +
+        "with what you meant to vote on",
+    );
+  });
+
+  it("of another fingerprint than the one that was voted on is rejected, and made no verified activity", async () => {
+    const evidence = forge({ activity: merged({ fingerprint: "sha256:cd" }) });
+    const how = { given: withActivity, expected: { organizationId, ...VOTE } };
+    const { report, verified } = await judged(evidence, how);
+    expect([report.verdict, verified.get("activity")]).toEqual(["rejected", null]);
+    expect(statusOf(report, "activity.request")).toBe("fail");
+    expect(detailsOf(report)).toContain("the activity's fingerprint is not the one that was voted on");
   });
 
   it("of another type than was asked for speaks of no new sub-organization", async () => {
@@ -381,6 +425,55 @@ describe("an activity", () => {
     const report = await judge(forge(), { given: withActivity, expected });
     expect(idsOf(report, "fail")).toEqual(["activity.request"]);
     expect(detailsOf(report)).toContain("backs a, b, which was expected");
+  });
+});
+
+describe("numbers of an activity", () => {
+  const evidence = forge();
+  const literal = (text: string): JsonNumber => new JsonNumber(text);
+  const [even, odd] = [literal("9007199254740992"), literal("9007199254740993")];
+  const withLimit = (limit: JsonValue): JsonObject =>
+    put("intent.createWalletIntent.limits", [{ limit }])(evidence.activity);
+  const parametersWith = (limit: JsonValue): JsonObject =>
+    (withLimit(limit)["intent"] as JsonObject)["createWalletIntent"] as JsonObject;
+  const failing = async (activity: JsonObject, expected: Partial<Expected>, uses?: AppProofUses): Promise<string> => {
+    const asked = { organizationId, ...expected };
+    const options = { ...optionsOf(evidence, { expected: asked }), ...(uses && { uses }) };
+    const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof], activity }, options);
+    return report.verdict === "verified" ? "" : idsOf(report, "fail").join();
+  };
+
+  const pairs: [answered: JsonValue, sent: JsonValue, isSame: boolean][] = [
+    [1, literal("1.0"), true],
+    [literal("10e-1"), 1, true],
+    [literal("1"), literal("1.0"), true],
+    [literal("-0.0"), 0, true],
+    [odd, literal("9007199254740993.0"), true],
+    [even, 2 ** 53, true],
+    [2 ** 53, even, true],
+    [odd, even, false],
+    [odd, 2 ** 53, false],
+    [2 ** 53, odd, false],
+    [1, 2, false],
+    [literal("1"), "1", false],
+  ];
+
+  it.each(pairs)("are compared with the parameters by their decimal value: %j, %j", async (answered, sent, isSame) => {
+    const expected = { parameters: parametersWith(sent) };
+    expect(await failing(withLimit(answered), expected)).toBe(isSame ? "" : "activity.request");
+  });
+
+  it.each(pairs)("are compared with those of its repetition: %j, %j", async (stated, repeated, isSame) => {
+    const { intent } = withLimit(stated);
+    const activity = { ...evidence.activity, intent: intent!, result: { activity: withLimit(repeated) } };
+    expect(await failing(activity, {})).toBe(isSame ? "" : "activity.decode");
+  });
+
+  it.each(pairs)("tell two requests apart, for which one app proof is used: %j, %j", async (first, second, isSame) => {
+    const uses = new AppProofUses();
+    const sent = (limit: JsonValue) => ({ parameters: parametersWith(limit), requestedAt: after(60) });
+    expect(await failing(withLimit(first), sent(first), uses)).toBe("");
+    expect(await failing(withLimit(second), sent(second), uses)).toBe(isSame ? "" : "activity.claims");
   });
 });
 

@@ -18,9 +18,9 @@ function cover(
   intent: JsonValue,
   result: JsonValue,
   proofs: AddressDerivationProof[],
-  { walletId = W as string | null, mayRepeatIntent = false } = {},
+  { walletId = W as string | null, makesKeys = true } = {},
 ): Coverage {
-  return coverageOf({ intent, result, walletId, mayRepeatIntent, proofs });
+  return coverageOf({ intent, result, walletId, makesKeys, proofs });
 }
 
 interface Row {
@@ -72,16 +72,45 @@ const rows: Row[] = [
     covered: ["A"],
   },
   {
-    name: "what the intent says already, wherever it does",
+    name: "what the intent says at the same member",
     got: () =>
       cover(
-        { none: null, to: "A", more: ["B", { deep: "0xcC" }], count: 1 },
-        { list: [{ address: "A" }, { address: "B" }, { address: "0xCc" }, { address: "D" }] },
+        { address: "A", addresses: ["B", "0xcC"], list: [null, { deep: { address: "D" } }], more: [["E"]] },
+        { address: "A", addresses: ["B", { address: "0xCc" }], list: [{}, { deep: { address: "D" } }] },
         [],
-        { mayRepeatIntent: true },
+        { makesKeys: false },
       ),
     covered: [],
-    uncovered: ["D"],
+  },
+  {
+    name: "what the intent says at another member",
+    got: () =>
+      cover(
+        { none: null, to: "A", name: "B", addresses: ["C", "D"], inner: { address: "E" }, other: { address: "F" } },
+        {
+          address: "A",
+          list: [{ address: "B" }],
+          addresses: ["D", "C"],
+          inner: [{ address: "E" }],
+          x: { address: "F" },
+        },
+        [],
+        { makesKeys: false },
+      ),
+    covered: [],
+    uncovered: ["A", "B", "D", "C", "E", "F"],
+  },
+  {
+    name: "what the intent says at the same member, and what is no address there",
+    got: () => cover({ address: 7, addresses: [{}] }, { address: 7, addresses: [{}] }, [], { makesKeys: false }),
+    covered: [],
+    uncovered: ["address", "addresses[0]"],
+  },
+  {
+    name: "what the intent says at the same member, where keys are made",
+    got: () => cover({ address: "A" }, { address: "A" }, []),
+    covered: [],
+    uncovered: ["A"],
   },
   {
     name: "without accounts, whatever path the proof has",
@@ -251,7 +280,7 @@ const rows: Row[] = [
   },
   {
     name: "an address beside accounts that the intent says already, in their list",
-    got: () => cover({ accounts: [{ path: "m/0" }], note: "X" }, { addresses: ["X"] }, [], { mayRepeatIntent: true }),
+    got: () => cover({ accounts: [{ path: "m/0" }], addresses: ["X"] }, { addresses: ["X"] }, [], { makesKeys: false }),
     covered: [],
     uncovered: ["X"],
   },

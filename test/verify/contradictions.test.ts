@@ -4,7 +4,9 @@ import { readActivity } from "../../src/decode/activity.js";
 import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
 import {
   activityContradictions,
+  activityQuestion,
   comparedMembers,
+  identityContradictions,
   isEmpty,
   isVotedOn,
   proofContradictions,
@@ -46,6 +48,41 @@ const CUSTOM = { type: "ACTIVITY_TYPE_CUSTOM" };
 it("empty is what services leave out, and 0 and {} are not", () => {
   for (const value of [undefined, null, "", false, []]) expect(isEmpty(value)).toBe(true);
   for (const value of [0, {}, " ", true, [null], { length: 0 }]) expect(isEmpty(value)).toBe(false);
+});
+
+it("identity is organization, id and type, of which null is not compared", () => {
+  const answered = { organizationId: "o", id: "a", type: "t" };
+  const none = { organizationId: null, id: null, type: null };
+  expect(identityContradictions(none, answered)).toEqual([]);
+  expect(identityContradictions(answered, answered)).toEqual([]);
+  for (const name of ["organizationId", "id", "type"] as const) {
+    expect(identityContradictions({ ...none, [name]: "x" }, answered)).toEqual([
+      `${name} is ${answered[name]}, x wanted`,
+    ]);
+    expect(identityContradictions({ ...none, [name]: "x" }, {})).toEqual([`${name} is missing, x wanted`]);
+  }
+});
+
+it("numbers of lists and of repeated members are compared by their decimal value", () => {
+  const numbers = (text: string): JsonValue => parseJson(text, { numbers: "literal" });
+  const ids = (stated: JsonValue, answered: JsonValue): JsonObject =>
+    activity({
+      type: "ACTIVITY_TYPE_DELETE_POLICIES",
+      intent: { deletePoliciesIntent: { policyIds: stated } },
+      result: { deletePoliciesResult: { policyIds: answered } },
+    });
+  const feature = (stated: JsonValue, answered: JsonValue): JsonObject =>
+    activity({
+      type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+      intent: { setOrganizationFeatureIntent: { name: "F", value: stated } },
+      result: { setOrganizationFeatureResult: { features: [{ name: "F", value: answered }] } },
+    });
+  const found = (given: JsonObject): string[] =>
+    activityContradictions(expectationOf({ organizationId: ORGANIZATION }), readActivity(given).value);
+  expect(found(ids([1, 2], numbers("[2.0, 10e-1]")))).toEqual([]);
+  expect(found(ids([2 ** 53], numbers("[9007199254740993]")))).toHaveLength(1);
+  expect(found(feature(1, numbers("1.0")))).toEqual([]);
+  expect(found(feature(2 ** 53, numbers("9007199254740993")))).toHaveLength(1);
 });
 
 /** What the service's interface repeats in its results: the member of the result, and that of the intent. */
@@ -597,6 +634,29 @@ describe("a question", () => {
     expect(comparedMembers(null, value)).toEqual([]);
     expect(isVotedOn(null, value)).toBe(false);
     expect(isVotedOn(null, {})).toBe(false);
+  });
+
+  it.each<[string | null, Partial<Expected>]>([
+    ["request", { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: {} }],
+    ["request", { parameters: {}, id: "a1" }],
+    ["request", { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: { fingerprint: "ab" } }],
+    ["id", { id: "a1" }],
+    ["id", { id: "a1", type: "ACTIVITY_TYPE_UPDATE_WALLET", requestedAt: 0, addresses: ["0x1"] }],
+    ["fingerprint", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "ab" } }],
+    ["fingerprint", { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", parameters: { fingerprint: "ab" }, id: "a1" }],
+    [null, {}],
+    [null, { type: "ACTIVITY_TYPE_UPDATE_WALLET", requestedAt: 0, addresses: ["0x1"] }],
+  ])("an activity is compared by: %s (expected: %j)", (question, expected) => {
+    const { value } = readActivity({ ...wallet({ walletId: "w1" }), fingerprint: "ab" });
+    expect(activityQuestion(expectationOf({ organizationId: ORGANIZATION, ...expected }), value)).toBe(question);
+  });
+
+  it("a vote that is answered with the vote itself is compared by its request", () => {
+    const type = "ACTIVITY_TYPE_APPROVE_ACTIVITY";
+    const { value } = readActivity(activity({ type, intent: { i: { fingerprint: "ab" } }, result: {} }));
+    const expectation = expectationOf({ organizationId: ORGANIZATION, type, parameters: { fingerprint: "ab" } });
+    expect(activityQuestion(expectation, value)).toBe("request");
+    expect(activityQuestion(null, value)).toBeNull();
   });
 
   it("is the caller's as it was when it was taken over", () => {

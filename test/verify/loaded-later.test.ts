@@ -1,5 +1,7 @@
-/** The checks of app proofs and activities cannot be loaded, as in a browser that lost its network. */
+/** The checks of app proofs, activities or signatures cannot be loaded, as in a browser that lost its network. */
 import { afterEach, expect, it, vi } from "vitest";
+import type { Expected } from "../../src/index.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { forge, optionsOf } from "../attacks/support.js";
 
 const forged = forge({});
@@ -8,10 +10,15 @@ const { bootProof, appProofs, activity } = forged;
 afterEach(() => {
   vi.doUnmock("../../src/verify/app-proof-checks.js");
   vi.doUnmock("../../src/verify/activity-checks.js");
+  vi.doUnmock("../../src/verify/signatures.js");
 });
 
 /** The verdict of a package that was loaded anew and cannot load one of its modules. */
-async function verdictWithout(module: "app-proof-checks" | "activity-checks", evidence: object): Promise<string> {
+async function verdictWithout(
+  module: "app-proof-checks" | "activity-checks" | "signatures",
+  evidence: object,
+  expected?: Expected,
+): Promise<string> {
   vi.resetModules();
   vi.doMock(`../../src/verify/${module}.js`, () => {
     throw new Error("no network");
@@ -22,6 +29,7 @@ async function verdictWithout(module: "app-proof-checks" | "activity-checks", ev
     { bootProofs: [bootProof], ...evidence },
     {
       policy: library.NO_POLICY_ANY_ENCLAVE,
+      ...(expected && { expected }),
       now: optionsOf(forged).now,
       trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)],
     },
@@ -42,4 +50,27 @@ it.each([
   ["activity-checks", { appProofs }],
 ] as const)("without %s other evidence is verified", async (module, evidence) => {
   await expect(verdictWithout(module, evidence)).resolves.toBe("authentic");
+});
+
+const type = "ACTIVITY_TYPE_SIGN_TRANSACTION_V2";
+const parameters = { signWith: "x", unsignedTransaction: "00", type: "TRANSACTION_TYPE_ETHEREUM" };
+const expected = { organizationId: LAB_ADDRESS.organizationId, type, parameters };
+const signing = { ...activity, type, intent: { i: parameters }, result: { r: { signedTransaction: "00" } } };
+const damaged = { ...appProofs[0], signature: "00" };
+
+it("without signatures the verification of an activity that signs rejects", async () => {
+  await expect(verdictWithout("signatures", { activity: signing }, expected)).rejects.toThrow();
+});
+
+it.each([
+  ["one of whose app proofs is rejected", { activity: { ...signing, appProofs: [...appProofs, damaged] } }],
+  ["beside which an app proof is rejected", { activity: signing, appProofs: [damaged] }],
+  ["that cannot be read", { activity: { ...signing, id: 1 } }],
+])("without signatures an activity %s is rejected: nothing of them is computed", async (_, evidence) => {
+  await expect(verdictWithout("signatures", evidence, expected)).resolves.toBe("rejected");
+});
+
+it("without signatures an activity that does not sign is verified", async () => {
+  const { organizationId } = LAB_ADDRESS;
+  await expect(verdictWithout("signatures", { activity }, { organizationId })).resolves.toBe("authentic");
 });

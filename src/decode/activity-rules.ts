@@ -1,4 +1,6 @@
-/** Activity types: names of their members, and values that must be equal. */
+/** Activity types: names of their members, values that must be equal, and which names of an activity checks read. */
+import type { NamesRead } from "./folded-names.js";
+
 export interface Repetition {
   readonly result: string;
   /** A member of intent and parameters, or the expected organization. */
@@ -86,3 +88,60 @@ export const ACTIVITY_RULES = {
     repeats: [],
   },
 } as const satisfies Record<string, ActivityRule & { readonly type: string }>;
+
+const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
+const SUB_ORGANIZATION_RULE: ActivityRule = {
+  type: null,
+  intentMember: null,
+  resultMember: null,
+  filledIn: ["wallet.mnemonicLength"],
+  repeats: [],
+};
+const OTHER_RULE: ActivityRule = { type: null, intentMember: null, resultMember: null, filledIn: [], repeats: [] };
+
+const RULES: ReadonlyMap<string, ActivityRule> = new Map(
+  Object.values(ACTIVITY_RULES).map((rule) => [withoutVersion(rule.type), rule]),
+);
+
+function withoutVersion(type: string): string {
+  return type.replace(/_V[0-9]+$/, "");
+}
+
+/** The rule applies to every version of the type; the members' names only to the version that it lists. */
+export function ruleOf(type: string | undefined): ActivityRule {
+  const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
+  if (rule !== undefined) return rule.type === type ? rule : { ...rule, intentMember: null, resultMember: null };
+  return isSubOrganizationType(type) ? SUB_ORGANIZATION_RULE : OTHER_RULE;
+}
+
+export function isSubOrganizationType(type: string | null | undefined): boolean {
+  return type?.startsWith(CREATE_SUB_ORGANIZATION) === true;
+}
+
+const WALLET = { walletId: {}, accounts: { path: {} } };
+const SIGNATURE = { r: {}, s: {}, v: {} };
+
+/** What checks of any type read in the only member of an intent. */
+const INTENT_NAMES: NamesRead = { ...WALLET, wallet: WALLET, address: {}, addresses: {} };
+/** What checks of any type read in the only member of a result: a request that signs needs no type. */
+const RESULT_NAMES: NamesRead = {
+  walletId: {},
+  wallet: { walletId: {} },
+  subOrganizationId: {},
+  ...SIGNATURE,
+  signatures: SIGNATURE,
+  signedTransaction: {},
+};
+/** Coverage looks for addresses everywhere in a result. */
+export const RESULT_NAMES_ANYWHERE: NamesRead = { address: {}, addresses: {} };
+
+/** The names that checks read in the only member of the intent and of the result. */
+export function namesOf({ repeats, lists }: ActivityRule): { readonly intent: NamesRead; readonly result: NamesRead } {
+  const repeatedNames = repeats.flatMap(({ result, of }) => (of === "organizationId" ? [result] : [result, of.intent]));
+  const read = (names: readonly string[] = []): NamesRead => Object.fromEntries(names.map((name) => [name, {}]));
+  const both = read(repeatedNames);
+  return {
+    intent: { ...INTENT_NAMES, ...both, ...read(lists?.members) },
+    result: { ...RESULT_NAMES, ...both, ...(lists && { [lists.result]: read(lists.members) }) },
+  };
+}

@@ -1,0 +1,316 @@
+/** Names that some decoders take for one that a check reads. */
+import { describe, expect, it } from "vitest";
+import { ACTIVITY_MEMBERS, foldedNames, readActivity } from "../../src/decode/activity.js";
+import { ACTIVITY_RULES, RESULT_NAMES_ANYWHERE, namesOf, ruleOf } from "../../src/decode/activity-rules.js";
+import type { NamesRead } from "../../src/decode/folded-names.js";
+import { type JsonObject, type JsonValue, copyJson, folded, isJsonObject } from "../../src/decode/json.js";
+
+/** Nothing of it is of a known type. */
+const CUSTOM = "ACTIVITY_TYPE_CUSTOM";
+const activityOf = (intent: JsonValue, result: JsonValue, type = CUSTOM): JsonObject => ({
+  id: "a-1",
+  organizationId: "o-1",
+  status: "ACTIVITY_STATUS_COMPLETED",
+  type,
+  intent,
+  result,
+  appProofs: [{ scheme: "s" }],
+});
+const repeated = (activity: JsonObject): JsonObject => ({
+  id: "a-1",
+  organizationId: "o-1",
+  status: "ACTIVITY_STATUS_COMPLETED",
+  type: activity["type"]!,
+  result: { activity },
+});
+const pathsOf = (activity: JsonObject): string[] => {
+  const faults = foldedNames(copyJson(activity) as JsonObject);
+  // Decoding refuses the same ones.
+  const decoded = readActivity(copyJson(activity)).faults.map(({ path }) => path);
+  expect(decoded).toEqual(expect.arrayContaining(faults.map(({ path }) => path)));
+  return faults.map(({ path }) => path);
+};
+
+/** An object with the member at the path; `[]` is a list of one. */
+function withMember(path: string, value: JsonValue): JsonObject {
+  const [name, ...rest] = path.split(".") as [string, ...string[]];
+  const inner = rest.length === 0 ? value : withMember(rest.join("."), value);
+  return name.endsWith("[]") ? { [name.slice(0, -2)]: [inner] } : { [name]: inner };
+}
+
+/** Other spellings of the last name of a path. */
+function otherSpellings(path: string): string[] {
+  const [holder, name] = [path.split(".").slice(0, -1), path.split(".").at(-1)!];
+  const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const all = [
+    name.toUpperCase(),
+    name[0]!.toUpperCase() + name.slice(1),
+    snake,
+    snake.replaceAll("_", "-"),
+    `_${name}`,
+    `${name}-`,
+    name.replace("s", "\u017f"),
+    name.replace("k", "\u212a"),
+  ];
+  return [...new Set(all)].filter((other) => other !== name).map((other) => [...holder, other].join("."));
+}
+
+const INTENT = [
+  "walletId",
+  "wallet",
+  "wallet.walletId",
+  "wallet.accounts",
+  "wallet.accounts[].path",
+  "accounts",
+  "accounts[].path",
+  "address",
+  "addresses",
+];
+const RESULT = [
+  "walletId",
+  "wallet",
+  "wallet.walletId",
+  "subOrganizationId",
+  "r",
+  "s",
+  "v",
+  "signatures",
+  "signatures[].r",
+  "signatures[].s",
+  "signatures[].v",
+  "signedTransaction",
+];
+const ANYWHERE = ["address", "addresses"];
+/** By activity type: what its rule reads in the intent and in the result, beside the above. */
+const OF_TYPES: Readonly<Record<string, { readonly intent: readonly string[]; readonly result: readonly string[] }>> = {
+  [CUSTOM]: { intent: [], result: [] },
+  ACTIVITY_TYPE_CREATE_WALLET: { intent: [], result: [] },
+  ACTIVITY_TYPE_UPDATE_WALLET: { intent: ["walletId"], result: ["walletId"] },
+  ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL: {
+    intent: ["fiatOnrampCredentialId", "fiatOnRampCredentialId"],
+    result: ["fiatOnrampCredentialId", "fiatOnRampCredentialId"],
+  },
+  ACTIVITY_TYPE_UPDATE_USER_TAG: { intent: ["userTagId"], result: ["userTagId"] },
+  ACTIVITY_TYPE_DELETE_API_KEYS: { intent: ["apiKeyIds"], result: ["apiKeyIds"] },
+  ACTIVITY_TYPE_DELETE_POLICIES: { intent: ["policyIds"], result: ["policyIds"] },
+  ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2: {
+    intent: ["organizationId", "userId"],
+    result: ["organizationId", "userId"],
+  },
+  ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE: {
+    intent: ["name", "value"],
+    result: ["features", "features[].name", "features[].value"],
+  },
+};
+
+const isList = (name: string): boolean => ["accounts", "signatures", "features"].includes(name);
+const pathsIn = (names: NamesRead, before = ""): string[] =>
+  Object.entries(names).flatMap(([name, inner]) => [
+    before + name,
+    ...pathsIn(inner, `${before}${name}${isList(name) ? "[]" : ""}.`),
+  ]);
+
+describe("the rows of this test", () => {
+  it("have every type with a rule", () => {
+    const types = Object.values(ACTIVITY_RULES).map(({ type }) => type);
+    expect(Object.keys(OF_TYPES).sort()).toEqual([CUSTOM, ...types].sort());
+  });
+
+  it.each(Object.entries(OF_TYPES))("have every name that checks read: %s", (type, { intent, result }) => {
+    const names = namesOf(ruleOf(type));
+    expect(new Set(pathsIn(names.intent))).toEqual(new Set([...INTENT, ...intent]));
+    expect(new Set(pathsIn(names.result))).toEqual(new Set([...RESULT, ...result]));
+    expect(pathsIn(RESULT_NAMES_ANYWHERE)).toEqual(ANYWHERE);
+  });
+});
+
+describe.each(Object.entries(OF_TYPES))("of %s", (type, { intent, result }) => {
+  const { intentMember, resultMember } = ruleOf(type);
+  const [i, r] = [intentMember ?? "customIntent", resultMember ?? "customResult"];
+  const withIntent = (value: JsonObject): JsonObject => activityOf({ [i]: value }, { [r]: {} }, type);
+  const withResult = (value: JsonObject): JsonObject => activityOf({ [i]: {} }, { [r]: value }, type);
+  const places = [
+    ...[...INTENT, ...intent].map((path) => [`intent.${i}`, path, withIntent] as const),
+    ...[...RESULT, ...ANYWHERE, ...result].map((path) => [`result.${r}`, path, withResult] as const),
+  ];
+
+  it.each(places)("another spelling is refused in %s: %s", (before, path, made) => {
+    expect(pathsOf(made(withMember(path, "x")))).toEqual([]);
+    const read = before.startsWith("intent") ? intent : result;
+    const others = otherSpellings(path).filter((other) => ![...read].includes(other));
+    expect(others.length).toBeGreaterThan(2);
+    for (const other of others) {
+      const at = `${before}.${other.replaceAll("[]", "[0]")}`;
+      expect(pathsOf(made(withMember(other, "x"))), other).toEqual([at]);
+      const name = other.split(".").at(-1)!;
+      const inner = made(withMember(path, "x"));
+      const repetition = pathsOf(repeated(addBeside(inner, at, name)));
+      expect(repetition, other).toEqual([`result.activity.${at}`]);
+    }
+  });
+
+  it("another spelling of the only member is refused, beside it and in place of it", () => {
+    for (const [place, name] of [
+      ["intent", i],
+      ["result", r],
+    ] as const) {
+      const good = activityOf({ [i]: {} }, { [r]: {} }, type);
+      for (const other of otherSpellings(name)) {
+        const beside = { ...good, [place]: { [name]: {}, [other]: null } };
+        expect(pathsOf(beside), other).toEqual([`${place}.${other}`]);
+        expect(pathsOf(repeated(beside)), other).toEqual([`result.activity.${place}.${other}`]);
+        // Without a rule, any name is the one.
+        const isNamed = (place === "intent" ? intentMember : resultMember) !== null;
+        expect(pathsOf({ ...good, [place]: { [other]: {} } })).toEqual(isNamed ? [`${place}.${other}`] : []);
+      }
+    }
+  });
+});
+
+it("in a member under another name than that of its type, other spellings are refused, too", () => {
+  const activity = activityOf({ i: { Accounts: [] } }, { r: { WalletId: "w" } }, "ACTIVITY_TYPE_UPDATE_WALLET");
+  expect(pathsOf(activity)).toEqual(["intent.i.Accounts", "result.r.WalletId"]);
+});
+
+/** Adds the member beside the one that is there. */
+function addBeside(activity: JsonObject, path: string, name: string): JsonObject {
+  const copy = copyJson(activity) as JsonObject;
+  const steps = path
+    .slice(0, -name.length - 1)
+    .replaceAll("[0]", ".0")
+    .split(".");
+  const holder = steps.reduce<JsonValue>((value, step) => (value as JsonObject)[step]!, copy) as JsonObject;
+  holder[name] = "y";
+  return copy;
+}
+
+describe("of an activity itself", () => {
+  const good = activityOf({ i: {} }, { r: {} });
+  it.each(ACTIVITY_MEMBERS.map((name) => [name]))("another spelling is refused: %s", (name) => {
+    for (const other of otherSpellings(name)) {
+      expect(pathsOf({ ...good, [other]: good[name] ?? "x" }), other).toEqual([other]);
+      expect(pathsOf(repeated({ ...good, [other]: good[name] ?? "x" })), other).toEqual([`result.activity.${other}`]);
+      expect(pathsOf({ ...repeated(good), [other]: "x" }), other).toEqual([other]);
+    }
+  });
+
+  it("another spelling is refused of the seconds of its time", () => {
+    for (const other of otherSpellings("seconds"))
+      expect(pathsOf({ ...good, createdAt: { seconds: "1", [other]: "2", nanos: "0", Nanos: "0" } })).toEqual([
+        `createdAt.${other}`,
+      ]);
+  });
+
+  it("another spelling is refused of its repetition", () => {
+    for (const other of otherSpellings("activity"))
+      expect(pathsOf({ ...good, result: { [other]: good } }), other).toEqual([`result.${other}`]);
+  });
+
+  it("is refused without a result, too", () => {
+    const unfinished = { type: CUSTOM, status: "ACTIVITY_STATUS_PENDING", intent: { i: {} } };
+    expect(foldedNames({ ...unfinished, Result: {} }).map(({ path }) => path)).toEqual(["Result"]);
+    expect(foldedNames(unfinished)).toHaveLength(0);
+  });
+});
+
+describe("addresses of a result", () => {
+  it.each<[string, JsonValue, string]>([
+    ["beside the list", { addresses: ["A"], Addresses: ["B"] }, "Addresses"],
+    ["in a list of objects", { list: [{ id: 1 }, [{ Address: "A" }]] }, "list[1][0].Address"],
+    ["in a map", { byName: { anybody: { ADDRESS: "A" } } }, "byName.anybody.ADDRESS"],
+    ["in an address", { addresses: [{ address: "A", ad_dress: "B" }] }, "addresses[0].ad_dress"],
+    ["in a wallet", { wallet: { "addre\u017fses": ["A"] } }, "wallet.addre\u017fses"],
+    [
+      "in a repetition of the repetition",
+      { x: { activity: { result: { Address: "A" } } } },
+      "x.activity.result.Address",
+    ],
+  ])("have one spelling %s", (_, value, path) => {
+    expect(pathsOf(activityOf({ i: {} }, { r: value }))).toEqual([`result.r.${path}`]);
+  });
+
+  it("have one spelling in a second member, and in a result that repeats twice", () => {
+    expect(pathsOf(activityOf({ i: {} }, { r: {}, other: { Address: "A" } }))).toEqual(["result.other.Address"]);
+    const twice = repeated(repeated(activityOf({ i: {} }, { r: { Address: "A" } })));
+    expect(pathsOf(twice)).toEqual(["result.activity.result.activity.result.r.Address"]);
+  });
+});
+
+describe("two spellings that checks read", () => {
+  const type = "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL";
+  const result = (value: JsonObject): JsonObject =>
+    activityOf({ updateFiatOnRampCredentialIntent: {} }, { updateFiatOnRampCredentialResult: value }, type);
+
+  it("may be there with one value", () => {
+    expect(pathsOf(result({ fiatOnRampCredentialId: "a", fiatOnrampCredentialId: "a" }))).toEqual([]);
+  });
+
+  it("may not be there with two", () => {
+    expect(pathsOf(result({ fiatOnRampCredentialId: "a", fiatOnrampCredentialId: "b" }))).toEqual([
+      "result.updateFiatOnRampCredentialResult.fiatOnrampCredentialId",
+    ]);
+    expect(pathsOf(result({ fiatOnrampCredentialId: "a", fiatOnRampCredentialId: null }))).toHaveLength(1);
+    expect(pathsOf(activityOf({ myIntent: { a: 1 }, MyIntent: { a: 2 } }, { r: {} }))).toEqual(["intent.MyIntent"]);
+  });
+});
+
+describe("other names are free", () => {
+  it.each<[string, JsonValue, JsonValue]>([
+    [
+      "in maps of an intent",
+      { labels: { Address: "x", addresses: "y", Type: "a", type: "b", WalletId: "c", walletId: "d", activity: "e" } },
+      {},
+    ],
+    ["deep in an intent", { users: [{ Addresses: [], tags: { PATH: "/", path: "/" } }], wallet: { Name: "n" } }, {}],
+    ["in accounts beside the path", { accounts: [{ path: "m/0", Type: "a", type: "b", extra: { Path: "x" } }] }, {}],
+    [
+      "in a result, where no check reads them",
+      {},
+      { users: [{ WalletId: "a", walletId: "b", Type: 1, type: 2, R: 1 }] },
+    ],
+    ["of a result's own", {}, { WalletName: "a", walletName: "b", Status: 1, status: 2, userId: "u", UserId: "u" }],
+    ["in names that only begin alike", { walletIds: [], WalletIdentity: 1 }, { Addressee: "a", addressBook: {} }],
+  ])("%s", (_, intent, result) => {
+    const activity = activityOf({ i: intent }, { r: result });
+    expect(pathsOf(activity)).toEqual([]);
+    expect(pathsOf(repeated(activity))).toEqual([]);
+  });
+
+  it("in app proofs, votes and members that no check reads", () => {
+    const activity = {
+      ...activityOf({ i: {} }, { r: {} }),
+      votes: [{ Status: 1, status: 2 }],
+      other: { Id: 1, id: 2 },
+    };
+    expect(pathsOf({ ...activity, appProofs: [{ Scheme: "s", scheme: "s", Type: 1, type: 2 }] })).toEqual([]);
+  });
+
+  it("__proto__ and constructor among them", () => {
+    const names = '{"__proto__":{"Address":1},"constructor":{"prototype":1},"Constructor":1}';
+    const intent = JSON.parse(names) as JsonObject;
+    expect(pathsOf(activityOf({ i: intent }, { r: {} }))).toEqual([]);
+    expect(pathsOf(activityOf(intent, { r: {} }))).toEqual(["intent.Constructor", "intent.__proto__.Address"]);
+    expect(pathsOf(activityOf({ i: {} }, { r: intent }))).toEqual(["result.r.__proto__.Address"]);
+  });
+});
+
+it("a name folds as decoders that ignore case, _ and - read it", () => {
+  for (const name of ["ADDRESS", "add_ress", "-address_", "addre\u017f\u017f", "addreß", "Addre\u017fs"])
+    expect(folded(name)).toBe("address");
+  expect(folded("to\u212aen")).toBe("token");
+  expect(folded("addres")).not.toBe("address");
+});
+
+it("many names cost time in proportion to their number", () => {
+  const members = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`Name${index}`, { a: {}, b: {} }]));
+  const activity = copyJson(activityOf({ i: { wallet: members } }, { r: members }));
+  const started = performance.now();
+  expect(isJsonObject(activity) && foldedNames(activity)).toHaveLength(0);
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
+it("a hostile activity has a hundred faults at most", () => {
+  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${"_".repeat(index)}Address`, "x"]));
+  const faults = foldedNames(activityOf({ i: {} }, { r: many }));
+  expect([faults.length, faults.total]).toEqual([101, 1000]);
+});

@@ -1,0 +1,294 @@
+/** Typed data (EIP-712) as viem and ethers hash it, the bounds on it, and what else a signature's cost depends on. */
+import { TypedDataEncoder } from "ethers";
+import { type Hex, hashTypedData } from "viem";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { fromUtf8, toHex } from "../../src/bytes.js";
+import { COMPLETED, type Activity } from "../../src/decode/activity.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import type * as Noble from "../../src/verify/noble-signatures.js";
+import { verifySignatures } from "../../src/verify/signatures.js";
+import { UncheckedError, payloadBytes, typedDataBudget } from "../../src/verify/signed-content.js";
+import { fc } from "../support/property.js";
+
+const hashedTexts = vi.hoisted((): Uint8Array[] => []);
+vi.mock("../../src/verify/noble-signatures.js", async (original) => {
+  const noble = await original<typeof Noble>();
+  const counted = (bytes: Uint8Array): Uint8Array => {
+    hashedTexts.push(bytes);
+    return noble.keccak_256(bytes);
+  };
+  return { ...noble, keccak_256: counted };
+});
+afterEach(() => void hashedTexts.splice(0));
+
+interface Member {
+  readonly name: string;
+  readonly type: string;
+}
+interface Typed {
+  readonly types: Readonly<Record<string, readonly Member[]>>;
+  readonly primaryType: string;
+  readonly domain: JsonObject;
+  readonly message: JsonObject;
+}
+
+/** `{m0: type, m1: type}` as members of a type. */
+const members = (...types: readonly string[]): Member[] => types.map((type, index) => ({ name: `m${index}`, type }));
+const typed = (types: Readonly<Record<string, readonly Member[]>>, message: JsonObject): Typed => ({
+  types: { EIP712Domain: [], ...types },
+  primaryType: "Root",
+  domain: {},
+  message,
+});
+
+function digestOf(data: object, budget = typedDataBudget()): string {
+  return `0x${toHex(payloadBytes(JSON.stringify(data), "PAYLOAD_ENCODING_EIP712", budget))}`;
+}
+
+/** The reason, or `hashed`. */
+function outcomeOf(data: object, budget = typedDataBudget()): string {
+  try {
+    digestOf(data, budget);
+    return "hashed";
+  } catch (error) {
+    if (error instanceof UncheckedError) return error.message;
+    throw error;
+  }
+}
+
+const byViem = (data: Typed): Hex => hashTypedData(data as never);
+/** ethers makes the domain's type itself. */
+const byEthers = ({ types, domain, message }: Typed): string => {
+  const others = Object.entries(types).filter(([name]) => name !== "EIP712Domain");
+  return TypedDataEncoder.hash(domain, Object.fromEntries(others) as never, message);
+};
+
+const hexText = (length: number): fc.Arbitrary<string> =>
+  fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => `0x${toHex(bytes)}`);
+const integer = (min: bigint, max: bigint): fc.Arbitrary<JsonValue> =>
+  fc.bigInt({ min, max }).chain((value) => {
+    const texts = value < 0n ? [String(value)] : [String(value), `0x${value.toString(16)}`];
+    return fc.constantFrom<JsonValue>(...texts, ...(Number.isSafeInteger(Number(value)) ? [Number(value)] : []));
+  });
+const ATOMS: Readonly<Record<string, fc.Arbitrary<JsonValue>>> = {
+  address: hexText(20),
+  bool: fc.boolean(),
+  string: fc.string({ unit: "grapheme", maxLength: 40 }),
+  bytes: fc.nat(70).chain(hexText),
+  bytes1: hexText(1),
+  bytes31: hexText(31),
+  bytes32: hexText(32),
+  uint8: integer(0n, 255n),
+  uint160: integer(0n, 2n ** 160n - 1n),
+  uint256: integer(0n, 2n ** 256n - 1n),
+  int24: integer(-(2n ** 23n), 2n ** 23n - 1n),
+  int256: integer(-(2n ** 255n), 2n ** 255n - 1n),
+};
+const SUFFIXES = ["", "", "", "[]", "[2]", "[][1]", "[2][]"];
+const NAMES = ["Root", "Zebra", "Alpha", "Order"];
+const DOMAIN = {
+  types: [
+    { name: "name", type: "string" },
+    { name: "chainId", type: "uint256" },
+  ],
+  value: { name: "test", chainId: 1 },
+};
+
+/** Types of which each refers to later ones only; where `isRecursive`, in lists also to any. */
+function randomTyped(g: fc.GeneratorValue, isRecursive: boolean): Typed {
+  const types: Record<string, Member[]> = { EIP712Domain: DOMAIN.types };
+  const pick = (values: readonly string[]): string => g(() => fc.constantFrom(...values));
+  NAMES.forEach((name, place) => {
+    // The root refers to all, so that ethers finds it.
+    const referred = name === "Root" ? NAMES.slice(1).map((other) => other + pick(SUFFIXES)) : [];
+    const atoms = Array.from({ length: g(fc.nat, 3) }, () => pick(Object.keys(ATOMS)) + pick(SUFFIXES));
+    const later = NAMES.slice(place + 1);
+    const structs = later.length > 0 && g(fc.boolean) ? [pick(later) + pick(SUFFIXES)] : [];
+    const lists = isRecursive ? [`${pick(NAMES)}[]`, `${pick(NAMES)}[][]`] : [];
+    types[name] = members(...referred, ...atoms, ...structs, ...lists);
+  });
+  const valueOf = (type: string, left: number): JsonValue => {
+    const [, item, count] = /^(.+)\[(\d*)\]$/.exec(type) ?? [];
+    if (item !== undefined) {
+      const length = count === "" ? Math.min(g(fc.nat, 2), left) : Number(count);
+      return Array.from({ length }, () => valueOf(item, left - 1));
+    }
+    return types[type] === undefined ? g(() => ATOMS[type]!) : structOf(type, left);
+  };
+  const structOf = (name: string, left: number): JsonObject =>
+    Object.fromEntries(types[name]!.map((member) => [member.name, valueOf(member.type, left)]));
+  return { types, primaryType: "Root", domain: DOMAIN.value, message: structOf("Root", 2) };
+}
+
+/** Each run hashes some hundred values, so there are few, and a failure is not shrunk. */
+const RUNS = { numRuns: 40, endOnFailure: true };
+
+describe("typed data", () => {
+  it("of random types has the digest that viem and ethers compute", () => {
+    const property = fc.property(fc.gen(), (g) => {
+      const data = randomTyped(g, false);
+      const digest = digestOf(data);
+      expect([byViem(data), byEthers(data)]).toEqual([digest, digest]);
+    });
+    fc.assert(property, RUNS);
+  });
+
+  it("of random types that refer to themselves through lists has the digest that viem computes", () => {
+    const property = fc.property(fc.gen(), (g) => {
+      const data = randomTyped(g, true);
+      expect(digestOf(data)).toBe(byViem(data));
+    });
+    fc.assert(property, RUNS);
+  });
+
+  it.each(["[]", "[1]"])("with 24 array levels %s has the digest that viem and ethers compute", (suffix) => {
+    const types = { Root: members(`Leaf${suffix.repeat(24)}`), Leaf: members("uint8", "string") };
+    let value: JsonValue = { m0: 7, m1: "deep" };
+    for (let level = 0; level < 24; level++) value = [value];
+    const data = typed(types, { m0: value });
+    expect([byViem(data), byEthers(data)]).toEqual([digestOf(data), digestOf(data)]);
+  });
+
+  it("with a colon in the name of its type has the digest that ethers computes", () => {
+    const types = { "Exchange:Send": members("string", "uint64") };
+    const data = { ...typed(types, { m0: "to", m1: 7 }), primaryType: "Exchange:Send" };
+    expect(digestOf(data)).toBe(byEthers(data));
+  });
+
+  it("with a list that is shorter or longer than its type says is not checked", () => {
+    const root = { Root: members("uint8[2]") };
+    for (const m0 of [[1], [1, 2, 3]]) expect(outcomeOf(typed(root, { m0 }))).toContain("does not fit its types");
+    expect(outcomeOf(typed(root, { m0: [1, 2] }))).toBe("hashed");
+  });
+
+  it("hashes the text of each type once", () => {
+    const data = typed({ Root: members("Leaf[]"), Leaf: members("uint8") }, { m0: Array(50).fill({ m0: 1 }) });
+    digestOf(data);
+    const texts = hashedTexts.map(fromUtf8).filter((text) => text?.endsWith(")"));
+    expect(texts).toEqual(["EIP712Domain()", "Root(Leaf[] m0)Leaf(uint8 m0)", "Leaf(uint8 m0)"]);
+  });
+});
+
+const named = (index: number): string => `T${index}`;
+const manyTypes = (count: number): Typed =>
+  typed({ Root: [], ...Object.fromEntries(Array.from({ length: count - 2 }, (_, index) => [named(index), []])) }, {});
+/** Each type refers to the next one. */
+const chain = (count: number): Typed =>
+  typed(
+    {
+      Root: members("T0[]"),
+      ...Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [named(index), members(`${named(index + 1)}[]`)]),
+      ),
+    },
+    { m0: [] },
+  );
+const bools = (count: number): Member[] => members(...Array<string>(count).fill("bool"));
+const valuesOf = (all: readonly Member[]): JsonObject => Object.fromEntries(all.map(({ name }) => [name, true]));
+const membersOfOne = (count: number): Typed => typed({ Root: bools(count) }, valuesOf(bools(count)));
+const membersOfAll = (count: number): Typed => {
+  const others = Object.fromEntries([0, 1, 2, 3, 4, 5].map((index) => [named(index), bools(150)]));
+  return typed({ Root: bools(count - 900), ...others }, valuesOf(bools(count - 900)));
+};
+const nameOf = (length: number): Typed =>
+  typed({ Root: [{ name: "n".repeat(length), type: "bool" }] }, { ["n".repeat(length)]: true });
+const typeNameOf = (length: number): Typed => typed({ Root: [], ["n".repeat(length)]: [] }, {});
+const arrayLevels = (count: number): Typed => typed({ Root: members(`uint8${"[]".repeat(count)}`) }, { m0: [] });
+/** Objects on odd levels, lists on even ones. */
+const nested = (levels: number): Typed => {
+  let value: JsonValue = levels % 2 === 0 ? [] : { m0: [] };
+  for (let level = levels - 1; level > 0; level--) value = level % 2 === 0 ? [value] : { m0: value };
+  return typed({ Root: members("Root[]") }, value as JsonObject);
+};
+/** With the domain, the message and the list. */
+const manyValues = (count: number): Typed => typed({ Root: members("bool[]") }, { m0: Array(count - 3).fill(true) });
+/** The root refers to another type, whose text is therefore hashed twice. The domain's text has 14 characters. */
+const textsOf = (characters: number): Typed => {
+  const lengthOf = (name: string, all: readonly Member[]): number =>
+    `${name}()${all.map((member) => `${member.type} ${member.name}`).join()}`.length;
+  const bool = (index: number, length: number): Member => ({ name: `${index}`.padEnd(length, "n"), type: "bool" });
+  const other = Array.from({ length: 190 }, (_, index) => bool(index, 500));
+  const root: Member[] = [{ name: "other", type: "Other" }];
+  const left = (): number => characters - 14 - 2 * lengthOf("Other", other) - lengthOf("Root", root);
+  while (left() > 0) root.push(bool(root.length, Math.min(left() < 500 ? 500 : 450, left() - ",bool ".length)));
+  return typed({ Root: root, Other: other }, { ...valuesOf(root), other: valuesOf(other) });
+};
+const digits = (count: number): Typed => typed({ Root: members("uint256") }, { m0: "1".padStart(count, "0") });
+
+describe("typed data at a bound is checked, and beyond it is not, before anything is hashed", () => {
+  it.each<[what: string, most: number, make: (count: number) => Typed, reason: string]>([
+    ["types", 100, manyTypes, "more than 100 types"],
+    ["members in one type", 200, membersOfOne, "more than 200 members in one type"],
+    ["members in all types", 1000, membersOfAll, "more than 1000 members in all types"],
+    ["characters in the name of a member", 512, nameOf, "more than 512 characters in a name or type"],
+    ["characters in the name of a type", 512, typeNameOf, "more than 512 characters in a name or type"],
+    ["array levels", 32, arrayLevels, "more than 32 array levels in one type"],
+    ["levels of values", 48, nested, "more than 48 levels of values"],
+    ["values", 10_000, manyValues, "more than 10000 values"],
+    ["characters in the texts of types", 262_144, textsOf, "more than 262144 characters in the texts of its types"],
+  ])("%s", (_, most, make, reason) => {
+    expect(outcomeOf(make(most))).toBe("hashed");
+    hashedTexts.splice(0);
+    expect(outcomeOf(make(most + 1))).toBe(`the typed data is too large for this version: ${reason}`);
+    expect(hashedTexts).toEqual([]);
+  });
+
+  it("digits of an integer", () => {
+    expect(outcomeOf(digits(100))).toBe("hashed");
+    hashedTexts.splice(0);
+    expect(outcomeOf(digits(101))).toBe("an integer has more than 100 digits");
+    expect(hashedTexts).toEqual([]);
+  });
+
+  it("values of all payloads of a request together", () => {
+    const budget = typedDataBudget();
+    expect([manyValues(6000), manyValues(4000), manyValues(3)].map((data) => outcomeOf(data, budget))).toEqual([
+      "hashed",
+      "hashed",
+      "the typed data is too large for this version: more than 10000 values",
+    ]);
+  });
+});
+
+describe("typed data that no wallet signs is not checked", () => {
+  it.each<[what: string, data: Typed, reason: string]>([
+    ["two members of one name", typed({ Root: [...members("uint8"), ...members("uint8")] }, { m0: 1 }), "of one name"],
+    ["a chain of 10,000 types", chain(10_000), "more than 100 types"],
+    ["a type that contains itself", typed({ Root: members("Root") }, { m0: { m0: {} } }), "does not fit its types"],
+    ["a type of brackets", typed({ Root: members("[".repeat(250) + "]".repeat(250)) }, { m0: [] }), "does not fit"],
+    ["a type that is only a suffix", typed({ Root: members("[]") }, { m0: [] }), "does not fit"],
+    ["a list whose count is not decimal", typed({ Root: members("uint8[0x1]") }, { m0: [1] }), "does not fit"],
+    ["a type of closing brackets", typed({ Root: members(`T${"]".repeat(250)}`) }, { m0: [] }), "does not fit"],
+    ["an integer of a million digits", digits(1_000_000), "more than 100 digits"],
+  ])("%s", (_, data, reason) => {
+    expect(outcomeOf(data)).toContain(reason);
+  });
+});
+
+describe("a request", () => {
+  const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" };
+  const word = "11".repeat(32);
+  const signaturesOf = (signWith: string, count: number): ReturnType<typeof verifySignatures> => {
+    const parameters = { signWith, payloads: Array<string>(count).fill("x"), ...how };
+    const signatures = Array<JsonObject>(count).fill({ r: word, s: word, v: "00" });
+    const activity = { status: COMPLETED, result: { r: { signatures } } } as unknown as Activity;
+    return verifySignatures({ kind: "payloads", parameters }, activity);
+  };
+
+  it("of more than 256 payloads has 256 checked, and states that the rest are not", () => {
+    expect(signaturesOf("unknown", 256)!.signatures.map(({ index }) => index)).toHaveLength(256);
+    const { signatures, contradictions, provenMembers } = signaturesOf("unknown", 300)!;
+    expect([signatures.length, contradictions, provenMembers]).toEqual([257, [], []]);
+    expect(signatures[256]).toMatchObject({
+      index: 256,
+      publicKey: null,
+      open: "this version checks 256 of a request, so neither it nor those after it",
+    });
+  });
+
+  it("whose signWith is longer than any key repeats only its start", () => {
+    const [signature] = signaturesOf("1".repeat(1_000_000), 1)!.signatures;
+    expect(signature).toMatchObject({ publicKey: null, open: expect.stringContaining("address format") as string });
+    expect(signature!.signWith.length).toBeLessThan(200);
+  });
+});
