@@ -13,13 +13,16 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { concatBytes, toBase64, toUtf8 } from "../src/bytes.js";
-import type { JsonObject } from "../src/decode/json.js";
+import { concatBytes, toBase64, toHex, toUtf8 } from "../src/bytes.js";
+import type { JsonObject, JsonValue } from "../src/decode/json.js";
 import type { Manifest } from "../src/decode/manifest/index.js";
 import { encodeCbor } from "../src/lab/cbor.js";
+import { policyOutcomePayload } from "../src/lab/enclave.js";
+import { encodeRlp } from "../src/lab/ethereum.js";
+import { LAB_ADDRESS } from "../src/lab/forge.js";
 import { encodeManifest } from "../src/lab/qos.js";
-import { forge } from "./attacks/support.js";
-import type { Door, Took, Wanted } from "./support/cost-child.js";
+import { after, forge } from "./attacks/support.js";
+import type { Door, SignedInput, Took, Wanted } from "./support/cost-child.js";
 import { head } from "./support/cbor.js";
 
 const MIB = 1024 * 1024;
@@ -94,6 +97,11 @@ async function took(wanted: Wanted): Promise<Took> {
 }
 
 async function expectCheap(door: Door, input: Uint8Array, url = ""): Promise<void> {
+  await costOf(door, input, url);
+}
+
+/** In milliseconds, of what is cheap. */
+async function costOf(door: Door, input: Uint8Array, url = ""): Promise<number> {
   const file = join(folder, `${door}.input`);
   writeFileSync(file, input);
   const { milliseconds, mebibytes } = await took({ door, file, url });
@@ -104,6 +112,7 @@ async function expectCheap(door: Door, input: Uint8Array, url = ""): Promise<voi
     );
   expect(milliseconds).toBeLessThan(MAX_MILLISECONDS);
   expect(mebibytes).toBeLessThan(MAX_MEBIBYTES);
+  return milliseconds;
 }
 
 /** As many of the items as the size has room for, joined with commas. */
@@ -356,6 +365,217 @@ describe("activities", () => {
     ["members", `{${many((index) => `"${index.toString(36)}":0`)}}`],
   ])("whose result is of %s", async (_, result) => {
     for (const door of ["activity", "inspect"] as const) await expectCheap(door, activity(result));
+  });
+});
+
+/** What a caller submits, and what the service returns. */
+interface Signing {
+  readonly type: "RAW_PAYLOAD_V2" | "RAW_PAYLOADS" | "TRANSACTION_V2";
+  readonly parameters: JsonObject;
+  readonly result: JsonObject;
+}
+
+describe("signatures", () => {
+  const { organizationId } = LAB_ADDRESS;
+  // The signatures of an activity are verified only if its app proofs are.
+  const made = forge({ payloads: [policyOutcomePayload(after(60), organizationId)] });
+  const signWith = `0x${"22".repeat(20)}`;
+  const word = "11".repeat(32);
+  const signature = { r: word, s: word, v: "00" };
+  const asText = { signWith, encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" };
+  const asTyped = { signWith, encoding: "PAYLOAD_ENCODING_EIP712", hashFunction: "HASH_FUNCTION_NO_OP" };
+  const asHex = { ...asText, encoding: "PAYLOAD_ENCODING_HEXADECIMAL" };
+  const list = <T>(count: number, item: (index: number) => T): T[] =>
+    Array.from({ length: count }, (_, index) => item(index));
+  const payload = (text: string, how: JsonObject = asText, result: JsonObject = signature): Signing => ({
+    type: "RAW_PAYLOAD_V2",
+    parameters: { ...how, payload: text },
+    result,
+  });
+  const payloads = (all: string[], signatures: JsonValue[], how: JsonObject = asText): Signing => ({
+    type: "RAW_PAYLOADS",
+    parameters: { ...how, payloads: all },
+    result: { signatures },
+  });
+  const transaction = (unsignedTransaction: string, signedTransaction: string, how: JsonObject): Signing => ({
+    type: "TRANSACTION_V2",
+    parameters: { ...how, unsignedTransaction },
+    result: { signedTransaction },
+  });
+
+  type Types = Readonly<Record<string, readonly JsonObject[]>>;
+  const typedText = (types: Types, message: JsonValue): string =>
+    JSON.stringify({ types: { EIP712Domain: [], ...types }, primaryType: "A", domain: {}, message });
+  const typed = (types: Types, message: JsonValue): Signing => payload(typedText(types, message), asTyped);
+  const member = (type: string, name = "m"): JsonObject => ({ name, type });
+  const ofMember = (type: string, m: JsonValue): Signing => typed({ A: [member(type)] }, { m });
+  const chain = (count: number): Types =>
+    Object.fromEntries(list(count, (index) => [index === 0 ? "A" : `T${index}`, [member(`T${index + 1}[]`)]]));
+  const wide = (count: number, length: number): JsonObject[] =>
+    list(count, (index) => member("bool", `${index}`.padEnd(length, "n")));
+  const within = (depth: number, value: JsonValue, wrap: (value: JsonValue) => JsonValue): JsonValue =>
+    depth === 0 ? value : within(depth - 1, wrap(value), wrap);
+  const digits = (count: number): string => "9".repeat(count);
+  const ethereum = { signWith, type: "TRANSACTION_TYPE_ETHEREUM" };
+  const solana = { signWith: "00000000-0000-4000-8000-000000000000", type: "TRANSACTION_TYPE_SOLANA" };
+  /** A list of items of a byte each. */
+  const tiny = (count: number): string =>
+    `${count < 65_536 ? `f9${hex(count, 4)}` : `fa${hex(count, 6)}`}${"01".repeat(count)}`;
+  /** EIP-1559, with long data. */
+  const long = (bytes: number, ...end: Uint8Array[]): string => {
+    const members = [...list(7, () => Uint8Array.of(1)), new Uint8Array(bytes), new Uint8Array()];
+    return `02${toHex(encodeRlp([...members, ...end]))}`;
+  };
+  const thirtyTwo = new Uint8Array(32).fill(17);
+  const point = `58${"66".repeat(31)}`;
+  const message = (bytes: number): string => `01000101${point}${"33".repeat(bytes)}`;
+
+  /** Each with about so many bytes. */
+  const rows: readonly (readonly [name: string, make: (size: number) => Signing])[] = [
+    ["a chain of 10,000 types", () => typed(chain(10_000), { m: [] })],
+    ["as many types as there may be", () => typed({ ...chain(98), T98: [] }, { m: [] })],
+    [
+      "a type whose text is long, for each of many values",
+      (size) => {
+        const types = { A: [member("B[]")], B: [member("C[]")], C: wide(100, 500) };
+        return typed(types, { m: list(Math.min(4900, (size - 55_000) / 10), () => ({ m: [] })) });
+      },
+    ],
+    ["a type of many members", (size) => typed({ A: wide(size / 30, 5) }, {})],
+    ["a member of a long name", (size) => typed({ A: wide(1, size) }, {})],
+    [
+      "types of long names",
+      (size) => typed({ A: [], ...Object.fromEntries(list(90, (n) => [`${n}`.padStart(size / 90, "n"), []])) }, {}),
+    ],
+    ["members of one name", (size) => typed({ A: list(size / 30, () => member("string")) }, { m: "x".repeat(1000) })],
+    [
+      "24 array levels",
+      (size) => {
+        const items = list(Math.min(9900, size / 6), () => true);
+        return ofMember(
+          `bool${"[]".repeat(24)}`,
+          within(23, items, (value) => [value]),
+        );
+      },
+    ],
+    ["a type of brackets", (size) => ofMember("[".repeat(size / 2) + "]".repeat(size / 2), [])],
+    ["a type of pairs of brackets", (size) => ofMember(`T${"[]".repeat(size / 2)}`, [])],
+    ["a type of a long count", (size) => ofMember(`T[${digits(size)}]`, [])],
+    [
+      "structs within structs",
+      () =>
+        typed(
+          { A: [member("A")] },
+          within(55, {}, (m) => ({ m })),
+        ),
+    ],
+    [
+      "as many texts as there may be",
+      (size) =>
+        ofMember(
+          "string[]",
+          list(Math.min(9990, size / 3), () => ""),
+        ),
+    ],
+    [
+      "as many structs as there may be",
+      (size) => typed({ A: [member("B[]")], B: [] }, { m: list(Math.min(9990, size / 3), () => ({})) }),
+    ],
+    [
+      "more numbers",
+      (size) =>
+        ofMember(
+          "uint8[]",
+          list(size / 5, () => 255),
+        ),
+    ],
+    ["an integer of many digits", (size) => ofMember("uint256", digits(size))],
+    ["a number of many digits", (size) => payload(typedText({ A: [] }, 1).replace("1}", `${digits(size)}}`), asTyped)],
+    [
+      "integers of many digits",
+      (size) =>
+        ofMember(
+          "uint256[]",
+          list(size / 100, () => digits(97)),
+        ),
+    ],
+    ["long hex", (size) => ofMember("bytes", `0x${"ab".repeat(size / 2)}`)],
+    ["brackets", (size) => payload("[".repeat(size), asTyped)],
+    [
+      "an authorization with many digits",
+      (size) => {
+        const text = JSON.stringify({ address: signWith, chainId: digits(size), nonce: 1 });
+        return payload(text, { ...asTyped, encoding: "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION" });
+      },
+    ],
+    ["hex", (size) => payload("ab".repeat(size / 2), asHex)],
+    ["hex that ends in other characters", (size) => payload(`${"ab".repeat(size / 2)}xx`, asHex)],
+    ["a signWith of base58 digits", (size) => payload("x", { ...asText, signWith: "2".repeat(size) })],
+    ["a signWith of hex digits", (size) => payload("x", { ...asText, signWith: `0x${"2".repeat(size)}` })],
+    [
+      "a long signWith of many payloads",
+      (size) => {
+        const count = size / 200;
+        const how = { ...asText, signWith: "2".repeat(size / 2) };
+        return payloads(
+          list(count, () => ""),
+          list(count, () => signature),
+          how,
+        );
+      },
+    ],
+    [
+      "many payloads of typed data",
+      (size) => {
+        const one = typedText(chain(60), { m: [] }).replace('"T60[]"', '"bool[]"');
+        // The digests are computed, and nothing is recovered from these signatures.
+        const none = { r: "00".repeat(32), s: "00".repeat(32), v: "00" };
+        const count = size / one.length;
+        return payloads(
+          list(count, () => one),
+          list(count, () => none),
+          asTyped,
+        );
+      },
+    ],
+    ["r and s of many digits", (size) => payload("x", asText, { r: digits(size / 2), s: digits(size / 2), v: "00" })],
+    ["v of many digits", (size) => payload("x", asText, { ...signature, v: "0".repeat(size) })],
+    ["more signatures than payloads", (size) => payloads(["x"], [signature, ...list(size / 10, () => 0)])],
+    ["a transaction of many items", (size) => transaction(tiny(1.5 * size), tiny(1.5 * size), ethereum)],
+    [
+      "a transaction of a long item",
+      (size) => transaction(long(size / 4), long(size / 4, Uint8Array.of(1), thirtyTwo, thirtyTwo), ethereum),
+    ],
+    [
+      "a transaction of Solana",
+      (size) => {
+        const end = message(size / 4);
+        return transaction(`01${"00".repeat(64)}${end}`, `01${point}01${"00".repeat(31)}${end}`, solana);
+      },
+    ],
+  ];
+
+  const inputOf = ({ type, parameters, result }: Signing): Uint8Array => {
+    const name = `ACTIVITY_TYPE_SIGN_${type}`;
+    const activity = { ...made.activity, type: name, intent: { i: parameters }, result: { r: result } };
+    const expected = { organizationId, type: name, parameters };
+    const { bootProof, anchorPem } = made;
+    return toUtf8(JSON.stringify({ bootProof, activity, expected, anchorPem } satisfies SignedInput));
+  };
+  const empty = inputOf(payload("")).length;
+  /** Of a text that makes the input as long. */
+  const costOfText = async (length: number): Promise<number> => {
+    const input = inputOf(payload("x".repeat(Math.max(0, length - empty) / 2)));
+    // The first one in a process loads and compiles what it runs.
+    return Math.min(await costOf("signed", input), await costOf("signed", input));
+  };
+
+  it.each(rows)("%s: at most ten times the cost of as many bytes of text", async (_, make) => {
+    for (const size of [78_000, MIB]) {
+      const input = inputOf(make(size));
+      const text = await costOfText(input.length);
+      expect(await costOf("signed", input)).toBeLessThan(10 * text + 350);
+    }
   });
 });
 

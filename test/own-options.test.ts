@@ -455,7 +455,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   verified: [
     door(
       [
-        { policy, organizationId: ORGANIZATION, allowUnverified: [] },
+        { policy, organizationId: ORGANIZATION, allowUnproven: [] },
         { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: WALLET },
       ],
       async (own, input) => {
@@ -466,6 +466,20 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
         return [answered["intent"], answered["result"], adapters.reportOf(answered)?.verdict];
       },
     ),
+  ],
+  verifiedFetch: [
+    door([{ policy, allowUnproven: false, otherOrigins: [] }, { parameters: WALLET }], async (own, input) => {
+      const honest = new AttestedService();
+      const timestampMs = String(honest.now.getTime());
+      const envelope = { type: "ACTIVITY_TYPE_UPDATE_WALLET", organizationId: ORGANIZATION, timestampMs };
+      const body = JSON.stringify({ ...envelope, generateAppProofs: true, ...input });
+      const mine = { ...own, baseUrl: "https://service.test", policy: policyOf(), now: () => honest.now };
+      const fetching = adapters.verifiedFetch({ ...mine, fetch: honest.fetch, evidence: await honest.client() });
+      const init = { method: "POST", headers: { "X-Stamp": "a" }, body };
+      const response = await fetching("https://service.test/public/v1/submit/update_wallet", init);
+      const { activity } = (await response.json()) as { activity: JsonObject };
+      return [activity["intent"], activity["result"], adapters.reportOf(response)?.verdict];
+    }),
   ],
   stamperFrom: [
     door([Object.freeze({ stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "a" }) })], (theirs) =>
@@ -1053,7 +1067,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   generateAppProofs: true,
   bootProofLimit: 0,
   bootProofMaxAgeMs: 0,
-  allowUnverified: ["updateWallet"],
+  allowUnproven: ["updateWallet"],
   pollIntervalMs: 1e6,
   pollAttempts: 0,
   script: "polluted",

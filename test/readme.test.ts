@@ -511,6 +511,22 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       if (reportOf(activity)?.verdict !== "verified" || value.walletId !== walletId) throw new Error();
       await lab.close();`,
   },
+  "docs/sdk.md, With any fetch": {
+    before: `
+      import { ApiKeyStamper, TurnkeyClient } from "@turnkey/core";
+      import { startLab } from "bootproof/lab";
+      const lab = await startLab();
+      const { baseUrl, organizationId, policy } = lab;
+      const { publicKey, privateKey } = lab.apiKey;
+      const { walletId } = lab.ids;
+      const stamper = new ApiKeyStamper({ apiPublicKey: publicKey, apiPrivateKey: privateKey });
+      const core = new TurnkeyClient({ apiBaseUrl: baseUrl, organizationId }, stamper as never);
+      const httpClient = core.createHttpClient();`,
+    after: `
+      const unproven = await httpClient.updateWallet({ walletId, walletName: "no proofs" }).catch((error) => error);
+      if (unproven.code !== "request" || value.activity.id === "") throw new Error();
+      await lab.close();`,
+  },
   "docs/sdk.md, Applications of your own": { before: "", after: "" },
   "docs/sdk.md, Other member names": {
     before: `

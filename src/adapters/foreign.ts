@@ -1,5 +1,5 @@
 /** What the clients of other SDKs have in common: members, paths, statuses, and how an instance is made. */
-import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { EvidenceSource } from "../client/evidence.js";
 import { ClientError, ServiceError, serviceFacts } from "../client/errors.js";
@@ -55,17 +55,10 @@ export function methodNamesOf(client: object): string[] {
   return [...new Set(names)];
 }
 
-/** The last segment of a submit's path, else null. Paths are compared as they are sent. */
-export function submitOf(path: unknown): string | null {
-  const text = String(path);
-  const url = URL.canParse(text, "http://client") ? new URL(text, "http://client").pathname : text;
-  return /\/submit\/(.*)$/.exec(url)?.[1] ?? null;
-}
-
 export const GET_ACTIVITY = "/public/v1/query/get_activity";
 
-/** A copy of a response, which the SDK parsed; null for what is no JSON. */
-export function responseOf(value: unknown): JsonValue {
+/** A copy of a response, which the SDK parsed; null for what is not JSON. */
+function responseOf(value: unknown): JsonValue {
   return attempt(() => copyJson(value)).value ?? null;
 }
 
@@ -74,18 +67,11 @@ export function plainJson<T extends JsonValue>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Assigning such a member would set a prototype. */
-export function hasPrototypeMember(value: JsonValue): boolean {
-  if (Array.isArray(value)) return value.some(hasPrototypeMember);
-  if (!isJsonObject(value)) return false;
-  return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeMember);
-}
-
-/** The queries of a client, in the form of the verifier. `organizationId`: where a query is of none. */
+/** The queries of a client, in the form of the verifier. `organizationId` is for queries that name none. */
 export function queriesOf(
   client: ForeignClient,
   organizationId: string,
-  more: readonly unknown[],
+  more: readonly unknown[] = [],
 ): EvidenceSource["query"] {
   return async (name, parameters, options) => {
     const body: JsonObject = { organizationId: options.organizationId ?? organizationId, ...parameters };

@@ -1,3 +1,6 @@
-/** Verified results from clients of other SDKs of this service. None of them is imported. */
-export { UnverifiedMethodError, reportOf, stamperFrom, verified } from "./verified.js";
+/** Verified results from clients of other SDKs of this service, and from any fetch. No SDK is imported. */
+export { UnverifiedMethodError, stamperFrom, verified } from "./verified.js";
 export type { ForeignClient, ForeignStamper, VerifiedOptions } from "./verified.js";
+export { verifiedFetch } from "./fetch.js";
+export type { VerifiedFetchOptions } from "./fetch.js";
+export { reportOf } from "./results.js";

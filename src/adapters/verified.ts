@@ -2,14 +2,21 @@
 import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
-import type { JsonObject } from "../decode/json.js";
+import { isJsonObject } from "../decode/json.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, anything, count, list, nonEmptyText, oneOf } from "../decode/shapes.js";
+import { anyObject, list, nonEmptyText } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
-import { ActivityVerifier, type VerificationOptions } from "../client/activity-verifier.js";
+import {
+  ActivityVerifier,
+  POLLING_OPTIONS,
+  type PollingOptions,
+  VERIFICATION_OPTIONS,
+  type VerificationOptions,
+} from "../client/activity-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
-import type { Report } from "../report/report.js";
-import { Call, type Setting, SubmittedRequests, jsonObjectOf } from "./call.js";
+import { Bindings } from "../exchange/bindings.js";
+import { type SubmitQuestion, operationOf } from "../exchange/question.js";
+import { Call, type Setting, pathIn } from "./call.js";
 import {
   type ForeignClient,
   type ForeignMembers,
@@ -18,16 +25,16 @@ import {
   foreignMembers,
   methodNamesOf,
   queriesOf,
-  submitOf,
 } from "./foreign.js";
+import { keepReport } from "./results.js";
 
 export type { ForeignClient } from "./foreign.js";
 
-export interface VerifiedOptions<Client extends object = object> extends VerificationOptions {
+export interface VerifiedOptions<Client extends object = object> extends VerificationOptions, PollingOptions {
   /** As `parsePolicy` returns it. */
   readonly policy: Policy;
   /** Methods that pass without verification, such as `stampCreateWallet`. Default: none. */
-  readonly allowUnverified?: readonly (keyof Client & string)[];
+  readonly allowUnproven?: readonly (keyof Client & string)[];
   /**
    * Another client for the queries of evidence, such as one with an API key beside one whose passkey prompts its user
    * for each request. Default: the client itself.
@@ -37,27 +44,18 @@ export interface VerifiedOptions<Client extends object = object> extends Verific
   readonly organizationId?: string;
   /** The time of verification. Default: the clock. */
   readonly now?: () => Date;
-  /** Between two queries for an unfinished activity. Default: the client's `activityPoller.intervalMs`, or 500. */
-  readonly pollIntervalMs?: number;
-  /** How many of them. Then the activity is returned unfinished. Default: the client's `numRetries`, or 120. */
-  readonly pollAttempts?: number;
 }
 
 const OPTIONS: OptionShapes<VerifiedOptions> = {
   policy: anyObject,
-  allowUnverified: list(nonEmptyText),
+  allowUnproven: list(nonEmptyText),
   evidence: anyObject,
   organizationId: nonEmptyText,
   now: callable,
-  pollIntervalMs: count,
-  pollAttempts: count,
-  bootProofLimit: count,
-  bootProofMaxAgeMs: count,
-  cache: anyObject,
-  acceptance: oneOf("standard", "strict"),
-  provenance: list(anything),
-  provenanceVerifier: anyObject,
+  ...POLLING_OPTIONS,
+  ...VERIFICATION_OPTIONS,
 };
+/** Where the client's configuration has no `activityPoller`. */
 const DEFAULT_POLLING = { intervalMs: 500, numRetries: 120 };
 
 /** A method that would return something unverified, or a request that would be sent unverified. Nothing was sent. */
@@ -67,23 +65,9 @@ export class UnverifiedMethodError extends Error {
   readonly method: string;
 
   constructor(method: string, why: string) {
-    super(`${method}: ${why}. To call it all the same, name it in allowUnverified.`);
+    super(`${method}: ${why}. To call it all the same, name it in allowUnproven.`);
     this.method = method;
   }
-}
-
-const REPORTS = new WeakMap<object, Report>();
-
-/**
- * The report of a value that a {@link verified} client returned, or of its `activity`. Undefined for results of
- * queries, unfinished activities, copies, and everything else.
- *
- * @example
- * const value = await verified(turnkey, { policy }).getActivity({ organizationId, activityId });
- * console.log(reportOf(value)?.verdict); // verified
- */
-export function reportOf(value: unknown): Report | undefined {
-  return typeof value === "object" && value !== null ? REPORTS.get(value) : undefined;
 }
 
 /**
@@ -114,8 +98,8 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
   if (own.evidence !== undefined && typeof own.evidence.request !== "function")
     throw new TypeError("options.evidence: a client with a function request wanted");
   const names = methodNamesOf(client);
-  const unknown = own.allowUnverified?.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new TypeError(`options.allowUnverified: the client has no method ${unknown}`);
+  const unknown = own.allowUnproven?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new TypeError(`options.allowUnproven: the client has no method ${unknown}`);
   const wrapper = new Wrapper(client, own);
   const made = instanceLike(client);
   for (const name of names)
@@ -148,32 +132,24 @@ class Wrapper {
   readonly #isFlat: boolean;
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
-    const { allowUnverified = [], evidence = null, now = () => new Date() } = options;
+    const { allowUnproven = [], evidence = null, now = () => new Date() } = options;
     const { command, activity } = foreignMembers(client);
     const { organizationId, intervalMs, numRetries } = configuredBy(client);
     const ownOrganization = options.organizationId ?? organizationId;
     // Each verification has the queries of its own call.
-    const query = queriesOf(evidence ?? client, ownOrganization ?? "", []);
-    const verification = ownMembers(options, {
-      bootProofLimit: true,
-      bootProofMaxAgeMs: true,
-      cache: true,
-      acceptance: true,
-      provenance: true,
-      provenanceVerifier: true,
-    });
+    const query = queriesOf(evidence ?? client, ownOrganization ?? "");
     this.#client = client;
-    this.#allowed = allowUnverified;
+    this.#allowed = allowUnproven;
     this.#isFlat = typeof command === "function" || typeof activity === "function";
     this.#setting = {
       client,
       evidence,
-      verifier: new ActivityVerifier({ now, query }, options.policy, verification),
+      verifier: new ActivityVerifier({ now, query }, options.policy, options),
       organizationId: ownOrganization,
       pollIntervalMs: options.pollIntervalMs ?? intervalMs,
       pollAttempts: options.pollAttempts ?? numRetries,
       isFlagAmongParameters: typeof command === "function",
-      submitted: new SubmittedRequests(),
+      bindings: new Bindings(),
     };
   }
 
@@ -182,55 +158,82 @@ class Wrapper {
       return (...args) => (foreignMembers(this.#client)[name] as Method).call(this.#client, ...args);
     if (/^(?:proxy|authProxy)/.test(name)) return async () => this.#refuse(name, ELSEWHERE);
     if (name.startsWith("stamp")) return (...args) => this.#stamped(name, args);
-    return (...args) => {
-      const call = new Call(this.#setting);
-      const returned = this.#invoke(name, this.#instance(call, name), args);
-      return returned instanceof Promise ? this.#finished(name, call, returned) : returned;
-    };
+    return (...args) => this.#called(name, args);
+  }
+
+  /** Waits for anything with `then`: promises of other realms and of zone.js are of other classes. */
+  #called(name: string, args: readonly unknown[]): unknown {
+    const call = new Call(this.#setting);
+    const returned = this.#invoke(name, this.#instance(call, name), args);
+    if (isThenable(returned)) return this.#awaited(name, call, returned);
+    return this.#finished(name, call, returned);
   }
 
   #invoke(name: string, instance: ForeignMembers, args: readonly unknown[]): unknown {
     const method = instance[name];
-    if (typeof method !== "function") return this.#refuse(name, "it is no method of the client's class");
+    if (typeof method !== "function") return this.#refuse(name, "it is not a method of the client's class");
     return (method as Method).call(instance, ...args);
   }
 
-  /** First with stampers that stamp nothing: the path decides, and a passkey would prompt its user. */
+  /**
+   * First with stampers that stamp nothing, and without sending: so a passkey prompts nobody for a stamp that is
+   * refused, and a method that sends, such as `stampLogin`, sends once.
+   */
   async #stamped(name: string, args: readonly unknown[]): Promise<unknown> {
-    const call = (make: (instance: ForeignMembers) => ForeignMembers): Promise<unknown> => {
-      const sending = new Call(this.#setting);
-      const instance = make(this.#instance(sending, name));
-      return this.#finished(name, sending, Promise.resolve(this.#invoke(name, instance, args)));
-    };
-    const unstamped = await call(withoutStampers);
-    return unstamped === undefined ? undefined : call((instance) => instance);
+    const trial = new Call(this.#setting, true);
+    const instance = withoutStampers(this.#instance(trial, name));
+    const returned = (async () => this.#invoke(name, instance, args))();
+    const value = await returned.catch((error: unknown) => {
+      if (trial.isSilent) throw error;
+    });
+    if (trial.isSilent && this.#finished(name, trial, value, true) === undefined) return undefined;
+    return this.#called(name, args);
   }
 
-  /** Of one call, whose requests it sends. */
+  /** An instance of one call, whose requests the call sends. */
   #instance(call: Call, name: string): ForeignMembers {
     const instance = instanceLike(this.#client);
     const send = instance["sendSignedRequest"];
     instance["request"] = call.request.bind(call);
     instance["authProxyRequest"] = async () => this.#refuse(name, ELSEWHERE);
     if (typeof send === "function")
-      instance["sendSignedRequest"] = (signed: unknown, ...more: readonly unknown[]) => {
-        const { url, body } = (signed ?? {}) as ForeignMembers;
-        return call.signed(String(url), jsonObject(body), async () => {
-          // Neither polls nor builds a value: both are done with what was verified.
-          instance["pollForCompletion"] = async (id: string) => ({ activity: { id, status: PENDING } });
-          instance["handleActivityResponse"] = (response: unknown) => response;
-          return (send as Method).call(instance, signed, ...more);
-        });
-      };
+      instance["sendSignedRequest"] = (...args: readonly unknown[]) =>
+        this.#sendSigned(call, instance, send as Method, args);
     return instance;
   }
 
-  async #finished(name: string, call: Call, returned: Promise<unknown>): Promise<unknown> {
-    const { value, report } = call.finished(await returned, !this.#isFlat || name === "request");
-    if (call.isSilent && value !== undefined && !isSignedQuery(value))
-      this.#refuse(name, "it returns a value that this wrapper did not see received, or a stamped submit");
-    if (report !== null)
-      for (const one of [value, (value as ForeignMembers)["activity"]]) REPORTS.set(one as object, report);
+  /** The SDK neither polls nor prompts for MFA with the raw answer: it goes on with what was compared. */
+  async #sendSigned(call: Call, instance: ForeignMembers, send: Method, args: readonly unknown[]): Promise<unknown> {
+    const { url, body } = (args[0] ?? {}) as ForeignMembers;
+    const json = attempt(() => jsonInput(body)).value;
+    const settled = await call.signed(String(url), json, async (question) => {
+      const raw = {
+        // The SDK keeps of the first answer the id alone, and asks again: so the submit is bound to that id.
+        ...(question.kind === "submit" && { pollForCompletion: async (id: string) => pendingOf(question, id) }),
+        handleMfaIfNeeded: async (data: unknown) => data,
+        handleActivityResponse: (data: unknown) => data,
+      };
+      return send.call(Object.assign(Object.create(instance) as ForeignMembers, raw), ...args);
+    });
+    const { handleMfaIfNeeded } = instance;
+    const isActivity = isJsonObject(settled) && Object.hasOwn(settled, "activity");
+    return isActivity && typeof handleMfaIfNeeded === "function"
+      ? (handleMfaIfNeeded as Method).call(instance, settled)
+      : settled;
+  }
+
+  async #awaited(name: string, call: Call, returned: unknown): Promise<unknown> {
+    return this.#finished(name, call, await returned, true);
+  }
+
+  /** Refuses what no request of the call produced, unless it is undefined, a signed query, or no promise. */
+  #finished(name: string, call: Call, returned: unknown, isAwaited = false): unknown {
+    const finished = call.finished(returned, !this.#isFlat || name === "request");
+    const isOwn = !isAwaited || returned === undefined || isSigned(returned);
+    if (finished === null || (call.isSilent && !isOwn) || isSignedSubmit(returned))
+      return this.#refuse(name, "it returns a value that this wrapper did not see received, or a stamped submit");
+    const { value, report } = finished;
+    keepReport(report, value, (value as ForeignMembers | undefined)?.["activity"]);
     return value;
   }
 
@@ -254,6 +257,11 @@ function configuredBy(client: ForeignClient): Configured {
 }
 
 const CONFIGURED = { organizationId: true, activityPoller: true };
+
+function pendingOf({ organizationId, type }: SubmitQuestion, id: string): ForeignMembers {
+  return { activity: { id, organizationId, type, status: PENDING } };
+}
+
 const ELSEWHERE = "it is sent to another service, whose results nothing verifies";
 const PENDING = "ACTIVITY_STATUS_PENDING";
 const NO_STAMPER = { stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "" }) };
@@ -264,15 +272,24 @@ function withoutStampers(instance: ForeignMembers): ForeignMembers {
 }
 
 function isStamper(value: unknown): boolean {
-  return typeof value === "object" && value !== null && typeof (value as ForeignMembers)["stamp"] === "function";
+  return isHolder(value) && typeof (value as ForeignMembers)["stamp"] === "function";
 }
 
-function isSignedQuery(value: unknown): boolean {
+function isSigned(value: unknown): boolean {
   const { url, body, stamp } = (value ?? {}) as ForeignMembers;
-  const isSigned = typeof url === "string" && typeof body === "string" && typeof stamp === "object";
-  return isSigned && submitOf(url) === null;
+  return typeof url === "string" && typeof body === "string" && typeof stamp === "object";
 }
 
-function jsonObject(text: unknown): JsonObject {
-  return jsonObjectOf(attempt(() => jsonInput(text)).value ?? null);
+/** A path that is not exactly that of a query may be read as that of a submit. */
+function isSignedSubmit(value: unknown): boolean {
+  const { url } = (value ?? {}) as ForeignMembers;
+  return isSigned(value) && !["activity", "list", "query"].includes(operationOf(pathIn(url as string))?.kind ?? "");
+}
+
+function isThenable(value: unknown): boolean {
+  return isHolder(value) && typeof (value as ForeignMembers)["then"] === "function";
+}
+
+function isHolder(value: unknown): boolean {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

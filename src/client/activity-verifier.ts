@@ -4,15 +4,16 @@
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import { verifyEvidence } from "../bootproof.js";
-import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { type VerifyOptions, verifyAnswer } from "../bootproof.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { ownMembers } from "../decode/input.js";
 import { type OptionShapes, typedOptions } from "../decode/options.js";
 import { anyObject, anything, count, list, oneOf } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
+import type { AskedActivity } from "../exchange/exchange.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { isAcceptedReport } from "../verification.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
-import type { Expected } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
 import { type DemandedBuilds, type Builds, buildsOf } from "./builds.js";
@@ -32,7 +33,7 @@ export interface VerificationOptions extends DemandedBuilds {
   readonly acceptance?: "standard" | "strict";
 }
 
-const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
+export const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
   bootProofLimit: count,
   bootProofMaxAgeMs: count,
   cache: anyObject,
@@ -40,20 +41,27 @@ const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
   provenance: list(anything),
   provenanceVerifier: anyObject,
 };
-const DEFAULT_LIMIT = 256;
-const DEFAULT_MAX_AGE_MS = 3_600_000;
+export interface PollingOptions {
+  /**
+   * Milliseconds between two queries for an activity that may still change by itself. Default: 500; with another SDK's
+   * client its `activityPoller.intervalMs`.
+   */
+  readonly pollIntervalMs?: number;
+  /**
+   * Number of these queries. After the last one the activity is handed on unfinished by a client of another SDK, and
+   * rejected by the own client. Default: 40; with another SDK's client its `activityPoller.numRetries`, or 120.
+   */
+  readonly pollAttempts?: number;
+}
 
-export type ExpectedOfOwner = Expected & { readonly organizationId: string };
+export const POLLING_OPTIONS: OptionShapes<PollingOptions> = { pollIntervalMs: count, pollAttempts: count };
 
-interface Case {
-  /** Without its wrapper. */
-  readonly activity: JsonValue;
-  readonly expected: ExpectedOfOwner;
-  /** The submitted operation; null for a past activity, whose app proofs may have to be fetched. */
-  readonly sent: string | null;
-  readonly signal: Signal | undefined;
+interface CallParts {
+  readonly signal?: Signal | undefined;
   /** In place of the source's. */
   readonly query?: EvidenceSource["query"];
+  /** What may be handed on of an activity that is refused for its status alone. */
+  readonly unfinished?: JsonObject;
 }
 
 interface VerifiedEvidence {
@@ -61,14 +69,6 @@ interface VerifiedEvidence {
   readonly activity: JsonValue;
   readonly report: Report;
   readonly verified: VerifiedActivity;
-}
-
-type BootProofOf = (key: string) => Promise<FetchedBootProof | null>;
-
-interface Fetching {
-  readonly queryService: AskService;
-  readonly bootProofOf: BootProofOf;
-  readonly signal: Signal | undefined;
 }
 
 export class ActivityVerifier {
@@ -80,10 +80,10 @@ export class ActivityVerifier {
   readonly builds: Builds;
   readonly #uses = new AppProofUses();
 
-  /** Throws TypeError for an invalid policy or option. */
+  /** The options may have others of their door. Throws TypeError for an invalid policy or option. */
   constructor(source: EvidenceSource, policy: Policy, given: VerificationOptions = {}) {
-    if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a result of parsePolicy wanted");
-    const options = typedOptions("options", given, VERIFICATION_OPTIONS);
+    if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
+    const options = typedOptions("options", ownMembers(given, VERIFICATION_OPTIONS), VERIFICATION_OPTIONS);
     if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
       throw new TypeError("options.cache: a SignatureCache wanted");
     this.source = source;
@@ -91,53 +91,49 @@ export class ActivityVerifier {
     this.signatures = options.cache ?? new SignatureCache();
     this.acceptance = options.acceptance ?? "standard";
     this.builds = buildsOf(policy, options);
-    const bounds = {
-      limit: options.bootProofLimit ?? DEFAULT_LIMIT,
-      maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS,
-    };
-    this.bootProofs = new BootProofCache(source, policy, this.signatures, { ...bounds, ...this.builds.options });
+    const { bootProofLimit: limit = 256, bootProofMaxAgeMs: maxAgeMs = 3_600_000 } = options;
+    this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs });
   }
 
   /** Throws {@link RejectedActivityError} with every failed check, or {@link ClientError} (`evidence`, `aborted`). */
-  async verify({
-    activity: given,
-    expected,
-    sent,
-    signal,
-    query = this.source.query,
-  }: Case): Promise<VerifiedEvidence> {
-    const { organizationId } = expected;
-    const queryService: AskService = (name, parameters) =>
-      query(name, parameters, { organizationId, ...(signal && { signal }) });
-    const bootProofOf: BootProofOf = (key) => this.bootProofs.find(key, query);
-    const { activity, bootProofs } = await this.#fetched(given, sent, { queryService, bootProofOf, signal });
+  async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
+    const { expected, refusals, operation } = asked;
+    const { activity, bootProofs } = await this.#fetched(asked, call);
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
     const evidence = { bootProofs: pieces, activity: { activity }, ...this.builds.evidence };
-    const { report, activity: verified } = await verifyEvidence(evidence, {
-      policy: this.policy,
-      now: this.source.now(),
-      cache: this.signatures,
-      expected,
-      uses: this.#uses,
-      acceptance: this.acceptance,
-      ...this.builds.options,
-    });
-    if (!isAcceptedReport(report) || verified === null)
-      throw new RejectedActivityError(report, { ...factsOf(activity, sent), hasAppProofs: hasAppProofs(activity) });
-    return { activity, report, verified };
+    const options = { ...this.options(), uses: this.#uses, ...(expected && { expected }) };
+    const { report, activity: verified } = await verifyAnswer(evidence, options, refusals);
+    if (isAcceptedReport(report) && verified !== null) return { activity, report, verified };
+    const facts = { ...factsOf(activity, operation), hasAppProofs: hasAppProofs(activity) };
+    throw new RejectedActivityError(report, { ...facts, unfinished: call.unfinished ?? null });
+  }
+
+  /** The options of a verification now. */
+  options(): VerifyOptions {
+    const { policy, source, signatures, acceptance, builds } = this;
+    return { policy, now: source.now(), cache: signatures, acceptance, ...builds.options };
   }
 
   async #fetched(
-    activity: JsonValue,
-    sent: string | null,
-    { queryService, bootProofOf, signal }: Fetching,
+    { activity, expected, refusals, operation, isFetched }: AskedActivity,
+    { signal, query = this.source.query, unfinished }: CallParts,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
+    // Whoever may ask for the activity may read its evidence in the same organization.
+    const owner = expected === null ? {} : { organizationId: expected.organizationId };
+    const owned: EvidenceSource["query"] = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
+    const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
     try {
-      const whole = sent === null ? await withAppProofs(queryService, activity) : activity;
-      return await untilAborted(fetchEvidence(whole, bootProofOf), signal);
+      const isOpen = isFetched && refusals.length === 0 && unfinished === undefined;
+      const whole = isOpen ? await withAppProofs(ask, activity) : activity;
+      return await untilAborted(
+        fetchEvidence(whole, (key) => this.bootProofs.find(key, owned)),
+        signal,
+      );
     } catch (error) {
-      throw error instanceof ClientError ? evidenceError(error, factsOf(activity, sent)) : error;
+      // A refusal stands whatever the evidence is.
+      if (error instanceof ClientError && refusals.length > 0) return { activity, bootProofs: [], missing: [] };
+      throw error instanceof ClientError ? evidenceError(error, factsOf(activity, operation)) : error;
     }
   }
 }
@@ -156,7 +152,10 @@ function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {
   return { operation, activityId: member("id"), activityStatus: member("status") };
 }
 
-function evidenceError(cause: ClientError, { operation, activityId }: ActivityFacts): ClientError {
+export function evidenceError(
+  cause: ClientError,
+  { operation, activityId }: Omit<ActivityFacts, "activityStatus">,
+): ClientError {
   const code = cause.code === "aborted" ? "aborted" : "evidence";
   const advice =
     operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";

@@ -28,47 +28,43 @@ interface Entry {
   isVerified: boolean;
 }
 
+interface CacheSetting {
+  readonly source: EvidenceSource;
+  readonly policy: Policy;
+  readonly signatures: SignatureCache;
+  readonly builds: Builds;
+  /** Limit of entries; the least recently used goes first. */
+  readonly limit: number;
+  readonly maxAgeMs: number;
+}
+
 export class BootProofCache {
-  readonly #source: EvidenceSource;
-  readonly #policy: Policy;
-  readonly #signatures: SignatureCache;
-  readonly #limit: number;
-  readonly #maxAgeMs: number;
-  readonly #builds: Builds["options"];
+  readonly #setting: CacheSetting;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(
-    source: EvidenceSource,
-    policy: Policy,
-    signatures: SignatureCache,
-    { limit, maxAgeMs, ...builds }: { readonly limit: number; readonly maxAgeMs: number } & Builds["options"],
-  ) {
-    this.#source = source;
-    this.#policy = policy;
-    this.#signatures = signatures;
-    this.#limit = limit;
-    this.#maxAgeMs = maxAgeMs;
-    this.#builds = builds;
+  constructor(setting: CacheSetting) {
+    this.#setting = setting;
   }
 
   /**
    * By a key as app proofs name it, in lower-case hex. Of a signing half only the remembered one, else null: the
    * service looks up whole keys.
    */
-  async find(named: string, query = this.#source.query): Promise<FetchedBootProof | null> {
+  async find(named: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
     const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
     return key === null ? null : this.get(key, query);
   }
 
   /** The key is lower-case hex; null if the service has none. Concurrent callers share the query of the first. */
-  get(key: string, query = this.#source.query): Promise<FetchedBootProof | null> {
-    const now = this.#source.now().getTime();
+  get(key: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
+    const { source, limit, maxAgeMs } = this.#setting;
+    const now = source.now().getTime();
     const known = this.#entries.get(key);
     this.#entries.delete(key);
-    const isFresh = known !== undefined && now >= known.since && now - known.since <= this.#maxAgeMs;
+    const isFresh = known !== undefined && now >= known.since && now - known.since <= maxAgeMs;
     const entry = isFresh ? known : { since: now, fetched: this.#fetch(key, query), isVerified: false };
     this.#entries.set(key, entry);
-    if (this.#entries.size > this.#limit) this.#entries.delete(this.#entries.keys().next().value!);
+    if (this.#entries.size > limit) this.#entries.delete(this.#entries.keys().next().value!);
     if (entry !== known) this.#forgetUnlessVerified(key, entry);
     return entry.fetched;
   }
@@ -100,13 +96,9 @@ export class BootProofCache {
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return null;
-    const { bootProof } = await verifyBootProof(answer, {
-      policy: this.#policy,
-      now: this.#source.now(),
-      cache: this.#signatures,
-      ephemeralKey: fromHex(key)!,
-      ...this.#builds,
-    });
+    const { source, policy, signatures: cache, builds } = this.#setting;
+    const options = { policy, now: source.now(), cache, ephemeralKey: fromHex(key)!, ...builds.options };
+    const { bootProof } = await verifyBootProof(answer, options);
     return { key, evidence: bootProof ?? answer, verified: bootProof };
   }
 }

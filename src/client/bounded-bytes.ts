@@ -8,9 +8,10 @@ export class BoundedBytes {
   #buffer: Uint8Array;
   #length = 0;
 
-  constructor(limit: number) {
+  /** `first`: the size that is reserved from the start. */
+  constructor(limit: number, first = FIRST_BUFFER) {
     this.#limit = limit;
-    this.#buffer = new Uint8Array(Math.min(FIRST_BUFFER, limit));
+    this.#buffer = new Uint8Array(Math.min(first, limit));
   }
 
   get bytes(): Uint8Array {

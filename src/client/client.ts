@@ -27,9 +27,8 @@ import {
   submit,
 } from "./requests.js";
 import type { AnyStamper } from "./stamp.js";
-import type { Transport } from "./transport.js";
-import type { VerificationOptions } from "./activity-verifier.js";
-import { type VerifiedClient, verifiedClient } from "./verified.js";
+import { type Transport, checkedBaseUrl } from "./transport.js";
+import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from "./verified.js";
 
 export interface ClientOptions {
   /** The service's address: `https://…`, without `/public/v1`. */
@@ -90,7 +89,7 @@ export interface Client extends SubmitFunctions, QueryFunctions {
    * The same submits; each returns only what an enclave pinned by the policy has vouched for. Keep the returned object:
    * it caches verified evidence.
    */
-  withVerification(policy: Policy, options?: VerificationOptions): VerifiedClient;
+  withVerification(policy: Policy, options?: VerifiedClientOptions): VerifiedClient;
 }
 
 /**
@@ -107,7 +106,7 @@ export function createClient(options: ClientOptions): Client {
       [
         name,
         async (parameters: unknown, call?: SubmitOptions) =>
-          readSubmitted(operation, (await submit(transport, operation, parameters, call)).answer),
+          readSubmitted(operation, await submit(transport, operation, parameters, call)),
       ] as const,
   );
   const queries = Object.entries(QUERY_OPERATIONS).map(
@@ -124,7 +123,7 @@ export function createClient(options: ClientOptions): Client {
     organizationId: transport.organizationId,
     submit: async (operation, parameters, call) => {
       const own = ownOperation(operation);
-      return readObject(own.name, (await submit(transport, own, parameters, call)).answer, "unknown");
+      return readObject(own.name, await submit(transport, own, parameters, call), "unknown");
     },
     query: async (name, parameters, call) =>
       readObject(name, await query(transport, { name }, parameters, call), "none"),
@@ -155,16 +154,6 @@ function transportOf(options: ClientOptions): Transport {
   if (given.organizationId === undefined) throw new TypeError("options.organizationId: wanted");
   if (typeof given.stamper?.stamp !== "function") throw new TypeError("options.stamper: wanted, with a function stamp");
   return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };
-}
-
-function checkedBaseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const good =
-    url !== null &&
-    ["https:", "http:"].includes(url.protocol) &&
-    url.username + url.password + url.search + url.hash === "";
-  if (!good) throw new TypeError("baseUrl: an http or https address wanted, without user, query and fragment");
-  return url.href.replace(/\/+$/, "");
 }
 
 async function defaultSleep(milliseconds: number, signal: Signal): Promise<void> {

@@ -176,6 +176,13 @@ export class RejectedActivityError extends RejectedError {
   readonly operation: string | null;
   readonly activityId: string | null;
   readonly activityStatus: string | null;
+  /**
+   * The activity of a submit that is not completed (it waits for votes or MFA, or failed), without result and app
+   * proofs: its id, organization and type were compared. Null for every other rejection.
+   */
+  declare readonly unfinished: JsonObject | null;
+  /** Whether the answer has app proofs. */
+  declare readonly hasAppProofs: boolean;
 
   constructor(
     report: Report,
@@ -185,6 +192,7 @@ export class RejectedActivityError extends RejectedError {
       readonly activityStatus: string | null;
       /** False: the message names `generateAppProofs`. */
       readonly hasAppProofs?: boolean;
+      readonly unfinished?: JsonObject | null;
       /** In place of the usual message. */
       readonly message?: string;
     },
@@ -193,6 +201,9 @@ export class RejectedActivityError extends RejectedError {
     this.operation = facts.operation;
     this.activityId = facts.activityId;
     this.activityStatus = facts.activityStatus;
+    const { unfinished = null, hasAppProofs = true } = facts;
+    // Not enumerable, so that logs show no activity.
+    Object.defineProperties(this, { unfinished: { value: unfinished }, hasAppProofs: { value: hasAppProofs } });
   }
 }
 

@@ -2,12 +2,13 @@
  * Fetches the evidence of an activity: its app proofs, and the boot proof of each key that they name. Nothing is
  * verified.
  */
-import { toHex } from "../bytes.js";
+import { fromHex, toHex } from "../bytes.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
-import { copyInput } from "../decode/input.js";
+import { copyInput, copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { shownName } from "../errors.js";
 import { ServiceError, answerError } from "./errors.js";
 import type { CallOptions } from "./requests.js";
@@ -135,4 +136,21 @@ function nullWhere(statuses: readonly number[]): (error: unknown) => null {
     if (error instanceof ServiceError && statuses.includes(error.status)) return null;
     throw error;
   };
+}
+
+/** Boot proofs that the caller has, by key. App proofs come with their activity, or there are none. */
+export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date): EvidenceSource {
+  const byKey = new Map(copyPlain(bootProofs).map((bootProof) => [keyOfBootProof(bootProof), bootProof]));
+  const answers: Readonly<Record<string, (parameters: JsonObject) => JsonValue>> = {
+    get_boot_proof: ({ ephemeralKey }) => ({ bootProof: byKey.get(String(ephemeralKey).toLowerCase()) ?? null }),
+    list_app_proofs: () => ({ appProofs: [] }),
+  };
+  return { now, query: (name, parameters) => Promise.resolve(answers[name]?.(parameters) ?? {}) };
+}
+
+/** In lower-case hex. Throws TypeError without a key. */
+export function keyOfBootProof(bootProof: JsonObject): string {
+  const key = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : undefined;
+  if (typeof key === "string" && fromHex(key)?.length === QOS_PUBLIC_KEY_LENGTH) return key.toLowerCase();
+  throw new TypeError(`bootProofs: ephemeralPublicKeyHex: expected ${QOS_PUBLIC_KEY_LENGTH} bytes in hex`);
 }

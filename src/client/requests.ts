@@ -34,18 +34,14 @@ export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit 
   return typedOptions("operation", operation, OPERATION);
 }
 
-interface ActivityRequest {
+/** A type, not an interface: a request is a JSON object. */
+type ActivityRequest = {
   readonly type: string;
   readonly timestampMs: string;
   readonly organizationId: string;
   readonly parameters: JsonObject;
   readonly generateAppProofs?: boolean;
-}
-
-interface Submission {
-  readonly request: ActivityRequest;
-  readonly answer: JsonValue;
-}
+};
 
 export const CALL_OPTIONS: OptionShapes<CallOptions> = { organizationId: nonEmptyText, signal: anyObject };
 const SUBMIT_OPTIONS: OptionShapes<SubmitOptions> = { ...CALL_OPTIONS, generateAppProofs: flag };
@@ -61,16 +57,26 @@ export async function submit(
   operation: UndocumentedSubmit | SubmitOperation,
   parameters: unknown,
   given: SubmitOptions = {},
-): Promise<Submission> {
+): Promise<JsonValue> {
   const options = typedOptions("options", given, SUBMIT_OPTIONS);
-  const request = {
+  const request = activityRequest(transport, operation, parameters, options);
+  return send(transport, { group: "submit", name: operation.name }, request, options.signal);
+}
+
+/** The body of a submit. Throws {@link ClientError} (`request`). */
+export function activityRequest(
+  transport: Transport,
+  operation: UndocumentedSubmit | SubmitOperation,
+  parameters: unknown,
+  { organizationId, generateAppProofs }: SubmitOptions,
+): ActivityRequest {
+  return {
     type: operation.type,
     timestampMs: millisecondsOf(transport.now()),
-    organizationId: options.organizationId ?? transport.organizationId,
+    organizationId: organizationId ?? transport.organizationId,
     parameters: checkedParameters(operation, parameters),
-    ...(options.generateAppProofs !== undefined && { generateAppProofs: options.generateAppProofs }),
+    ...(generateAppProofs !== undefined && { generateAppProofs }),
   };
-  return { request, answer: await send(transport, { group: "submit", name: operation.name }, request, options.signal) };
 }
 
 function millisecondsOf(now: Date): string {
@@ -80,7 +86,7 @@ function millisecondsOf(now: Date): string {
 
 export async function query(
   transport: Transport,
-  operation: { readonly name: string } | QueryOperation,
+  operation: { readonly name: string; readonly numbers?: "literal" } | QueryOperation,
   parameters: unknown,
   given: CallOptions = {},
 ): Promise<JsonValue> {
@@ -91,6 +97,7 @@ export async function query(
   const target = {
     group: "query",
     name: operation.name,
+    ...("numbers" in operation && { numbers: operation.numbers }),
     ...(limit !== undefined && { maxResponseBytes: limit }),
   } as const;
   return send(transport, target, body, options.signal);

@@ -11,6 +11,7 @@ import { fromUtf8, toUtf8 } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
+import { MAX_ANSWER_VALUES } from "../exchange/answer.js";
 import { BoundedBytes } from "./bounded-bytes.js";
 import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
 import { pathOf } from "./operations.js";
@@ -39,14 +40,25 @@ interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
   readonly maxResponseBytes?: number;
+  /** `literal` returns numbers as they are written. Default: `value`. */
+  readonly numbers?: "value" | "literal";
+}
+
+/** Without a trailing slash. Throws TypeError. */
+export function checkedBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const good =
+    url !== null &&
+    ["https:", "http:"].includes(url.protocol) &&
+    url.username + url.password + url.search + url.hash === "";
+  if (!good) throw new TypeError("baseUrl: an http or https address wanted, without user, query and fragment");
+  return url.href.replace(/\/+$/, "");
 }
 
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
 /** A longer `Retry-After` is not waited for: the error has it in `retryAfterMs`. */
 const MAX_RETRY_AFTER_MS = 30_000;
-/** For long lists: 24 bytes for each value of 8 MiB, where an account of a wallet has 30. */
-const MAX_ANSWER_VALUES = 350_000;
 
 interface StampedRequest {
   readonly target: Target;
@@ -160,7 +172,7 @@ async function exchange(transport: Transport, request: StampedRequest, signal: S
     throw answerError(target.name, [{ path: "", message }], effect);
   }
   if (response.status !== 200) throw serviceError(response, answer, request, transport.now());
-  return decodeAnswer(answer, target.name, effect);
+  return decodeAnswer(answer, target, effect);
 }
 
 function responseLimit(transport: Transport, target: Target): number {
@@ -187,11 +199,11 @@ async function reach(
   return { response, answer: await readBounded(response, responseLimit(transport, target)) };
 }
 
-function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "unknown"): JsonValue {
+function decodeAnswer(answer: Uint8Array, { name, numbers = "value" }: Target, effect: "none" | "unknown"): JsonValue {
   try {
-    return parseJson(answer, { maxValues: MAX_ANSWER_VALUES });
+    return parseJson(answer, { numbers, maxValues: MAX_ANSWER_VALUES });
   } catch (error) {
-    if (error instanceof MalformedError) throw answerError(operation, error.faults, effect);
+    if (error instanceof MalformedError) throw answerError(name, error.faults, effect);
     throw error;
   }
 }

@@ -1,5 +1,4 @@
 /** App proofs that an application gave to its caller (client/README.md, "App proofs of applications"). */
-import type { Policy } from "../appraise/policy.js";
 import { verifyEvidence } from "../bootproof.js";
 import { fromHex, toHex } from "../bytes.js";
 import { MAX_APP_PROOFS, type OtherPayloadType, readAppProof } from "../decode/app-proof.js";
@@ -13,11 +12,10 @@ import { requireVerified } from "../verification.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
-import type { SignatureCache } from "../verify/signature-cache.js";
+import type { ActivityVerifier } from "./activity-verifier.js";
 import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
-import type { Builds } from "./builds.js";
 import { ClientError } from "./errors.js";
-import { BOOT_PROOFS_AT_ONCE, type EvidenceSource, MAX_BOOT_PROOFS } from "./evidence.js";
+import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS } from "./evidence.js";
 import { type PayloadSchemas, type SchemaOutput, readSchemas } from "./payload-schemas.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
@@ -76,15 +74,6 @@ export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never
   readonly others: readonly VerifiedAppProof[];
 }
 
-interface AppProofVerifierParts {
-  readonly source: EvidenceSource;
-  readonly policy: Policy;
-  readonly signatures: SignatureCache;
-  readonly bootProofs: BootProofCache;
-  readonly acceptance: "standard" | "strict";
-  readonly builds: Builds;
-}
-
 const OPTIONS: OptionShapes<VerifyAppProofsOptions> = { expected: anyObject, schemas: anything, signal: anyObject };
 const EXPECTED: Readonly<Record<keyof ExpectedOfAppProofs, true>> = {
   organizationId: true,
@@ -95,27 +84,19 @@ const EXPECTED: Readonly<Record<keyof ExpectedOfAppProofs, true>> = {
 const RECEIVED: Readonly<Record<keyof ReceivedAppProof, true>> = { appProof: true, ephemeralKey: true };
 
 export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
-  parts: AppProofVerifierParts,
+  verifier: ActivityVerifier,
   received: readonly ReceivedAppProof[],
   given: VerifyAppProofsOptions<Schemas>,
 ): Promise<VerifiedAppProofs<Schemas>> {
   const { expected: asGiven, schemas, signal } = typedOptions("options", given as VerifyAppProofsOptions, OPTIONS);
   const expected = readExpected(asGiven);
   const validators = readSchemas(schemas);
-  const located = readReceived(received, parts.bootProofs);
-  const fetched = await fetchBootProofs(keysOf(located), parts.bootProofs, signal);
+  const { bootProofs, builds } = verifier;
+  const located = readReceived(received, bootProofs);
+  const fetched = await fetchBootProofs(keysOf(located), bootProofs, signal);
   const appProofs = located.map(({ appProof }) => appProof);
-  const verification = await verifyEvidence(
-    { bootProofs: namedBootProofs(fetched), appProofs, ...parts.builds.evidence },
-    {
-      policy: parts.policy,
-      now: parts.source.now(),
-      cache: parts.signatures,
-      expected,
-      acceptance: parts.acceptance,
-      ...parts.builds.options,
-    },
-  );
+  const evidence = { bootProofs: namedBootProofs(fetched), appProofs, ...builds.evidence };
+  const verification = await verifyEvidence(evidence, { ...verifier.options(), expected });
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);
   const compared = [...verified.entries()].filter(([, appProof]) => isCompared(appProof));

@@ -6,26 +6,45 @@
 import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
-import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { typedOptions } from "../decode/options.js";
+import { type OptionShapes, typedOptions } from "../decode/options.js";
 import { anyObject, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
-import { ActivityVerifier, type ExpectedOfOwner, type VerificationOptions } from "./activity-verifier.js";
+import { type ReadAnswer, answerOfInput, answerOfLiterals, besideFaults } from "../exchange/answer.js";
+import { Bindings } from "../exchange/bindings.js";
+import { Exchange, type ExpectedOfOwner, type Polling, askedOfPast } from "../exchange/exchange.js";
+import { operationOf, questionOf } from "../exchange/question.js";
+import {
+  ActivityVerifier,
+  POLLING_OPTIONS,
+  type PollingOptions,
+  VERIFICATION_OPTIONS,
+  type VerificationOptions,
+  evidenceError,
+} from "./activity-verifier.js";
 import type { EvidenceSource } from "./evidence.js";
-import { answerError } from "./errors.js";
+import { ClientError, answerError, requestError } from "./errors.js";
 import {
   SUBMIT_OPERATIONS,
   type SubmitName,
   type SubmitOperation,
   type SubmitParameters,
   type SubmitResult,
+  pathOf,
 } from "./operations.js";
-import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, query, submit } from "./requests.js";
-import type { Transport } from "./transport.js";
+import type { Signal } from "./platform.js";
+import {
+  CALL_OPTIONS,
+  type CallOptions,
+  type UndocumentedSubmit,
+  activityRequest,
+  ownOperation,
+  query,
+} from "./requests.js";
+import { type Transport, send } from "./transport.js";
 import type { PayloadSchemas } from "./payload-schemas.js";
 import {
   type ReceivedAppProof,
@@ -42,6 +61,11 @@ export interface VerifiedCall<Result> {
   /** The activity, its app proofs, and the boot proof of each. */
   readonly verified: VerifiedActivity;
 }
+
+/** The options of {@link Client.withVerification}. */
+export interface VerifiedClientOptions extends VerificationOptions, PollingOptions {}
+
+const VERIFIED_CLIENT_OPTIONS: OptionShapes<VerifiedClientOptions> = { ...VERIFICATION_OPTIONS, ...POLLING_OPTIONS };
 
 export type VerifiedSubmitFunctions = {
   readonly [N in SubmitName]: (
@@ -64,10 +88,10 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
   readonly policy: Policy;
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies a past activity: JSON value or text, bare or in its wrapper. Missing app proofs are fetched with
-   * `list_app_proofs`. The activity must be completed, belong to `organizationId` (default: the client's) and match
-   * `expected`. Throws MalformedError (`json`) for text that is no JSON, TypeError for an invalid `expected`, and the
-   * errors of a submit.
+   * Verifies a past activity: JSON value or text, bare or in its wrapper, which may have members of its result beside
+   * it, as other SDKs return it, and no others. Missing app proofs are fetched with `list_app_proofs`. The activity
+   * must be completed, belong to `organizationId` (default: the client's) and match `expected`. Throws MalformedError
+   * (`json`) for text that is no JSON, TypeError for an invalid `expected`, and the errors of a submit.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
   /**
@@ -91,7 +115,11 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 }
 
 /** Throws TypeError for an invalid policy, before anything is submitted. */
-export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
+export function verifiedClient(
+  transport: Transport,
+  policy: Policy,
+  given: VerifiedClientOptions = {},
+): VerifiedClient {
   const verifier = new ClientVerifier(transport, policy, given);
   const documented = Object.entries(SUBMIT_OPERATIONS).map(
     ([name, operation]) =>
@@ -112,14 +140,17 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
 class ClientVerifier {
   readonly #transport: Transport;
   readonly #activities: ActivityVerifier;
+  readonly #options: VerifiedClientOptions;
+  readonly #bindings = new Bindings();
 
-  constructor(transport: Transport, policy: Policy, options: VerificationOptions) {
+  constructor(transport: Transport, policy: Policy, given: VerifiedClientOptions) {
     this.#transport = transport;
+    this.#options = typedOptions("options", given, VERIFIED_CLIENT_OPTIONS);
     const source: EvidenceSource = {
       now: () => transport.now(),
       query: (name, parameters, call) => query(transport, { name }, parameters, call),
     };
-    this.#activities = new ActivityVerifier(source, policy, options);
+    this.#activities = new ActivityVerifier(source, policy, this.#options);
   }
 
   async submit<Result>(
@@ -128,25 +159,49 @@ class ClientVerifier {
     parameters: unknown,
     given: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
-    const options = typedOptions("options", given, CALL_OPTIONS);
-    const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, {
-      ...options,
-      generateAppProofs: true,
-    });
-    const { type, organizationId, parameters: submitted, timestampMs: requestedAt } = request;
-    const expected = { organizationId, type, parameters: submitted, requestedAt };
-    const call = { activity: unwrapped(answer), expected, sent: sent.name, signal: options.signal };
-    const { activity, ...rest } = await this.#activities.verify(call);
-    return { ...readVerified<Result>(activity, operation, sent.name), ...rest };
+    const { organizationId, signal } = typedOptions("options", given, CALL_OPTIONS);
+    const target = { group: "submit", name: sent.name, numbers: "literal" } as const;
+    const submitted = { ...(organizationId !== undefined && { organizationId }), generateAppProofs: true };
+    const request = activityRequest(this.#transport, operation ?? sent, parameters, submitted);
+    const question = questionOf(operationOf(pathOf(target))!, request);
+    if (typeof question === "string") throw requestError(sent.name, [{ path: "", message: question }]);
+    const exchange = new Exchange(question, this.#bindings);
+    const answer = answerOfLiterals(await send(this.#transport, target, request, signal));
+    const settled = await exchange.settlePolled(
+      answer,
+      (asked) => this.#activities.verify(asked, { signal }),
+      this.#pollingOf(sent.name, request.organizationId, signal),
+    );
+    if (settled.kind === "unfinished")
+      await this.#activities.verify(settled.asked, { signal, unfinished: settled.activity });
+    if (settled.kind !== "verified") throw new Error(`${sent.name}: an activity that is not verified was accepted`);
+    const { report, verified } = settled.verified;
+    return { ...readVerified<Result>(settled.activity, operation, sent.name), report, verified };
+  }
+
+  #pollingOf(operation: string, organizationId: string, signal: Signal | undefined): Polling {
+    const { pollIntervalMs = 500, pollAttempts = 40 } = this.#options;
+    const options = { organizationId, ...(signal && { signal }) };
+    const ask = async (activityId: string): Promise<ReadAnswer> => {
+      try {
+        await this.#transport.sleep(pollIntervalMs, signal ?? new AbortController().signal);
+        const operation = { name: "get_activity", numbers: "literal" } as const;
+        return answerOfLiterals(await query(this.#transport, operation, { activityId }, options));
+      } catch (error) {
+        throw error instanceof ClientError ? evidenceError(error, { operation, activityId }) : error;
+      }
+    };
+    return { attempts: pollAttempts, ask };
   }
 
   async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
     const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: anyObject });
     const expected = expectedOf(options, this.#transport.organizationId);
-    const past = unwrapped(jsonInput(input) ?? null);
-    const call = { activity: past, expected, sent: null, signal: options.signal };
-    const { activity, ...rest } = await this.#activities.verify(call);
-    return { ...readVerified<JsonValue>(activity, operationOf(past), null), ...rest };
+    const { value, faults } = answerOfInput(input);
+    const past = { value: unwrapAlone(value, "activity") as JsonValue, faults: [...faults, ...besideFaults(value)] };
+    const asked = askedOfPast(this.#bindings, past, expected);
+    const { activity, report, verified } = await this.#activities.verify(asked, { signal: options.signal });
+    return { ...readVerified<JsonValue>(activity, operationOfType(activity), null), report, verified };
   }
 
   async verifyReceived<Schemas extends PayloadSchemas>(
@@ -170,11 +225,7 @@ function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOpti
   return whole;
 }
 
-function unwrapped(answer: JsonValue): JsonValue {
-  return unwrapAlone(answer, "activity") as JsonValue;
-}
-
-function operationOf(activity: JsonValue): SubmitOperation | null {
+function operationOfType(activity: JsonValue): SubmitOperation | null {
   const type = isJsonObject(activity) ? activity["type"] : undefined;
   return Object.values(SUBMIT_OPERATIONS).find((operation) => operation.type === type) ?? null;
 }

@@ -1,10 +1,10 @@
 /** One exchange with the service over HTTP/1.1: a connection of its own, no redirects, and limits of time and size. */
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { BoundedBytes } from "../client/bounded-bytes.js";
-import { MAX_ANSWER_BYTES, type ReceivedAnswer } from "./answer.js";
+import { MAX_ANSWER_BYTES } from "../exchange/http.js";
+import type { ForwardedRequest, RawAnswer } from "./proxy.js";
 import type { RefusalKind } from "./reply.js";
-import type { ForwardedRequest } from "./request.js";
+import { readWhole } from "./transit.js";
 
 /** There is no answer. */
 export class UpstreamFault extends Error {
@@ -17,9 +17,11 @@ export class UpstreamFault extends Error {
   }
 }
 
+export const NO_ROOM = "too many bytes are in transit, and none became free in time: try again later";
 const REFUSED = "the answer of the service is refused: ";
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 256;
+const TICKS = 20;
 
 export class Upstream {
   readonly #url: URL;
@@ -34,19 +36,19 @@ export class Upstream {
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
-  /** Rejects with {@link UpstreamFault}. `take` reports whether as many more bytes may be buffered. */
+  /** Rejects with {@link UpstreamFault}. `take` resolves once as many more bytes may be in memory, or to false. */
   async exchange(
     forwarded: ForwardedRequest,
     signal: AbortSignal,
-    take: (bytes: number) => boolean,
-  ): Promise<ReceivedAnswer> {
+    take: (bytes: number) => Promise<boolean>,
+  ): Promise<RawAnswer> {
     const request = this.#request(forwarded, signal);
-    let timer: NodeJS.Timeout | undefined;
+    let clock: StopWatch | undefined;
     // The parser may already have read the whole answer, so ending the request is not enough.
     const refused = new Promise<never>((_, reject) => {
       const end = (kind: RefusalKind, message: string): void => reject(new UpstreamFault(kind, message));
       const seconds = this.#timeoutMs / 1000;
-      timer = setTimeout(() => end("timeout", `the service did not answer within ${seconds} s`), this.#timeoutMs);
+      clock = new StopWatch(this.#timeoutMs, () => end("timeout", `the service did not answer within ${seconds} s`));
       request.on("information", ({ statusCode }) =>
         end("invalid-answer", `${REFUSED}it begins with HTTP ${statusCode}`),
       );
@@ -55,14 +57,15 @@ export class Upstream {
         end("invalid-answer", `${REFUSED}it changes the protocol`);
       });
     });
-    const answer = responseTo(request, forwarded.body).then((response) => received(response, take));
+    const room = (bytes: number): Promise<boolean> => clock!.without(() => take(bytes));
+    const answer = responseTo(request, forwarded.body).then((response) => received(response, room));
     answer.catch(() => {});
     try {
       return await Promise.race([refused, answer]);
     } catch (error) {
       throw faultOf(error);
     } finally {
-      clearTimeout(timer);
+      clock!.stop();
       request.destroy();
     }
   }
@@ -98,14 +101,41 @@ function responseTo(request: ClientRequest, body: Uint8Array): Promise<IncomingM
   });
 }
 
-async function received(response: IncomingMessage, take: (bytes: number) => boolean): Promise<ReceivedAnswer> {
-  const bytes = new BoundedBytes(MAX_ANSWER_BYTES);
-  const { statusCode = 0, rawHeaders } = response;
-  for await (const piece of response as AsyncIterable<Uint8Array>) {
-    if (!take(piece.length)) throw new UpstreamFault("busy", "too many bytes are in transit: try again later");
-    if (!bytes.add(piece)) return { status: statusCode, rawHeaders, rawTrailers: [], body: null };
+async function received(response: IncomingMessage, take: (bytes: number) => Promise<boolean>): Promise<RawAnswer> {
+  const { statusCode: status = 0, rawHeaders } = response;
+  const bytes = await readWhole(response, { length: declaredLength(response), limit: MAX_ANSWER_BYTES, take });
+  if (bytes === "busy") throw new UpstreamFault("busy", NO_ROOM);
+  if (bytes === "too-large") return { status, rawHeaders, rawTrailers: [], body: null };
+  return { status, rawHeaders, rawTrailers: response.rawTrailers, body: bytes };
+}
+
+/** Of a request or an answer. Null for one in chunks, and for one that ends with its connection. */
+export function declaredLength({ headers }: IncomingMessage): number | null {
+  const length = headers["content-length"];
+  return length === undefined ? null : Number(length);
+}
+
+/** Calls `end` after so many milliseconds in which the proxy itself was not the one that others waited for. */
+class StopWatch {
+  readonly #timer: NodeJS.Timeout;
+  #ticks = 0;
+  #isStanding = false;
+
+  constructor(ms: number, end: () => void) {
+    // Ticks that a long computation of the proxy delays are not made up for.
+    this.#timer = setInterval(() => {
+      if (!this.#isStanding && ++this.#ticks === TICKS) end();
+    }, ms / TICKS);
   }
-  return { status: statusCode, rawHeaders, rawTrailers: response.rawTrailers, body: bytes.bytes };
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async without<T>(work: () => Promise<T>): Promise<T> {
+    this.#isStanding = true;
+    return work().finally(() => (this.#isStanding = false));
+  }
 }
 
 /** The platform's code only: its message may quote what was received. */

@@ -1,24 +1,22 @@
 /** The proxy as a server on this machine (proxy/README.md, "The server"). */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { fromHex } from "../bytes.js";
-import { BoundedBytes } from "../client/bounded-bytes.js";
 import type { Client } from "../client/client.js";
-import type { EvidenceSource } from "../client/evidence.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { givenEvidence, keyOfBootProof } from "../client/evidence.js";
+import type { JsonObject } from "../decode/json.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { demandsProvenance } from "../inputs.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
+import { MAX_REQUEST_BYTES } from "../exchange/http.js";
 import { printable } from "../report/printable.js";
-import { Upstream, UpstreamFault } from "./node-upstream.js";
-import { VerifyingProxy } from "./proxy.js";
+import { refusedHead } from "./listener.js";
+import { NO_ROOM, Upstream, UpstreamFault, declaredLength } from "./node-upstream.js";
+import { type ForwardedRequest, type RawAnswer, type RawRequest, VerifyingProxy, headersOf } from "./proxy.js";
 import { type Reply, refusal } from "./reply.js";
-import { type ForwardedRequest, MAX_REQUEST_BYTES } from "./request.js";
+import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 
 export interface StartProxyOptions {
   /** The address of the service, without `/public/v1`. */
@@ -56,10 +54,12 @@ export interface RunningProxy {
 const HOST = "127.0.0.1";
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 1024;
-/** Of requests and answers that are buffered at one time. */
-const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** Each has room for the largest body. An exchange takes of them in this order, so that none waits in a circle. */
+const POOL_BYTES = { requests: 64 * MIB, questions: 144 * MIB, answers: 96 * MIB, parsed: 304 * MIB };
+/** A client that does not read its reply is cut off after one to two times: then there is room for others. */
+const WAIT_TIMES = 3;
 const HEADERS_MS = 10_000;
-const REQUEST_MS = 30_000;
 /** Longer than the pools of most clients keep a connection: they close it first. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
@@ -93,10 +93,10 @@ class ProxyServer implements RunningProxy {
   readonly #proxy: VerifyingProxy;
   readonly #upstream: Upstream;
   readonly #server: Server;
-  /** The organization of the request whose evidence is fetched. */
-  readonly #organization = new AsyncLocalStorage<string>();
   readonly #active = new Set<Promise<void>>();
-  #bufferedBytes = 0;
+  /** Those for which the proxy or the service works, while their clients wait. */
+  readonly #working = new Set<IncomingMessage>();
+  readonly #pools: Pools;
   #requests = 0;
   #refused = 0;
   #isEnding = false;
@@ -106,7 +106,7 @@ class ProxyServer implements RunningProxy {
   constructor(options: StartProxyOptions, provenanceVerifier: ProvenanceVerifier | undefined) {
     const { upstream, policy, evidence, allowUnproven, acceptance, provenance, timeoutMs, now } = options;
     this.#options = options;
-    const source = "query" in evidence ? this.#clientSource(evidence) : fileSource(evidence.bootProofs, now);
+    const source = "query" in evidence ? { now, query: evidence.query } : givenEvidence(evidence.bootProofs, now);
     this.#proxy = new VerifyingProxy({
       policy: parsePlainPolicy(policy),
       evidence: source,
@@ -116,26 +116,31 @@ class ProxyServer implements RunningProxy {
       ...(provenanceVerifier && { provenanceVerifier }),
     });
     this.#upstream = new Upstream(upstream, timeoutMs);
+    this.#pools = ofPools((name) => new Pool(POOL_BYTES[name], WAIT_TIMES * timeoutMs));
     this.#server = createServer(
       {
         maxHeaderSize: MAX_HEADER_BYTES,
         insecureHTTPParser: false,
         requireHostHeader: true,
         headersTimeout: HEADERS_MS,
-        requestTimeout: REQUEST_MS,
+        requestTimeout: 0,
         keepAliveTimeout: KEEP_ALIVE_MS,
         connectionsCheckingInterval: CHECK_MS,
       },
       (request, response) => this.#serve(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
-    // Bounds a client that does not read its answer.
-    this.#server.setTimeout(REQUEST_MS + (1 + VERIFICATION_TIMES) * timeoutMs);
+    // Node counts bytes that it reads, and those of a large reply that the platform takes.
+    this.#server.setTimeout(timeoutMs, (socket) => this.#endIdle(socket));
     this.#server.on("clientError", refuseNoise);
   }
 
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
   get url(): string {
-    return `http://${HOST}:${(this.#server.address() as AddressInfo).port}`;
+    return `http://${HOST}:${this.#port}`;
   }
 
   async start(): Promise<void> {
@@ -172,23 +177,18 @@ class ProxyServer implements RunningProxy {
     await Promise.race([Promise.all(this.#active), new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
   }
 
+  #endIdle(socket: Socket): void {
+    const isWorking = [...this.#working].some((request) => request.socket === socket);
+    if (isWorking) socket.setTimeout(this.#options.timeoutMs);
+    else socket.destroy();
+  }
+
   /** Boot proofs of files are verified at once: an operator learns early that the policy rejects one. */
   async #prepare(): Promise<void> {
     const { evidence, onNote } = this.#options;
     if ("query" in evidence) return;
-    const rejected = await this.#proxy.prepare(evidence.bootProofs.map(keyOf));
+    const rejected = await this.#proxy.prepare(evidence.bootProofs.map(keyOfBootProof));
     for (const key of rejected) onNote(`warning: the policy rejects the boot proof of key ${key.slice(0, 16)}…`);
-  }
-
-  /** The cache of boot proofs names no organization: the key's owner reads them in that of the request. */
-  #clientSource(client: Pick<Client, "query">): EvidenceSource {
-    return {
-      now: this.#options.now,
-      query: (name, parameters, call) => {
-        const organizationId = call.organizationId ?? this.#organization.getStore();
-        return client.query(name, parameters, { ...call, ...(organizationId !== undefined && { organizationId }) });
-      },
-    };
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
@@ -205,47 +205,81 @@ class ProxyServer implements RunningProxy {
     response.on("close", () => gone.abort());
     // An error is followed by "close".
     response.on("error", () => {});
-    const buffer = new Share(this);
+    const shares = ofPools((name) => new Share(this.#pools[name]));
     try {
-      const body = await readBody(request, buffer);
-      if (body === null) return;
-      const reply = body instanceof Uint8Array ? await this.#replyTo(request, body, buffer, gone.signal) : body;
+      const reply = await this.#written(request, shares, gone.signal);
+      if (reply === null) return;
       this.#requests++;
       if (reply.note !== null) this.#refused++;
       if (reply.note !== null) this.#note(`${reply.status} ${reply.note}`);
-      await sent(response, reply, this.#isEnding || !(body instanceof Uint8Array));
+      await drained(request);
+      await sent(response, reply, this.#isEnding);
     } finally {
-      buffer.release();
+      for (const share of Object.values(shares)) share.end();
     }
   }
 
-  async #replyTo(request: IncomingMessage, body: Uint8Array, buffer: Share, gone: AbortSignal): Promise<Reply> {
-    const { method = "", url: target = "", rawHeaders } = request;
-    const decision = this.#proxy.decide({ method, target, rawHeaders, body });
-    return "refused" in decision ? decision.refused : this.#forward(decision.forwarded, buffer, gone);
+  /** Nothing but the bytes of the reply is left in memory while its client reads it. Null if the client is gone. */
+  async #written(request: IncomingMessage, shares: Shares, gone: AbortSignal): Promise<WrittenReply | null> {
+    const refused = refusedHead(headOf(request), this.#port);
+    const reply = refused ?? (await this.#replyTo(request, shares, gone));
+    if (reply === null) return null;
+    for (const share of [shares.requests, shares.questions, shares.parsed]) share.end();
+    // The share of the answer is now that of the reply, which is no longer.
+    return { ...reply, body: Buffer.from(reply.body) };
   }
 
-  async #forward(forwarded: ForwardedRequest, buffer: Share, gone: AbortSignal): Promise<Reply> {
-    const { question } = forwarded;
-    // A submit takes effect whether its caller waits or not, and its request is kept for get_activity.
-    const signal = question.kind === "submit" ? new AbortController().signal : gone;
+  async #replyTo(request: IncomingMessage, shares: Shares, gone: AbortSignal): Promise<Reply | null> {
+    const body = await this.#bodyOf(request, shares.requests, gone);
+    if (!(body instanceof Uint8Array)) return body;
+    return this.#during(request, async () => {
+      // The question keeps values of the body, in two bytes a character at worst.
+      if (!(await shares.questions.take(2 * body.length + valueBytes(body), gone))) return noRoom(gone);
+      const decision = this.#proxy.decide({ ...headOf(request), body });
+      return "refused" in decision ? decision.refused : this.#forward(decision.forwarded, shares, gone);
+    });
+  }
+
+  /** Null if the client is gone. */
+  async #bodyOf(request: IncomingMessage, share: Share, gone: AbortSignal): Promise<Uint8Array | Reply | null> {
+    const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+    const take = (bytes: number): Promise<boolean> => this.#during(request, () => share.take(bytes, gone));
     try {
-      const answer = await this.#upstream.exchange(forwarded, signal, (bytes) => buffer.take(bytes));
-      const organizationId = question.kind === "submit" ? question.sent.organizationId : question.organizationId;
+      const body = await readWhole(pieces, { length: declaredLength(request), limit: MAX_REQUEST_BYTES, take });
+      if (body === "busy") return noRoom(gone);
+      if (body === "too-large") return refusal("too-large", `the body is larger than ${MAX_REQUEST_BYTES} bytes`);
+      return body;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Its client makes no progress meanwhile, and is not cut off. */
+  async #during<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T> {
+    this.#working.add(request);
+    try {
+      return await work();
+    } finally {
+      this.#working.delete(request);
+    }
+  }
+
+  async #forward(forwarded: ForwardedRequest, shares: Shares, gone: AbortSignal): Promise<Reply> {
+    const { exchange } = forwarded;
+    const { kind, operation } = exchange.question;
+    const isSubmit = kind === "submit" || kind === "vote";
+    // A submit takes effect whether its caller waits or not, and its answer is bound to its request.
+    const signal = isSubmit ? new AbortController().signal : gone;
+    try {
+      const answer = await this.#upstream.exchange(forwarded, signal, (bytes) => shares.answers.take(bytes, signal));
+      await takeParsed(answer, shares, signal);
       const ended = AbortSignal.timeout(VERIFICATION_TIMES * this.#options.timeoutMs);
-      return await this.#organization.run(organizationId ?? "", () => this.#proxy.answer(question, answer, ended));
+      return await this.#proxy.answer(exchange, answer, ended);
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error;
-      const advice = question.kind === "submit" ? ". The service may have carried it out" : "";
-      return refusal(error.kind, `${question.kind}/${question.name}: ${error.message}${advice}`);
+      const advice = isSubmit ? ". The service may have carried it out" : "";
+      return refusal(error.kind, `${isSubmit ? "submit" : "query"}/${operation}: ${error.message}${advice}`);
     }
-  }
-
-  /** For {@link Share}. */
-  buffer(bytes: number): boolean {
-    if (bytes > 0 && this.#bufferedBytes + bytes > MAX_BUFFERED_BYTES) return false;
-    this.#bufferedBytes += bytes;
-    return true;
   }
 
   async #renewHealth(): Promise<void> {
@@ -271,55 +305,54 @@ class ProxyServer implements RunningProxy {
   }
 }
 
-/** The bytes that one exchange has buffered. */
-class Share {
-  readonly #server: ProxyServer;
-  #bytes = 0;
-
-  constructor(server: ProxyServer) {
-    this.#server = server;
-  }
-
-  take(bytes: number): boolean {
-    if (!this.#server.buffer(bytes)) return false;
-    this.#bytes += bytes;
-    return true;
-  }
-
-  release(): void {
-    this.#server.buffer(-this.#bytes);
-    this.#bytes = 0;
-  }
+function headOf({ method = "", url: target = "", rawHeaders }: IncomingMessage): Omit<RawRequest, "body"> {
+  return { method, target, headers: headersOf(rawHeaders) };
 }
 
-/** Null if the client is gone. */
-async function readBody(request: IncomingMessage, buffer: Share): Promise<Uint8Array | Reply | null> {
-  const bytes = new BoundedBytes(MAX_REQUEST_BYTES);
-  try {
-    for await (const piece of request as AsyncIterable<Uint8Array>) {
-      if (!buffer.take(piece.length)) return refusal("busy", "too many bytes are in transit: try again later");
-      if (!bytes.add(piece)) return refusal("too-large", `the body is larger than ${MAX_REQUEST_BYTES} bytes`);
-    }
-    return bytes.bytes;
-  } catch {
-    return null;
-  }
+type Pools = Readonly<Record<keyof typeof POOL_BYTES, Pool>>;
+type Shares = Readonly<Record<keyof typeof POOL_BYTES, Share>>;
+type WrittenReply = Omit<Reply, "body"> & { readonly body: Uint8Array };
+
+function ofPools<T>(make: (name: keyof typeof POOL_BYTES) => T): Readonly<Record<keyof typeof POOL_BYTES, T>> {
+  const [requests, questions] = [make("requests"), make("questions")];
+  return { requests, questions, answers: make("answers"), parsed: make("parsed") };
+}
+
+/** Null if the client is gone, and nobody waits any more. */
+function noRoom(gone: AbortSignal): Reply | null {
+  return gone.aborted ? null : refusal("busy", NO_ROOM);
+}
+
+/** The text in two bytes a character, what is written anew in as many, and the values between. */
+async function takeParsed({ body }: RawAnswer, { answers, parsed }: Shares, signal: AbortSignal): Promise<void> {
+  answers.keep(body?.length ?? 0);
+  if (body === null || (await parsed.take(10 * body.length + valueBytes(body), signal))) return;
+  throw new UpstreamFault("busy", NO_ROOM);
+}
+
+/** A connection that ends before the body is read would be reset, and its client could miss the reply. */
+async function drained(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  const late = AbortSignal.timeout(HEADERS_MS);
+  await new Promise<void>((resolve) => {
+    late.addEventListener("abort", () => resolve());
+    request.on("close", resolve).on("end", resolve).resume();
+  });
 }
 
 /** Resolves when the client has read it, or is gone. */
-async function sent(response: ServerResponse, reply: Reply, isLast: boolean): Promise<void> {
+async function sent(response: ServerResponse, reply: WrittenReply, isLast: boolean): Promise<void> {
   if (response.destroyed) return;
-  const bytes = Buffer.from(reply.body);
   response.writeHead(reply.status, {
     ...reply.headers,
     "Content-Type": "application/json",
-    "Content-Length": bytes.length,
+    "Content-Length": reply.body.length,
     "Cache-Control": "no-store",
     ...(isLast && { Connection: "close" }),
   });
   await new Promise<void>((resolve) => {
     response.once("close", resolve);
-    response.end(bytes);
+    response.end(reply.body);
   });
 }
 
@@ -334,20 +367,4 @@ function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
     "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n" +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-}
-
-/** Boot proofs by key. App proofs come with their activity, or there are none. */
-function fileSource(bootProofs: readonly JsonObject[], now: () => Date): EvidenceSource {
-  const byKey = new Map(bootProofs.map((bootProof) => [keyOf(bootProof), bootProof]));
-  const answers: Readonly<Record<string, (parameters: JsonObject) => JsonValue>> = {
-    get_boot_proof: ({ ephemeralKey }) => ({ bootProof: byKey.get(String(ephemeralKey).toLowerCase()) ?? null }),
-    list_app_proofs: () => ({ appProofs: [] }),
-  };
-  return { now, query: (name, parameters) => Promise.resolve(answers[name]?.(parameters) ?? {}) };
-}
-
-function keyOf(bootProof: JsonObject): string {
-  const key = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : undefined;
-  if (typeof key === "string" && fromHex(key)?.length === QOS_PUBLIC_KEY_LENGTH) return key.toLowerCase();
-  throw new TypeError(`bootProofs: ephemeralPublicKeyHex: ${QOS_PUBLIC_KEY_LENGTH} bytes in hex wanted`);
 }

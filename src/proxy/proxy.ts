@@ -1,65 +1,85 @@
 /**
- * The verifying proxy without its sockets (proxy/README.md): decides on requests, and verifies answers against what was
- * sent.
+ * The verifying proxy without its sockets (proxy/README.md): passes requests on, and answers with what exchange/ lets
+ * pass.
  */
 import type { Policy } from "../appraise/policy.js";
 import { verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { ActivityVerifier, type ExpectedOfOwner } from "../client/activity-verifier.js";
+import { ActivityVerifier } from "../client/activity-verifier.js";
+import type { DemandedBuilds } from "../client/builds.js";
 import { ClientError, RejectedActivityError } from "../client/errors.js";
 import type { EvidenceSource } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
-import type { JsonObject, JsonValue } from "../decode/json.js";
+import type { JsonObject } from "../decode/json.js";
+import { exactText } from "../exchange/answer.js";
+import { Bindings } from "../exchange/bindings.js";
+import type { Exchange } from "../exchange/exchange.js";
+import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
 import { inTurns } from "../verify/in-turns.js";
-import {
-  AnswerFault,
-  type ReadAnswer,
-  type ReceivedActivity,
-  type ReceivedAnswer,
-  exactText,
-  headerValues,
-  readServiceAnswer,
-  unfinishedActivity,
-} from "./answer.js";
-import type { DemandedBuilds } from "../client/builds.js";
-import { type KeptBounds, type KeptRequest, KeptRequests } from "./kept.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
-import { type Decision, type AnswerQuestion, type ReceivedRequest, decideRequest } from "./request.js";
 
 interface ProxyOptions extends DemandedBuilds {
   readonly policy: Policy;
   /** Where boot proofs and missing app proofs come from. */
   readonly evidence: EvidenceSource;
-  /** Let submits without `generateAppProofs` pass, and their answers unverified. */
+  /** Whether submits without `generateAppProofs` pass, and their answers unverified. */
   readonly allowUnproven: boolean;
-  readonly kept?: Partial<KeptBounds>;
-  /** `strict`: a result whose report has a BUT is refused. Default: `standard`. */
+  /** `strict` refuses a result whose report has a BUT. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
 }
 
-/** What the upstream's response headers may bring along. */
-const PASSED_BACK = /^[\x20-\x7e]{1,200}$/;
-const RESPONSE_HEADERS = ["Retry-After", "X-Request-Id"];
+/** As received, with names of headers in lower case. */
+export interface RawRequest {
+  readonly method: string;
+  /** The raw request target. */
+  readonly target: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+export interface ForwardedRequest {
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly exchange: Exchange;
+}
+
+/** As received, decoded by nothing but HTTP. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly rawHeaders: readonly string[];
+  readonly rawTrailers: readonly string[];
+  /** Null if it is too long. */
+  readonly body: Uint8Array | null;
+}
+
+type Decision = { readonly refused: Reply } | { readonly forwarded: ForwardedRequest };
 
 const PREPARED_AT_ONCE = 4;
-const VERIFIED = "X-Bootproof-Verified";
-const BY_ID = { "X-Bootproof-Question": "id" };
-const UNPROVEN = { "X-Bootproof": "unproven", [VERIFIED]: "none" };
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 export class VerifyingProxy {
   readonly #allowUnproven: boolean;
   readonly #verifier: ActivityVerifier;
-  readonly #kept: KeptRequests;
+  readonly #bindings = new Bindings();
 
   /** Throws TypeError for an invalid policy. */
-  constructor({ policy, evidence, allowUnproven, kept, acceptance = "standard", ...builds }: ProxyOptions) {
+  constructor({ policy, evidence, allowUnproven, acceptance = "standard", ...builds }: ProxyOptions) {
     this.#allowUnproven = allowUnproven;
     this.#verifier = new ActivityVerifier(evidence, policy, { acceptance, ...builds });
-    this.#kept = new KeptRequests(evidence.now, kept);
   }
 
-  decide(request: ReceivedRequest): Decision {
-    return decideRequest(request, { allowUnproven: this.#allowUnproven });
+  decide({ method, target, headers, body }: RawRequest): Decision {
+    try {
+      const stamp = stampIn(headers);
+      if ("fault" in stamp) throw invalid(stamp.fault);
+      const setting = { bindings: this.#bindings, allowUnproven: this.#allowUnproven };
+      const exchange = exchangeOf({ method, path: target, body, ...stamp }, setting);
+      return { forwarded: { target, headers: forwardedHeaders(headers), body, exchange } };
+    } catch (error) {
+      if (error instanceof HttpFault) return { refused: refusal(error.kind, error.message) };
+      throw error;
+    }
   }
 
   /** Caches the boot proofs of these keys, in hex, and resolves to those that the policy rejects. */
@@ -75,120 +95,61 @@ export class VerifyingProxy {
   }
 
   /** Never rejects. */
-  async answer(question: AnswerQuestion, answer: ReceivedAnswer, signal: Signal): Promise<Reply> {
+  async answer(exchange: Exchange, answer: RawAnswer, signal: Signal): Promise<Reply> {
     try {
-      const read = readServiceAnswer(answer, { isActivity: holdsActivity(question) });
-      const reply = await this.#replyTo(question, read, signal);
-      return { ...reply, headers: { ...passedBack(answer.rawHeaders), ...reply.headers } };
+      const headers = headersOf(answer.rawHeaders);
+      const header = (name: string): string[] => headers.flatMap(([one, value]) => (one === name ? [value] : []));
+      if (answer.rawTrailers.length > 0) throw new HttpFault("invalid-answer", "it has trailers");
+      if (header("content-encoding").some((coding) => coding.toLowerCase() !== "identity"))
+        throw new HttpFault("invalid-answer", "it has a Content-Encoding, which was not requested");
+      const [type = "", ...others] = header("content-type");
+      if (others.length > 0 || !JSON_TYPE.test(type))
+        throw new HttpFault("invalid-answer", "its Content-Type is not application/json");
+      const made = await replyTo(exchange, { ...answer, header }, (asked) => this.#verifier.verify(asked, { signal }));
+      return { status: made.status, headers: made.headers, body: exactText(made.value), note: null };
     } catch (error) {
-      return refusalOf(question, error);
+      return refusalOf(exchange, error);
     }
   }
+}
 
-  async #replyTo(question: AnswerQuestion, read: ReadAnswer, signal: Signal): Promise<Reply> {
-    if (read.kind === "error") return replyWith(read.status, read.value, { [VERIFIED]: "none" });
-    if (read.kind === "other") return replyWith(200, read.value, { [VERIFIED]: "none" });
-    const { activity } = read;
-    const known = this.#kept.get(activity.id);
-    const other = otherActivity(question, activity) ?? this.#keep(question, activity);
-    if (activity.isCompleted && !isUnproven(question, known)) {
-      // First, so that a refusal names every failed check.
-      const reply = await this.#verified(question, activity, known, signal);
-      if (other === null) return reply;
-    }
-    if (other !== null) throw other;
-    if (activity.isCompleted) return replyWith(200, { activity: activity.json }, UNPROVEN);
-    return replyWith(200, { activity: unfinishedActivity(activity.json) }, { [VERIFIED]: "none" });
+/** Node's names and values in turn, with names in lower case. */
+export function headersOf(raw: readonly string[]): Headers {
+  return raw.flatMap((value, at) => (at % 2 === 1 ? [[raw[at - 1]!.toLowerCase(), value] as const] : []));
+}
+
+/** Stamps, and what clients of the service send beside them. */
+const PASSED_ON = /^(?:x-stamp(?:-webauthn|-attested)?|content-type|user-agent|x-client-version)$/;
+
+/** A repeated header could be read in two ways, and a coded body is not the one that was stamped. */
+function forwardedHeaders(headers: Headers): Record<string, string> {
+  const coded = headers.find(([name, value]) => name === "content-encoding" && value.toLowerCase() !== "identity");
+  if (coded !== undefined) throw invalid("the body has a Content-Encoding: send it as it was stamped");
+  const forwarded: Record<string, string> = {};
+  for (const [name, value] of headers.filter(([one]) => PASSED_ON.test(one))) {
+    if (Object.hasOwn(forwarded, name)) throw invalid(`the header ${name} is repeated`);
+    forwarded[name] = value;
   }
-
-  /** An activity of another type is the one that was voted on: its own request is not this one. */
-  #keep(question: AnswerQuestion, { id, type }: ReceivedActivity): OtherActivity | null {
-    if (question.kind === "query" || type !== question.sent.type) return null;
-    if (this.#kept.keep(id, { ...question.sent, isProven: question.isProven })) return null;
-    return new OtherActivity(`the service answered another request with activity ${id.slice(0, 100)} before`);
-  }
-
-  async #verified(
-    question: AnswerQuestion,
-    received: ReceivedActivity,
-    known: KeptRequest | null,
-    signal: Signal,
-  ): Promise<Reply> {
-    const expected = expectedOf(question, received, known);
-    const sent = question.kind === "submit" ? question.name : null;
-    const { activity } = await this.#verifier.verify({ activity: received.json, expected, sent, signal });
-    const headers = { [VERIFIED]: "activity", ...(question.kind === "query" && known === null && BY_ID) };
-    return replyWith(200, { activity }, headers);
-  }
+  return { "content-type": "application/json", ...forwarded };
 }
 
-/** What fails `activity.request` where the verifier does not know it, or there is nothing to verify. */
-class OtherActivity extends Error {}
-
-function holdsActivity({ kind, name }: AnswerQuestion): boolean {
-  return kind === "submit" || name === "get_activity";
+function invalid(fault: string): HttpFault {
+  return new HttpFault("invalid-request", `not sent: ${fault}`);
 }
 
-/** Also of an unfinished activity: another one than the requested would mislead a client that polls. */
-function otherActivity(question: AnswerQuestion, { id, organizationId }: ReceivedActivity): OtherActivity | null {
-  const wanted = question.kind === "submit" ? question.sent.organizationId : question.organizationId;
-  if (wanted !== null && organizationId !== wanted)
-    return new OtherActivity("the activity is of another organization than the request");
-  if (question.kind === "query" && question.activityId !== null && id !== question.activityId)
-    return new OtherActivity("the activity has another id than the requested one");
-  return null;
-}
-
-function isUnproven(question: AnswerQuestion, known: KeptRequest | null): boolean {
-  if (question.kind === "submit") return !question.isProven && known?.isProven !== true;
-  return known !== null && !known.isProven;
-}
-
-/** From the requests alone. The answer's id only chooses among the requests that were sent. */
-function expectedOf(question: AnswerQuestion, { id }: ReceivedActivity, known: KeptRequest | null): ExpectedOfOwner {
-  if (question.kind === "submit") {
-    const { organizationId, type, parameters, requestedAt } = question.sent;
-    return { organizationId, type, parameters, requestedAt };
-  }
-  const { organizationId, activityId } = question;
-  if (organizationId === null) throw new OtherActivity("the request names no organizationId");
-  if (known !== null) {
-    const { type, parameters, requestedAt } = known;
-    return { organizationId, id, type, parameters, requestedAt };
-  }
-  if (activityId !== null) return { organizationId, id: activityId };
-  throw new OtherActivity("the request names no activityId, and no submit had this activity as its answer");
-}
-
-function replyWith(status: number, value: JsonValue, headers: Readonly<Record<string, string>>): Reply {
-  return { status, headers, body: exactText(value), note: null };
-}
-
-function passedBack(rawHeaders: readonly string[]): Record<string, string> {
-  const passed = RESPONSE_HEADERS.flatMap((name) => {
-    const values = headerValues(rawHeaders, name.toLowerCase());
-    return values.length === 1 && PASSED_BACK.test(values[0]!) ? [[name, values[0]!] as const] : [];
-  });
-  return Object.fromEntries(passed) as Record<string, string>;
-}
-
-function refusalOf({ kind, name }: AnswerQuestion, error: unknown): Reply {
-  const advice = kind === "submit" ? " The service may have carried it out: look into it before you submit again." : "";
+function refusalOf({ question: { kind, operation } }: Exchange, error: unknown): Reply {
+  const isSubmit = kind === "submit" || kind === "vote";
+  const advice = isSubmit ? " The service may have carried it out: look into it before you submit again." : "";
+  const group = isSubmit ? "submit" : "query";
   const failed = (of: RefusalKind, message: string, details: readonly JsonObject[] = []): Reply =>
-    refusal(of, `${kind}/${message.startsWith(`${name}: `) ? "" : `${name}: `}${message}`, details);
+    refusal(of, `${group}/${message.startsWith(`${operation}: `) ? "" : `${operation}: `}${message}`, details);
   if (error instanceof RejectedActivityError) return failed("rejected", error.message, failedChecks(error));
-  if (error instanceof OtherActivity)
-    return failed("rejected", `rejected: activity.request: ${error.message}.${advice}`, [
-      { id: "activity.request", subject: "activity", detail: error.message },
-    ]);
-  if (error instanceof AnswerFault)
-    return failed("invalid-answer", `the answer of the service is refused: ${error.message}.${advice}`);
+  if (error instanceof HttpFault)
+    return failed(error.kind, `the answer of the service is refused: ${error.message}.${advice}`);
   if (error instanceof ClientError) return failed("evidence", error.message);
   return failed("internal", `a fault of the proxy: ${error instanceof Error ? error.name : "unknown"}.${advice}`);
 }
 
-function failedChecks({ report }: RejectedActivityError): JsonObject[] {
-  return report.checks
-    .filter(({ status }) => status === "fail")
-    .map(({ id, subject, detail }) => ({ id, subject, detail }));
+function failedChecks({ failures }: RejectedActivityError): JsonObject[] {
+  return failures.map(({ id, subject, detail }) => ({ id, subject, detail }));
 }

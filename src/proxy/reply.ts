@@ -13,8 +13,10 @@ export interface Reply {
 /** Why the proxy itself refuses, with the HTTP status and the gRPC status code of each. */
 const REFUSALS = {
   "invalid-request": { status: 400, code: 3 },
+  forbidden: { status: 403, code: 7 },
   "not-found": { status: 404, code: 5 },
   "too-large": { status: 413, code: 3 },
+  misdirected: { status: 421, code: 3 },
   rejected: { status: 502, code: 9 },
   "invalid-answer": { status: 502, code: 14 },
   unreachable: { status: 502, code: 14 },

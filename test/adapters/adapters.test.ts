@@ -150,8 +150,9 @@ describe.each(SDKS)("$name", (sdk) => {
   });
 
   it("verifies getActivity: of its own submit by what was sent, of any other by its id", async () => {
-    const client = clients.get(sdk.name)!;
-    const { activity } = await rename(sdk);
+    // Not the client of the faults: what a refused submit was answered with is compared with that submit.
+    const client = verified(sdk.client(place), FAST);
+    const { activity } = await rename(sdk, client);
     const ask = (activityId: string): Promise<Json> => client["getActivity"]!({ organizationId, activityId });
     const own = await ask(activity.id as string);
     expect(own).toEqual({ activity });
@@ -194,10 +195,11 @@ describe.each(SDKS)("$name", (sdk) => {
     const { id: activityId, fingerprint } = waiting["activity"];
     const voted = await submit(sdk, "approveActivity", { fingerprint });
     expect(reportOf(voted)?.verdict).toBe("verified");
+    expect(reportOf(voted)!.claims!.activity!.question).toBe("fingerprint");
     expect(voted["activity"].id).toBe(activityId);
     if (sdk.isFlat) expect(voted).toMatchObject({ updateWalletResult: { walletId: ids.walletId } });
     const later = await operator["getActivity"]!({ organizationId, activityId });
-    expect(reportOf(later)!.claims!.activity!.asked).toContain("parameters");
+    expect(reportOf(later)!.claims!.activity!.question).toBe("request");
   });
 
   it("leaves a failed activity without a result", async () => {
@@ -223,9 +225,9 @@ describe.each(SDKS)("$name", (sdk) => {
     const { url, body, stamp } = stamped;
     const headers = { [stamp.stampHeaderName as string]: stamp.stampHeaderValue as string };
     expect((await fetch(url as string, { method: "POST", body: body as string, headers })).status).toBe(200);
-    const allowing = verified(sdk.client(place), { ...FAST, allowUnverified: ["stampUpdateWallet"] });
+    const allowing = verified(sdk.client(place), { ...FAST, allowUnproven: ["stampUpdateWallet"] });
     expect(await allowing["stampUpdateWallet"]!(input)).toHaveProperty("stamp");
-    expect(() => verified(sdk.client(place), { ...FAST, allowUnverified: ["stampNothing"] })).toThrow(TypeError);
+    expect(() => verified(sdk.client(place), { ...FAST, allowUnproven: ["stampNothing"] })).toThrow(TypeError);
     if (sdk.name !== "core") return;
     expect(await rejectionOf(client["proxyGetAccount"]!({}))).toBeInstanceOf(UnverifiedMethodError);
     expect(await rejectionOf(client["authProxyRequest"]!("/v1/account", {}))).toBeInstanceOf(UnverifiedMethodError);

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type * as adapters from "../../src/adapters/index.js";
 import type * as client from "../../src/client/index.js";
 import type * as core from "../../src/index.js";
 import { pinPolicy, verifyBootProof } from "../../src/index.js";
@@ -19,13 +20,15 @@ import { NO_CHROMIUM, WITHOUT_CHROMIUM, launchChromium } from "../support/chromi
 import { readVectorJson } from "../support/vectors.js";
 
 /** What the page imports: the package, and nothing written for it. */
-type Bundle = typeof core & typeof client;
+type Bundle = typeof core & typeof client & typeof adapters;
 
 async function bundled(): Promise<string> {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { outputFiles } = await build({
     stdin: {
-      contents: 'export * from "./dist/src/index.js"; export * from "./dist/src/client/index.js";',
+      contents: ["index.js", "client/index.js", "adapters/index.js"]
+        .map((entry) => `export * from "./dist/src/${entry}";`)
+        .join(""),
       resolveDir: root,
     },
     bundle: true,
@@ -43,6 +46,56 @@ interface Stamped {
   readonly headers: IncomingMessage["headers"];
 }
 
+const MOVED = "/public/v1/query/moved";
+/** A service worker: it answers a message by what a wrapped fetch makes of it. */
+const WORKER = `
+  import * as bootproof from "/bootproof.js";
+  const fetched = ${String(fetched)};
+  self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+  self.addEventListener("message", ({ data, ports: [port] }) =>
+    fetched(bootproof, data).then((said) => port.postMessage(said)));
+`;
+
+interface Asked {
+  readonly organizationId: string;
+  readonly userTagId: string;
+  readonly apiKey: { readonly publicKey: string; readonly privateKey: string };
+  readonly policyFile: string;
+  readonly generateAppProofs: boolean;
+  readonly moved: string;
+}
+
+/** Runs in the browser, and uses nothing of this file. A submit, and a query that is redirected. */
+async function fetched(bootproof: Bundle, asked: Asked): Promise<readonly string[]> {
+  const { organizationId, userTagId, generateAppProofs } = asked;
+  const stamper = await bootproof.apiKeyStamper({ ...asked.apiKey });
+  const options = { baseUrl: location.origin, policy: bootproof.parsePolicy(asked.policyFile) };
+  const own = globalThis.fetch;
+  // The client has no fetch of its own: it sends by the global one, as it is then.
+  const evidence = bootproof.createClient({ baseUrl: location.origin, organizationId, stamper });
+  globalThis.fetch = bootproof.verifiedFetch({ ...options, evidence });
+  const sent = async (path: string, body: object): Promise<string> => {
+    const text = JSON.stringify(body);
+    const { header, value } = (await stamper.stamp(new TextEncoder().encode(text))) as {
+      header: string;
+      value: string;
+    };
+    const headers = { "Content-Type": "application/json", [header]: value };
+    return fetch(path, { method: "POST", body: text, headers }).then(
+      (response) => bootproof.reportOf(response)?.verdict ?? String(response.status),
+      (error: Error) => error.message,
+    );
+  };
+  const parameters = { userTagId, newUserTagName: "by fetch", addUserIds: [], removeUserIds: [] };
+  const type = "ACTIVITY_TYPE_UPDATE_USER_TAG";
+  const submit = { type, timestampMs: String(Date.now()), organizationId, parameters, generateAppProofs };
+  try {
+    return [await sent("/public/v1/submit/update_user_tag", submit), await sent(asked.moved, { organizationId })];
+  } finally {
+    globalThis.fetch = own;
+  }
+}
+
 /** Serves the page and the package, and hands every request to the service on, as it came. */
 class Site {
   readonly requests: Stamped[] = [];
@@ -58,8 +111,11 @@ class Site {
       },
       "/page.js": {
         type: "text/javascript",
-        text: 'import * as bootproof from "/bootproof.js"; globalThis.bootproof = bootproof;',
+        text: `
+          import * as bootproof from "/bootproof.js";
+          Object.assign(globalThis, { bootproof, fetched: ${String(fetched)} });`,
       },
+      "/worker.js": { type: "text/javascript", text: WORKER },
       "/bootproof.js": { type: "text/javascript", text: script },
     };
     this.#lab = lab;
@@ -81,6 +137,7 @@ class Site {
     response.setHeader("Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'");
     const file = this.#files[request.url!];
     if (file !== undefined) return void response.setHeader("Content-Type", file.type).end(file.text);
+    if (request.url === MOVED) return void response.writeHead(307, { Location: "/public/v1/query/get_user" }).end();
     if (request.url?.startsWith("/public/v1/") !== true) return void response.writeHead(404).end();
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -238,6 +295,44 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     lab.setFault("tampered-payload");
     expect(await rename({ ...lab.apiKey })).toContain("app.signature");
     lab.setFault(null);
+  });
+
+  const inPage = (asked: Asked): Promise<readonly string[]> =>
+    page.evaluate(
+      ({ source, given }) => {
+        const { bootproof } = globalThis as unknown as { bootproof: Bundle };
+        return (globalThis as unknown as Record<string, typeof fetched>)[source]!(bootproof, given);
+      },
+      { source: "fetched", given: asked },
+    );
+  const inServiceWorker = (asked: Asked): Promise<readonly string[]> =>
+    page.evaluate(async (given) => {
+      await navigator.serviceWorker.register("/worker.js", { type: "module" });
+      const { active } = await navigator.serviceWorker.ready;
+      const { port1, port2 } = new MessageChannel();
+      const answer = new Promise<readonly string[]>((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+      active!.postMessage(given, [port2]);
+      return answer;
+    }, asked);
+
+  it.each([
+    ["a page", inPage],
+    ["a service worker", inServiceWorker],
+  ])("a wrapped fetch verifies what %s submits, and refuses a lie and a redirect", async (_, run) => {
+    const { organizationId, ids, policyFile } = lab;
+    const asked = {
+      ...{ organizationId, userTagId: ids.userTagId, apiKey: { ...lab.apiKey }, moved: MOVED },
+      policyFile: JSON.stringify(policyFile),
+    };
+    const [verdict, redirected] = await run({ ...asked, generateAppProofs: true });
+    expect(verdict).toBe("verified");
+    expect(redirected).toMatch(/the answer is not what the interface promises: .*redirects are not followed/);
+    const [notSent] = await run({ ...asked, generateAppProofs: false });
+    expect(notSent).toContain("generateAppProofs is not true");
+    lab.setFault("tampered-payload");
+    const [lie] = await run({ ...asked, generateAppProofs: true });
+    lab.setFault(null);
+    expect(lie).toMatch(/^rejected: app\.signature/);
   });
 
   it("a request is stamped with a passkey", async () => {

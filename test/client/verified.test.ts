@@ -31,6 +31,13 @@ afterAll(async () => {
 
 const child = "11111111-1111-4111-8111-111111111111";
 const PARAMETERS = { walletId: "w1", walletName: "new" };
+/** The activity that is the answer to a vote. */
+const VOTED_ON = {
+  type: "ACTIVITY_TYPE_UPDATE_WALLET",
+  intent: { updateWalletIntent: { walletId: "w" } },
+  result: { updateWalletResult: { walletId: "w" } },
+  fingerprint: "sha256:ab",
+};
 
 function edited(activity: JsonObject, change: JsonObject): JsonObject {
   return { ...activity, ...change };
@@ -582,8 +589,8 @@ const LIES: Record<string, Lie> = {
   },
   "with boot proofs beside it": {
     lies: { answer: (activity) => ({ activity, bootProofs: [] }) },
-    fails: ["activity.decode", "activity.request"],
-    says: "evidence beside an activity",
+    fails: ["activity.request"],
+    says: "beside the activity",
   },
   "that is none": {
     lies: { answer: () => ({ activity: "completed" }) },
@@ -1075,29 +1082,35 @@ describe("a response", () => {
     expect((await verified.updateWallet(PARAMETERS)).report.verdict).toBe("verified");
     service.clock += 1000;
     const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
-    expect(error.failures.map(({ id }) => id)).toEqual(["activity.claims"]);
+    expect(error.failures.map(({ id }) => id)).toEqual(["activity.request", "activity.claims"]);
     expect((await verified.verifyActivity(first!)).report.verdict).toBe("verified");
   });
 
   it("to a vote is accepted for the next vote on the same activity", async () => {
-    const voted = { fingerprint: "sha256:ab" };
+    const voted = { fingerprint: VOTED_ON.fingerprint };
     let first: JsonObject | undefined;
     const service = new AttestedService({
-      activity: (activity) =>
-        (first ??= edited(activity, {
-          type: "ACTIVITY_TYPE_UPDATE_WALLET",
-          intent: { updateWalletIntent: { walletId: "w" } },
-          result: { updateWalletResult: { walletId: "w" } },
-          ...voted,
-        })),
+      activity: (activity) => (first ??= edited(activity, VOTED_ON)),
     });
     const verified = (await service.client()).withVerification(policyOf());
     const vote = async () =>
       verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { report } = await vote();
     // Only the fingerprint was compared, which is not signed.
-    expect(report.claims?.activity?.asked).toEqual(["organizationId"]);
+    expect(report.claims?.activity).toMatchObject({ asked: ["organizationId"], question: "fingerprint" });
     service.clock += 1000;
     expect((await vote()).report.verdict).toBe("verified");
+  });
+
+  it("to a vote is refused under strict acceptance: only the fingerprint was compared", async () => {
+    const voted = { fingerprint: VOTED_ON.fingerprint };
+    const service = new AttestedService({
+      activity: (activity) => edited(activity, VOTED_ON),
+    });
+    const strict = (await service.client()).withVerification(policyOf(), { acceptance: "strict" });
+    const vote = strict.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
+    const { code, report } = await rejectionOf<RejectedActivityError>(vote);
+    expect([code, report.verdict]).toEqual(["warning", "verified"]);
+    expect(report.refusedFor).toContainEqual(expect.stringMatching(/^the answer to a vote is the activity .*\.$/));
   });
 });

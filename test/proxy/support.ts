@@ -60,6 +60,9 @@ export interface Liar {
   close(): Promise<void>;
 }
 
+/** Tests may replace the global one. */
+const plainFetch = globalThis.fetch;
+
 /** A service that asks the lab, and writes what it wants to the socket. */
 export async function liarBefore(lab: Lab): Promise<Liar> {
   const liar = { requests: [] as IncomingMessage[], bodies: [] as Buffer[], lie: honestly as Liar["lie"] };
@@ -71,7 +74,7 @@ export async function liarBefore(lab: Lab): Promise<Liar> {
       const body = Buffer.concat(pieces);
       liar.bodies.push(body);
       const { "x-stamp": stamp = "" } = request.headers;
-      const answer = await fetch(lab.baseUrl + request.url!, {
+      const answer = await plainFetch(lab.baseUrl + request.url!, {
         method: "POST",
         body,
         headers: { "content-type": "application/json", "x-stamp": String(stamp) },
@@ -106,11 +109,16 @@ export function wire(
   return [`HTTP/1.1 ${status} Words`, ...(headers ?? usual), "Connection: close", "", body].join("\r\n");
 }
 
-/** Writes these bytes, and resolves to everything that comes back until the proxy ends the connection. */
-export function exchange(url: string, bytes: string | Buffer): Promise<string> {
+/**
+ * Writes these bytes, and resolves to everything that comes back until the proxy ends the connection. `end`: this side
+ * ends it once the bytes are written.
+ */
+export function exchange(url: string, bytes: string | Buffer, end?: "end"): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(bytes, () => end && socket.end());
+    });
     let received = "";
     socket.setEncoding("latin1").on("data", (text: string) => (received += text));
     socket.on("error", reject);

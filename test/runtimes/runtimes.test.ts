@@ -1,8 +1,8 @@
 /**
  * The packed package in every runtime that docs/runtimes.md names: a genuine pair and altered ones, signatures beside
- * good ones, stamps, a webhook, and the command. Needs `npm run build`, and the runtimes, which are large, and which
- * nothing else here needs: `test/runtimes/install.sh FOLDER` gets them from the npm registry, BOOTPROOF_RUNTIMES=FOLDER
- * says where they are. None may then be missing.
+ * good ones, stamps, a webhook, a wrapped fetch, and the command. Needs `npm run build`, and the runtimes, which are
+ * large, and which nothing else here needs: `test/runtimes/install.sh FOLDER` gets them from the npm registry,
+ * BOOTPROOF_RUNTIMES=FOLDER says where they are. None may then be missing.
  */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { spawn, spawnSync } from "node:child_process";
@@ -14,7 +14,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { type ApiKey, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { NO_POLICY_ANY_ENCLAVE, parsePolicy, pinPolicy, verifyBootProof } from "../../src/index.js";
+import { startLab } from "../../src/lab/index.js";
 import { isStamped, newApiKey } from "../client/support.js";
+import { envelope, query, send } from "../lab/support.js";
 import { MANIFEST, npm, pack, strangersFolder } from "../package/support.js";
 import { readVectorJson } from "../support/vectors.js";
 import { MESSAGE, pointRows, signatureRows } from "../verify/ecdsa-rows.js";
@@ -78,6 +80,37 @@ function delivery(eventId: string, signedId: string): object {
 }
 const webhookKey = generateKeyPairSync("ed25519");
 
+/** A submit and its answer, as a lab recorded them, and a lie. */
+async function recorded() {
+  const lab = await startLab();
+  try {
+    const { walletId } = lab.ids;
+    const parameters = { walletId, walletName: "from any runtime" };
+    const body = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", parameters, { generateAppProofs: true });
+    const answer = JSON.stringify((await send(lab, "submit/update_wallet", body)).body);
+    const keys = lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
+    const answers = await Promise.all(keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey })));
+    return {
+      policy: JSON.stringify(lab.policyFile),
+      now: new Date().toISOString(),
+      baseUrl: "https://service.example",
+      path: "/public/v1/submit/update_wallet",
+      bootProofs: answers.map((one) => one.body["bootProof"] as object),
+      body,
+      unproven: body.replace("true", "false"),
+      answer,
+      walletId,
+      lie: answer.replace(
+        `{"updateWalletResult":{"walletId":"${walletId}"`,
+        '{"updateWalletResult":{"walletId":"other"',
+      ),
+    };
+  } finally {
+    await lab.close();
+  }
+}
+const fetching = FOLDER === undefined ? null : await recorded();
+
 async function questions(): Promise<object> {
   const pinned = await verifyBootProof(genuine.bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
   return {
@@ -96,6 +129,7 @@ async function questions(): Promise<object> {
     jwks: { keys: [{ ...webhookKey.publicKey.export({ format: "jwk" }), kid: "k" }] },
     delivery: delivery("e1", "e1"),
     otherDelivery: delivery("e2", "e1"),
+    fetching,
   };
 }
 
@@ -122,6 +156,12 @@ interface Answers {
   readonly stampOfNew: string;
   readonly stampOfSession: string;
   readonly stampOfWrong: string;
+  readonly fetched: {
+    readonly verified: readonly unknown[];
+    readonly lie: string;
+    readonly notSent: string;
+    readonly sent: readonly string[];
+  };
 }
 
 describe.skipIf(FOLDER === undefined)("the packed package", () => {
@@ -152,6 +192,12 @@ describe.skipIf(FOLDER === undefined)("the packed package", () => {
     expect(namesOf(answers.signatures)).toEqual(namesOf(rows.map(({ valid }) => valid)));
     expect([answers.delivery, answers.otherDelivery]).toEqual(["e1", "signature"]);
     expect(answers.stampOfWrong).toBe("key");
+    const { verified, lie, notSent, sent } = answers.fetched;
+    expect(verified).toEqual(["verified", { updateWalletResult: { walletId: fetching!.walletId } }]);
+    expect(lie).toMatch(/^rejected: activity\.request/);
+    expect(notSent).toContain("generateAppProofs is not true");
+    const line = `POST ${fetching!.baseUrl}${fetching!.path} true`;
+    expect(sent).toEqual([line, line]);
     for (const stamp of [answers.stampOfPair, answers.stampOfNew, answers.stampOfSession])
       expect(isStamped(stamp, Buffer.from(BODY), publicKeyOf(stamp))).toBe(true);
     expect(isStamped(answers.stamp, Buffer.from(BODY), apiKey.publicKey)).toBe(true);

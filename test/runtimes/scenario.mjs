@@ -4,8 +4,8 @@
  * the test.
  */
 
-/** @param core `bootproof` @param client `bootproof/client` @param asked what `questions()` of the test made */
-export async function answersOf(core, client, asked) {
+/** @param entries the package by its entries @param asked what `questions()` of the test made */
+export async function answersOf({ core, client, adapters }, asked) {
   const evidence = await evidenceAnswers(core, asked);
   const computing = watched();
   const signatures = await signatureAnswers(core, asked);
@@ -15,6 +15,7 @@ export async function answersOf(core, client, asked) {
     signatures,
     ...(await stampAnswers(client, asked)),
     ...(await webhookAnswers(client, asked)),
+    fetched: await fetchAnswers(core, adapters, asked.fetching),
   };
 }
 
@@ -88,6 +89,31 @@ async function webhookAnswers(client, { jwks, now, delivery, otherDelivery }) {
   };
   const refused = await received(otherDelivery).catch((error) => error.fault);
   return { delivery: await received(delivery), otherDelivery: refused };
+}
+
+/** A verified answer, a lie, and a submit that is not sent. The platform makes a request of all that is sent. */
+async function fetchAnswers(core, { verifiedFetch, reportOf }, fetching) {
+  const { policy, now, baseUrl, path, bootProofs } = fetching;
+  const sent = [];
+  const asked = async ({ body, answer }) => {
+    const send = async (url, init) => {
+      const request = new Request(url, init);
+      sent.push(`${request.method} ${request.url} ${(await request.text()) === fetching.body}`);
+      return new Response(answer, { headers: { "Content-Type": "application/json" } });
+    };
+    const options = { policy: core.parsePolicy(policy), baseUrl, evidence: bootProofs, fetch: send };
+    const wrapped = verifiedFetch({ ...options, now: () => new Date(now) });
+    const { signal } = new AbortController();
+    const init = { method: "POST", body, headers: { "X-Stamp": "stamp" }, signal };
+    return wrapped(new Request(baseUrl.toUpperCase() + path, init)).then(
+      async (response) => [reportOf(response)?.verdict, (await response.json()).activity.result],
+      (error) => error.message,
+    );
+  };
+  const verified = await asked(fetching);
+  const lie = await asked({ ...fetching, answer: fetching.lie });
+  const notSent = await asked({ ...fetching, body: fetching.unproven });
+  return { verified, lie, notSent, sent };
 }
 
 function fromHex(hex) {

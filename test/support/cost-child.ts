@@ -39,6 +39,7 @@ export const DOORS = {
   activity: (input) => report(library.verifyEvidence({ bootProofs: [], activity: text(input) }, anyEnclave)),
   parsedActivity: (input) =>
     report(library.verifyEvidence({ bootProofs: [], activity: JSON.parse(text(input)) as unknown }, anyEnclave)),
+  signed: (input) => signed(JSON.parse(text(input)) as SignedInput),
   appProof: (input) => report(library.verifyEvidence({ bootProofs: [], appProofs: [text(input)] }, anyEnclave)),
   attestation: (input) => report(library.verifyAttestation(input, anyEnclave)),
   policy: async (input) => refused(() => library.parsePolicy(input)),
@@ -112,6 +113,25 @@ export type Door = keyof typeof DOORS;
 
 function text(input: Uint8Array): string {
   return Buffer.from(input).toString("utf8");
+}
+
+/** Evidence of an activity that signs, and what the caller submitted. */
+export interface SignedInput {
+  readonly bootProof: unknown;
+  readonly activity: unknown;
+  readonly expected: library.Expected;
+  readonly anchorPem: string;
+}
+
+/** If the check were skipped, nothing of the signatures would be measured. */
+async function signed({ bootProof, activity, expected, anchorPem }: SignedInput): Promise<void> {
+  const trustAnchors = [library.parseTrustAnchor("lab", anchorPem)];
+  const options = { ...anyEnclave, trustAnchors, expected };
+  const { report: made } = await library.verifyEvidence({ bootProofs: [bootProof], activity }, options);
+  const status = made.checks.find(({ id }) => id === "activity.signature")?.status ?? "missing";
+  if (status === "skip" || status === "missing") throw new Error(`activity.signature: ${status}`);
+  renderText(made, { color: false });
+  renderJson(made);
 }
 
 async function report(verification: Promise<{ readonly report: library.Report }>): Promise<void> {

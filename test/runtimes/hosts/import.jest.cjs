@@ -4,7 +4,8 @@ const { answersOf } = require("./scenario.cjs");
 
 test("is answered", async () => {
   const core = await import("bootproof");
+  const adapters = await import("bootproof/adapters");
   const client = await import("bootproof/client");
   const asked = JSON.parse(readFileSync(`${__dirname}/asked.json`, "utf8"));
-  writeFileSync(process.env.ANSWERS, JSON.stringify(await answersOf(core, client, asked)));
+  writeFileSync(process.env.ANSWERS, JSON.stringify(await answersOf({ core, client, adapters }, asked)));
 }, 60_000);

@@ -1,0 +1,79 @@
+/** Submitted requests by the activity that answered them. The service chooses ids, so no id is bound twice. */
+import { jsonKey } from "../decode/json.js";
+import type { SubmitQuestion } from "./question.js";
+
+interface Binding {
+  readonly question: SubmitQuestion;
+  readonly key: string;
+  readonly submitter: string;
+  readonly size: number;
+}
+
+/** Characters of all bindings together. */
+const MAX_SIZE = 64 * 1024 * 1024;
+/** What an entry takes beside its characters. */
+const ENTRY_SIZE = 512;
+
+/**
+ * Bounded in all. Over the bound, the submitter that holds most loses its oldest binding, so that nobody can displace
+ * the bindings of others. An id whose binding is lost is an id that was never seen.
+ */
+export class Bindings {
+  readonly #maxSize: number;
+  readonly #byId = new Map<string, Binding>();
+  readonly #held = new Map<string, { size: number; readonly ids: Set<string> }>();
+  #size = 0;
+
+  constructor(maxSize = MAX_SIZE) {
+    this.#maxSize = maxSize;
+  }
+
+  /** The request that this activity answered, whoever asks; null if none is known. */
+  get(activityId: string): SubmitQuestion | null {
+    return this.#byId.get(activityId)?.question ?? null;
+  }
+
+  /** Binds a request to the id that answered it. Returns why the id cannot answer this request, or null. */
+  bind(question: SubmitQuestion, activityId: string, submitter: string): string | null {
+    const key = requestKey(question);
+    const known = this.#byId.get(activityId);
+    if (known !== undefined && known.key !== key) return "the activity's id belongs to another request";
+    if (known !== undefined && (known.question.isProven || !question.isProven)) return null;
+    this.#forget(activityId);
+    this.#keep(activityId, { question, key, submitter, size: ENTRY_SIZE + activityId.length + 2 * key.length });
+    while (this.#size > this.#maxSize) this.#forgetOldest();
+    return null;
+  }
+
+  #keep(activityId: string, binding: Binding): void {
+    const { submitter, size } = binding;
+    this.#byId.set(activityId, binding);
+    const held = this.#held.get(submitter) ?? { size: 0, ids: new Set() };
+    held.size += size;
+    this.#held.set(submitter, held);
+    held.ids.add(activityId);
+    this.#size += size;
+  }
+
+  #forgetOldest(): void {
+    const [most] = [...this.#held.values()].sort((a, b) => b.size - a.size);
+    for (const oldest of most!.ids) return this.#forget(oldest);
+  }
+
+  #forget(activityId: string): void {
+    const binding = this.#byId.get(activityId);
+    if (binding === undefined) return;
+    const { submitter, size } = binding;
+    this.#byId.delete(activityId);
+    const held = this.#held.get(submitter)!;
+    held.size -= size;
+    held.ids.delete(activityId);
+    if (held.ids.size === 0) this.#held.delete(submitter);
+    this.#size -= size;
+  }
+}
+
+/** Requests are the same if all four are equal. */
+function requestKey({ organizationId, type, parameters, timestampMs }: SubmitQuestion): string {
+  return jsonKey([organizationId, type, parameters, timestampMs]);
+}

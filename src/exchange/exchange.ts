@@ -1,0 +1,223 @@
+/** What an answer of the service is compared with (exchange/README.md). It is the same for every door. */
+import { readActivity } from "../decode/activity.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { fingerprintContradictions, identityContradictions } from "../verify/contradictions.js";
+import type { Expected } from "../verify/expectation.js";
+import {
+  type ReadAnswer,
+  type AnsweredActivity,
+  finishedActivity,
+  isCompleted,
+  isPending,
+  isUnfinished,
+  readActivityAnswer,
+  readUnverifiedAnswer,
+  unfinishedActivity,
+} from "./answer.js";
+import type { Bindings } from "./bindings.js";
+import type { QuestionById, ServiceQuestion, SubmitQuestion, UnverifiedQuestion } from "./question.js";
+
+export type ExpectedOfOwner = Expected & { readonly organizationId: string };
+
+/** An activity to verify, with what it is compared with. */
+export interface AskedActivity {
+  /** As received; null where the answer has none, which no verification accepts. */
+  readonly activity: JsonValue;
+  /** Null where the answer may not have an activity at all. */
+  readonly expected: ExpectedOfOwner | null;
+  /** Why the answer is refused, whatever its app proofs say: these fail `activity.request`. */
+  readonly refusals: readonly string[];
+  /** The submitted operation; null for an activity that was not submitted by this call. */
+  readonly operation: string | null;
+  /** Whether it came from `get_activity`: then missing app proofs are fetched. */
+  readonly isFetched: boolean;
+}
+
+/** Resolves to the verified activity. Rejects for every other one. */
+type Verify<V> = (asked: AskedActivity) => Promise<V & { readonly activity: JsonValue }>;
+
+/** What of an answer may be handed on. */
+export type Settled<V> =
+  | { readonly kind: "verified"; readonly activity: JsonObject; readonly verified: V }
+  /**
+   * `unfinished`: without result and app proofs. `unproven`: not verified, since the caller asked for no app proofs.
+   * `asked` is what it was compared with.
+   */
+  | { readonly kind: "unfinished" | "unproven"; readonly activity: JsonObject; readonly asked: AskedActivity }
+  | { readonly kind: "other"; readonly value: JsonValue };
+
+export interface Polling {
+  readonly attempts: number;
+  /** Asks `get_activity` after a while. */
+  readonly ask: (activityId: string) => Promise<ReadAnswer>;
+}
+
+interface Comparison {
+  readonly expected: ExpectedOfOwner;
+  readonly refusals: readonly string[];
+  /** False where the answer to a vote is compared by its fingerprint. */
+  readonly hasType: boolean;
+  readonly isProven: boolean;
+}
+
+/** One question, and every answer to it. */
+export class Exchange {
+  readonly question: ServiceQuestion;
+  readonly #bindings: Bindings;
+  readonly #submitter: string;
+  /** The activity that first answered a submit or vote. */
+  #first: { readonly id: string; readonly type: string | undefined } | null = null;
+
+  /** `submitter` is a name for the accounts of the bindings only. */
+  constructor(question: ServiceQuestion, bindings: Bindings, submitter = "") {
+    this.question = question;
+    this.#bindings = bindings;
+    this.#submitter = submitter;
+  }
+
+  /** The id of the activity that answered a submit; null before the first answer. */
+  get firstId(): string | null {
+    return this.#first?.id ?? null;
+  }
+
+  /**
+   * Reads an answer, binds it before anything is awaited, and verifies it. `isFetched` is true for a later answer, of
+   * `get_activity`. Rejects with what `verify` rejects with.
+   */
+  async settle<V>(answer: ReadAnswer, verify: Verify<V>, isFetched = false): Promise<Settled<V>> {
+    const { question } = this;
+    if (isUnverified(question)) return settleUnverified(question, answer, verify);
+    const read = readActivityAnswer(answer);
+    const isById = question.kind === "activity";
+    const compared =
+      question.kind === "activity" ? this.#compareById(question, read) : this.#compareSubmit(question, read);
+    const { expected, refusals } = compared;
+    const operation = isById ? null : question.operation;
+    const asked = { activity: read.activity, expected, refusals, operation, isFetched: isFetched || isById };
+    const open = handedOnUnverified(read, compared);
+    if (open !== null) return { ...open, asked };
+    const verified = await verify(asked);
+    return { kind: "verified", activity: finishedActivity(verified.activity as JsonObject), verified };
+  }
+
+  /** {@link settle}, and asks again while the activity may change by itself. */
+  async settlePolled<V>(answer: ReadAnswer, verify: Verify<V>, { attempts, ask }: Polling): Promise<Settled<V>> {
+    let settled = await this.settle(answer, verify);
+    for (let left = attempts; left > 0 && settled.kind === "unfinished" && isPending(settled.activity); left--)
+      settled = await this.settle(await ask(this.#first!.id), verify, true);
+    return settled;
+  }
+
+  #compareById({ organizationId, activityId: id }: QuestionById, { faults }: AnsweredActivity): Comparison {
+    const bound = this.#bindings.get(id);
+    return {
+      expected: { ...(bound && requestOf(bound)), organizationId, id },
+      refusals: [...faults, ...ofAnother(bound, organizationId)],
+      hasType: true,
+      isProven: bound?.isProven ?? true,
+    };
+  }
+
+  #compareSubmit(question: SubmitQuestion, read: AnsweredActivity): Comparison {
+    const { stated, id, faults } = read;
+    const isLater = this.#first !== null;
+    const first = (this.#first ??= id === null ? null : { id, type: stated.type });
+    const isOther = first !== null && (first.id !== id || first.type !== stated.type);
+    const isVotedOn = question.kind === "vote" && stated.type !== question.type;
+    const compared = isVotedOn ? this.#compareVotedOn(question, read) : this.#compareOwn(question, id);
+    return {
+      ...compared,
+      expected: { ...compared.expected, ...(isLater && { id: first!.id }) },
+      refusals: [...faults, ...(isOther ? [OTHER_ACTIVITY] : []), ...compared.refusals],
+    };
+  }
+
+  #compareOwn(question: SubmitQuestion, id: string | null): Comparison {
+    const conflict = id === null ? null : this.#bindings.bind(question, id, this.#submitter);
+    const isProven = question.isProven || (id !== null && this.#bindings.get(id)?.isProven === true);
+    return { expected: requestOf(question), refusals: conflict === null ? [] : [conflict], hasType: true, isProven };
+  }
+
+  #compareVotedOn(question: SubmitQuestion, { stated, id }: AnsweredActivity): Comparison {
+    const { organizationId } = question;
+    const bound = id === null ? null : this.#bindings.get(id);
+    return {
+      expected: bound === null ? requestOf(question) : { ...requestOf(bound), organizationId, id: id! },
+      refusals: [...ofAnother(bound, organizationId), ...fingerprintContradictions(question, stated)],
+      hasType: bound !== null,
+      isProven: question.isProven || bound?.isProven === true,
+    };
+  }
+}
+
+const OTHER_ACTIVITY = "it is another activity than the one that first answered the request";
+
+async function settleUnverified<V>(
+  question: UnverifiedQuestion,
+  answer: ReadAnswer,
+  verify: Verify<V>,
+): Promise<Settled<V>> {
+  const isRead = answer.value !== null || answer.faults.length === 0;
+  const read = isRead ? readUnverifiedAnswer(question, answer.value) : { fault: answer.faults[0]! };
+  return "value" in read ? { kind: "other", value: read.value } : refused(answer, read.fault, verify);
+}
+
+/** What of an answer is handed on as it is compared, without verification; null for everything else. */
+function handedOnUnverified(
+  read: AnsweredActivity,
+  compared: Comparison,
+): { readonly kind: "unfinished" | "unproven"; readonly activity: JsonObject } | null {
+  const { activity, isSound } = read;
+  if (activity === null || !isSound || compared.refusals.length > 0 || !isIdentical(compared, read)) return null;
+  if (isCompleted(activity))
+    return compared.isProven ? null : { kind: "unproven", activity: finishedActivity(activity) };
+  const open = isUnfinished(activity) ? unfinishedActivity(activity) : null;
+  return open && { kind: "unfinished", activity: open };
+}
+
+function isUnverified(question: ServiceQuestion): question is UnverifiedQuestion {
+  return question.kind === "list" || question.kind === "query";
+}
+
+/** Whether organization, id and type are as expected, which is all that an unfinished activity is compared by. */
+function isIdentical({ expected, hasType }: Comparison, { stated }: AnsweredActivity): boolean {
+  const { organizationId, id = null, type = null } = expected;
+  return identityContradictions({ organizationId, id, type: hasType ? type : null }, stated).length === 0;
+}
+
+function requestOf({ organizationId, type, parameters, timestampMs }: SubmitQuestion): ExpectedOfOwner {
+  return { organizationId, type, parameters, requestedAt: timestampMs };
+}
+
+function ofAnother(bound: SubmitQuestion | null, organizationId: string): string[] {
+  if (bound === null || bound.organizationId === organizationId) return [];
+  return ["the activity's id belongs to a request of another organization"];
+}
+
+/** Rejects, and names the failed checks of an activity that the answer has. */
+async function refused(answer: ReadAnswer, fault: string, verify: Verify<unknown>): Promise<never> {
+  const { value } = answer;
+  const activity = isJsonObject(value) ? (value["activity"] ?? null) : null;
+  await verify({ activity, expected: null, refusals: [fault], operation: null, isFetched: false });
+  throw new Error("an activity in a place where none may be was accepted");
+}
+
+/**
+ * What an activity that the caller has is compared with: what the caller expects and, unless that has the parameters,
+ * the request that it answered here.
+ */
+export function askedOfPast(
+  bindings: Bindings,
+  { value, faults }: ReadAnswer,
+  expected: ExpectedOfOwner,
+): AskedActivity {
+  const { id = "" } = readActivity({ activity: value }).value;
+  const bound = bindings.get(expected.id ?? id);
+  return {
+    activity: value,
+    expected: { ...(bound && expected.parameters === undefined && { ...requestOf(bound), id }), ...expected },
+    refusals: [...faults, ...ofAnother(bound, expected.organizationId)],
+    operation: null,
+    isFetched: true,
+  };
+}

@@ -1,0 +1,183 @@
+/** The rules for requests and answers over HTTP, without sockets: of the proxy, and of a wrapped fetch. */
+import { fromBase64, fromUtf8 } from "../bytes.js";
+import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { attempt, faultText } from "../errors.js";
+import type { Report } from "../report/report.js";
+import { answerOfBytes, holdsResult } from "./answer.js";
+import type { Bindings } from "./bindings.js";
+import { type AskedActivity, Exchange, type Settled } from "./exchange.js";
+import { operationOf, questionOf } from "./question.js";
+
+/** Bytes of a request's body. The service's own limit is not documented; its client sends less. */
+export const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** A request that is not sent; or an answer that is not what the interface promises (`invalid-answer`). */
+export class HttpFault extends Error {
+  readonly kind: "not-found" | "too-large" | "invalid-request" | "invalid-answer";
+
+  constructor(kind: HttpFault["kind"], message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+interface ReceivedRequest {
+  readonly method: string;
+  /** The path from `/public/v1` on, in its own spelling, with query string and fragment. */
+  readonly path: string;
+  readonly body: Uint8Array;
+  /** The value of its only stamp. */
+  readonly stamp: string;
+}
+
+/** Names, in any case, and values. */
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+const STAMP_NAMES = ["X-Stamp", "X-Stamp-WebAuthn", "X-Stamp-Attested"];
+const MAX_SHOWN = 100;
+
+/** The only stamp of a request, under one of the known names; or the fault of the request. */
+export function stampIn(headers: Headers): { readonly stamp: string } | { readonly fault: string } {
+  // Also those that no service knows: what one party ignores may count for another.
+  const stamps = headers.filter(([name]) => /^x-stamp(?:-|$)/i.test(name));
+  const [first] = stamps;
+  const isKnown = STAMP_NAMES.some((known) => known.toLowerCase() === first?.[0].toLowerCase());
+  if (stamps.length === 1 && isKnown && first![1] !== "") return { stamp: first![1] };
+  const found = stamps.map(([name, value]) => (value === "" ? `an empty ${name}` : name)).join(", ");
+  const got = found.slice(0, MAX_SHOWN) || "none";
+  const advice = "Stamp the request once, with one key";
+  return { fault: `expected exactly one stamp, in ${STAMP_NAMES.join(", ")}; got ${got}. ${advice}` };
+}
+
+const UNPROVEN =
+  "generateAppProofs is not true: without app proofs its result cannot be verified. Set it beside parameters, or " +
+  "allow unproven requests (allowUnproven, --allow-unproven)";
+
+/** Makes the question of a request. Throws {@link HttpFault}. */
+export function exchangeOf(
+  { method, path, body, stamp }: ReceivedRequest,
+  { bindings, allowUnproven }: { readonly bindings: Bindings; readonly allowUnproven: boolean },
+): Exchange {
+  const operation = method === "POST" ? operationOf(path) : null;
+  if (operation === null)
+    throw new HttpFault("not-found", "only POST /public/v1/query/NAME and /public/v1/submit/NAME are passed on");
+  if (body.length > MAX_REQUEST_BYTES)
+    throw new HttpFault("too-large", `the body is larger than ${MAX_REQUEST_BYTES} bytes`);
+  const refused = (fault: string): HttpFault =>
+    new HttpFault("invalid-request", `not sent: ${operation.name}: ${fault}`);
+  const { value, faults } = attempt(() => parseJson(body, { numbers: "literal" }));
+  const isVerified = !["list", "query"].includes(operation.kind);
+  if (value === undefined && isVerified) throw refused(`the body is not strict JSON: ${faultText(faults)}`);
+  const question = questionOf(operation, value);
+  if (typeof question === "string") throw refused(question);
+  if ("isProven" in question && !question.isProven && !allowUnproven) throw refused(UNPROVEN);
+  return new Exchange(question, bindings, submitterOf(stamp));
+}
+
+const MAX_SUBMITTER = 300;
+
+/** The public key or credential id that a stamp names: a name for accounts, which nothing verifies. */
+function submitterOf(stamp: string): string {
+  const read = (text: string): JsonValue => attempt(() => parseJson(text)).value ?? null;
+  const json = read(stamp.startsWith("{") ? stamp : textOf(stamp));
+  const { publicKey, credentialId } = isJsonObject(json) ? json : ({} as JsonObject);
+  const name = publicKey ?? credentialId;
+  return typeof name === "string" ? name.slice(0, MAX_SUBMITTER) : "";
+}
+
+/** Of base64url; empty for anything else. */
+function textOf(base64url: string): string {
+  const base64 = base64url.replaceAll("-", "+").replaceAll("_", "/");
+  return fromUtf8(fromBase64(base64.padEnd(Math.ceil(base64.length / 4) * 4, "=")) ?? new Uint8Array()) ?? "";
+}
+
+/** As received, decoded by nothing but HTTP. */
+interface ReceivedAnswer {
+  readonly status: number;
+  /** The values of a header by its name in lower case. */
+  readonly header: (name: string) => readonly string[];
+  /** Null if it exceeds {@link MAX_ANSWER_BYTES}. */
+  readonly body: Uint8Array | null;
+}
+
+/** What is handed on, with the report of a verified activity. */
+interface HttpReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: JsonValue;
+  readonly report: Report | null;
+}
+
+interface WithReport {
+  readonly activity: JsonValue;
+  readonly report: Report;
+}
+
+/** Throws {@link HttpFault} (`invalid-answer`), and what `verify` rejects with. */
+export async function replyTo(
+  exchange: Exchange,
+  answer: ReceivedAnswer,
+  verify: (asked: AskedActivity) => Promise<WithReport>,
+): Promise<HttpReply> {
+  const { status, body } = answer;
+  if (status !== 200 && (status < 400 || status > 599)) throw invalidAnswer(statusFault(status));
+  if (body === null) throw invalidAnswer(`it is longer than ${MAX_ANSWER_BYTES} bytes`);
+  const { value: read, faults } = attempt(() => answerOfBytes(body));
+  if (read === undefined) throw invalidAnswer(`it is not strict JSON: ${faultText(faults)}`);
+  const made =
+    status === 200
+      ? settledReply(await exchange.settle(read, verify))
+      : { status, value: errorOf(read.value), headers: { [VERIFIED]: "none" }, report: null };
+  return { ...made, headers: { ...passedBack(answer), ...made.headers } };
+}
+
+function invalidAnswer(fault: string): HttpFault {
+  return new HttpFault("invalid-answer", fault);
+}
+
+function statusFault(status: number): string {
+  return status >= 300 && status < 400
+    ? `HTTP ${status}: redirects are not followed`
+    : `HTTP ${status}, and 200 is expected`;
+}
+
+const VERIFIED = "X-Bootproof-Verified";
+
+function settledReply(settled: Settled<WithReport>): HttpReply {
+  const made = (value: JsonValue, headers: HttpReply["headers"], report: Report | null = null): HttpReply => ({
+    status: 200,
+    headers,
+    value,
+    report,
+  });
+  if (settled.kind === "other") return made(settled.value, { [VERIFIED]: "none" });
+  const value = { activity: settled.activity };
+  if (settled.kind === "unfinished") return made(value, { [VERIFIED]: "none" });
+  if (settled.kind !== "verified") return made(value, { "X-Bootproof": "unproven", [VERIFIED]: "none" });
+  const { report } = settled.verified;
+  const question = report.claims?.activity?.question ?? null;
+  return made(value, { [VERIFIED]: "activity", ...(question && { "X-Bootproof-Question": question }) }, report);
+}
+
+const PASSED_BACK = /^[\x20-\x7e]{1,200}$/;
+
+function passedBack({ header }: ReceivedAnswer): Record<string, string> {
+  const passed = ["Retry-After", "X-Request-Id"].flatMap((name) => {
+    const [value, ...others] = header(name.toLowerCase());
+    return value !== undefined && others.length === 0 && PASSED_BACK.test(value) ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(passed);
+}
+
+const MAX_MESSAGE = 4096;
+
+/** Code, message and details; nothing else of the service's error. */
+function errorOf(value: JsonValue): JsonObject {
+  const { code, message, details } = isJsonObject(value) ? value : ({} as JsonObject);
+  return {
+    code: code instanceof JsonNumber && /^[0-9]{1,3}$/.test(code.text) ? code : new JsonNumber("2"),
+    message: typeof message === "string" ? message.slice(0, MAX_MESSAGE) : "the service gave no message",
+    details: Array.isArray(details) && !holdsResult(details) ? details : [],
+  };
+}

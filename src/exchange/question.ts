@@ -1,0 +1,96 @@
+/** The question: what a request asks of the service. It is made from the request, before the request is sent. */
+import { decimalMilliseconds } from "../decode/decimal-time.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+
+/** A request that changes something. A vote may be answered with the activity that was voted on. */
+export interface SubmitQuestion {
+  readonly kind: "submit" | "vote";
+  readonly operation: string;
+  readonly organizationId: string;
+  readonly type: string;
+  /** As submitted. */
+  readonly parameters: JsonObject;
+  /** Milliseconds since the epoch, as submitted. */
+  readonly timestampMs: string;
+  /** Whether it asks for app proofs. */
+  readonly isProven: boolean;
+}
+
+/** The activity of an id. */
+export interface QuestionById {
+  readonly kind: "activity";
+  readonly operation: string;
+  readonly organizationId: string;
+  readonly activityId: string;
+}
+
+/** A list of activities, or a query whose answer nothing verifies. */
+export interface UnverifiedQuestion {
+  readonly kind: "list" | "query";
+  readonly operation: string;
+  /** Null where the request names none. */
+  readonly organizationId: string | null;
+}
+
+export type ServiceQuestion = SubmitQuestion | QuestionById | UnverifiedQuestion;
+
+const PATH = /^\/public\/v1\/(query|submit)\/([a-z0-9_]+)$/;
+const QUERIES: ReadonlyMap<string, "activity" | "list"> = new Map([
+  ["get_activity", "activity"],
+  ["list_activities", "list"],
+]);
+/** The operations of votes, with their types. */
+const VOTES: ReadonlyMap<string, string> = new Map([
+  ["approve_activity", "ACTIVITY_TYPE_APPROVE_ACTIVITY"],
+  ["reject_activity", "ACTIVITY_TYPE_REJECT_ACTIVITY"],
+]);
+
+interface Operation {
+  readonly kind: ServiceQuestion["kind"];
+  readonly name: string;
+}
+
+/**
+ * The operation of a path, which alone decides the kind of the question. Null for every other spelling, since the
+ * service may read it as another operation than this package does.
+ */
+export function operationOf(path: string): Operation | null {
+  const [, group, name] = PATH.exec(path) ?? [];
+  if (name === undefined) return null;
+  if (group === "query") return { kind: QUERIES.get(name) ?? "query", name };
+  return { kind: VOTES.has(name) ? "vote" : "submit", name };
+}
+
+/** Without the members of `Object.prototype`. */
+const NO_MEMBERS = Object.create(null) as JsonObject;
+
+/** The question of a request's body, or the fault of the request. `body` is undefined if it is not JSON. */
+export function questionOf(
+  { kind, name: operation }: Operation,
+  body: JsonValue | undefined,
+): ServiceQuestion | string {
+  const members = isJsonObject(body) ? body : NO_MEMBERS;
+  if (kind === "submit" || kind === "vote") return submitQuestion({ kind, operation }, members);
+  const { organizationId, activityId } = members;
+  const owner = isText(organizationId) ? organizationId : null;
+  if (kind !== "activity") return { kind, operation, organizationId: owner };
+  if (owner === null || !isText(activityId)) return "organizationId and activityId: expected both";
+  return { kind, operation, organizationId: owner, activityId };
+}
+
+function submitQuestion(
+  { kind, operation }: Pick<SubmitQuestion, "kind" | "operation">,
+  { organizationId, type, parameters, timestampMs, generateAppProofs }: JsonObject,
+): SubmitQuestion | string {
+  const isTime = typeof timestampMs === "string" && decimalMilliseconds(timestampMs) !== null;
+  if (!isText(type) || !isText(organizationId) || !isJsonObject(parameters) || !isTime)
+    return "type, organizationId, parameters and timestampMs (milliseconds as a string): expected all of them";
+  const isVote = [...VOTES.values()].includes(type);
+  if (isVote ? VOTES.get(operation) !== type : kind === "vote") return `type: ${operation} has another type`;
+  const isProven = generateAppProofs === true || parameters["generateAppProofs"] === true;
+  return { kind, operation, organizationId, type, parameters, timestampMs, isProven };
+}
+
+function isText(value: JsonValue | undefined): value is string {
+  return typeof value === "string" && value !== "";
+}

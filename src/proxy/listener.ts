@@ -1,0 +1,60 @@
+/**
+ * What the listener refuses by the head of a request alone (proxy/README.md, "The listener"). Every process of this
+ * machine can connect, and so can each page in a browser of this machine.
+ */
+import { type Headers, stampIn } from "../exchange/http.js";
+import { operationOf } from "../exchange/question.js";
+import { type Reply, refusal } from "./reply.js";
+
+interface RequestHead {
+  readonly method: string;
+  /** The raw request target. */
+  readonly target: string;
+  readonly headers: Headers;
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+const MAX_SHOWN = 100;
+
+/** Null for a request whose body may be read. `port`: the one that the proxy listens on, at 127.0.0.1. */
+export function refusedHead({ method, target, headers }: RequestHead, port: number): Reply | null {
+  const misdirected = hostFault(valuesOf(headers, "host"), port);
+  if (misdirected !== null) return refusal("misdirected", misdirected);
+  if (isOfBrowser(headers)) return refusal("forbidden", `not sent: ${FOR_BROWSERS}`);
+  if (method !== "POST" || operationOf(target) === null)
+    return refusal("not-found", "only POST /public/v1/query/NAME and /public/v1/submit/NAME are passed on");
+  const stamp = stampIn(headers);
+  const fault = "fault" in stamp ? stamp.fault : typeFault(valuesOf(headers, "content-type"));
+  return fault === null ? null : refusal("invalid-request", `not sent: ${fault}`);
+}
+
+function valuesOf(headers: Headers, name: string): string[] {
+  return headers.flatMap(([one, value]) => (one === name ? [value] : []));
+}
+
+/** A page whose own host name resolves to 127.0.0.1 (DNS rebinding) has that name in `Host`. */
+function hostFault(hosts: readonly string[], port: number): string | null {
+  const expected = [`127.0.0.1:${port}`, `localhost:${port}`];
+  // RFC 9110, section 4.2.1: the default port may be left out.
+  const accepted = port === 80 ? [...expected, "127.0.0.1", "localhost"] : expected;
+  if (hosts.length === 1 && accepted.includes(hosts[0]!.toLowerCase())) return null;
+  const got = hosts.length === 1 ? JSON.stringify(hosts[0]!.slice(0, MAX_SHOWN)) : `${hosts.length} of them`;
+  return `not sent: Host: expected ${expected.join(" or ")}, got ${got}. Use http://${expected[0]} as the base URL`;
+}
+
+const FOR_BROWSERS =
+  "it comes from a browser, or from an application that is built on one (Origin, Sec-Fetch-Site), and the proxy " +
+  "serves none of them. Use verifiedFetch of bootproof/adapters in the application itself";
+
+/** Fetch, "Origin header"; Fetch Metadata: `none` is what the user typed into the address bar. */
+function isOfBrowser(headers: Headers): boolean {
+  const sites = valuesOf(headers, "sec-fetch-site");
+  return valuesOf(headers, "origin").length > 0 || sites.some((site) => site !== "none");
+}
+
+/** Without a Content-Type the proxy sends application/json. */
+function typeFault(types: readonly string[]): string | null {
+  const other = types.find((type) => !JSON_TYPE.test(type));
+  if (other === undefined) return null;
+  return `Content-Type: expected application/json, got ${JSON.stringify(other.slice(0, MAX_SHOWN))}`;
+}

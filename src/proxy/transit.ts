@@ -1,0 +1,134 @@
+/** The bytes that exchanges have in memory at one time (proxy/README.md, "Bytes in transit"). */
+import { BoundedBytes } from "../client/bounded-bytes.js";
+
+/** Shared by all exchanges. One that finds no room waits for it. */
+export class Pool {
+  readonly #waitMs: number;
+  readonly #waiting = new Set<Waiter>();
+  /** Left to what takes less than an eighth of it: clients that do not read may hold the rest. */
+  readonly #reserve: number;
+  #free: number;
+
+  /** `waitMs`: the longest wait in which no other one got its room. */
+  constructor(bytes: number, waitMs: number) {
+    this.#free = bytes;
+    this.#reserve = bytes / 8;
+    this.#waitMs = waitMs;
+  }
+
+  /** False if there was no room in time, or `signal` aborts. */
+  async take(bytes: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (this.#takeNow(bytes)) return true;
+    return new Promise((resolve) => {
+      const end = (isTaken: boolean): void => {
+        clearTimeout(waiter.timer);
+        signal.removeEventListener("abort", giveUp);
+        this.#waiting.delete(waiter);
+        resolve(isTaken);
+      };
+      const giveUp = (): void => end(false);
+      const waiter = { bytes, begin: () => end(true), timer: setTimeout(giveUp, this.#waitMs) };
+      signal.addEventListener("abort", giveUp);
+      this.#waiting.add(waiter);
+    });
+  }
+
+  #takeNow(bytes: number): boolean {
+    const isFree = bytes <= this.#free - (bytes > this.#reserve / 8 ? this.#reserve : 0);
+    if (isFree) this.#free -= bytes;
+    return isFree;
+  }
+
+  /** The oldest goes first, and a small one passes a large one that does not fit yet. */
+  give(bytes: number): void {
+    this.#free += bytes;
+    const begun = [...this.#waiting].filter((waiter) => this.#takeNow(waiter.bytes));
+    for (const waiter of begun) waiter.begin();
+    if (begun.length > 0) for (const { timer } of this.#waiting) timer.refresh();
+  }
+}
+
+interface Waiter {
+  readonly bytes: number;
+  readonly begin: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** What one exchange has of a pool. */
+export class Share {
+  readonly #pool: Pool;
+  #bytes = 0;
+  #isEnded = false;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** As {@link Pool.take}; also false if the exchange ended meanwhile. */
+  async take(bytes: number, signal: AbortSignal): Promise<boolean> {
+    if (!(await this.#pool.take(bytes, signal))) return false;
+    this.#bytes += bytes;
+    if (this.#isEnded) this.keep(0);
+    return !this.#isEnded;
+  }
+
+  /** Gives back what is above so many bytes. */
+  keep(bytes: number): void {
+    const above = Math.max(0, this.#bytes - bytes);
+    this.#bytes -= above;
+    if (above > 0) this.#pool.give(above);
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.keep(0);
+  }
+}
+
+interface Reading {
+  /** As declared by the head; null if it is not known. */
+  readonly length: number | null;
+  readonly limit: number;
+  /** Resolves once as many more bytes may be in memory, or to false. */
+  readonly take: (bytes: number) => Promise<boolean>;
+}
+
+/** A body of unknown length takes the whole limit once it exceeds this: all of them together may take as much. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Takes the bytes of a body before it reads them. */
+export async function readWhole(
+  pieces: AsyncIterable<Uint8Array>,
+  { length, limit, take }: Reading,
+): Promise<Uint8Array | "too-large" | "busy"> {
+  if (length !== null && length > limit) return "too-large";
+  let taken = length ?? Math.min(SMALL_BYTES, limit);
+  if (!(await take(taken))) return "busy";
+  const bytes = new BoundedBytes(limit, taken);
+  let read = 0;
+  for await (const piece of pieces) {
+    read += piece.length;
+    if (read > taken && taken < limit) {
+      if (!(await take(limit - taken))) return "busy";
+      taken = limit;
+    }
+    if (!bytes.add(piece)) return "too-large";
+  }
+  return bytes.bytes;
+}
+
+/** Measured: an empty object is 190 bytes, with its share of garbage 300; a name of its own costs as much. */
+const VALUE_BYTES = 300;
+const MAX_VALUES = 350_000;
+
+/** An upper estimate of what the values of JSON text occupy once it is parsed. */
+export function valueBytes(json: Uint8Array): number {
+  let values = 1;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    // , : [ {
+    if (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) values++;
+  }
+  return VALUE_BYTES * Math.min(values, MAX_VALUES);
+}

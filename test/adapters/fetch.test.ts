@@ -1,0 +1,750 @@
+/** A wrapped fetch against the lab, and against a service before it that lies on the wire. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type VerifiedFetchOptions, reportOf, verifiedFetch } from "../../src/adapters/index.js";
+import { type ClientError, RejectedActivityError, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { rejectionOf } from "../client/support.js";
+import { type Json, envelope, query, renameWallet } from "../lab/support.js";
+import { honestly, liarBefore, wire } from "../proxy/support.js";
+import { SDKS, placeOf } from "./support.js";
+
+const lab = await startLab();
+const liar = await liarBefore(lab);
+afterAll(async () => {
+  await liar.close();
+  await lab.close();
+});
+beforeEach(() => {
+  liar.lie = honestly;
+  liar.requests.length = 0;
+  liar.bodies.length = 0;
+});
+
+const { organizationId, policy } = lab;
+const { walletId } = lab.ids;
+const ownClient = async (baseUrl = lab.baseUrl) =>
+  createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(lab.apiKey), maxRetries: 0 });
+const evidence = await ownClient();
+const OPTIONS: VerifiedFetchOptions = { policy, baseUrl: liar.url, evidence };
+const wrapped = (more: Partial<VerifiedFetchOptions> = {}) => verifiedFetch({ ...OPTIONS, ...more });
+
+const SUBMIT = "/public/v1/submit/update_wallet";
+const GET_USER = "/public/v1/query/get_user";
+const USER = JSON.stringify({ organizationId, userId: lab.ids.userId });
+let count = 0;
+const body = (generateAppProofs = true): string =>
+  envelope(
+    lab,
+    "ACTIVITY_TYPE_UPDATE_WALLET",
+    { walletId, walletName: `name ${++count}` },
+    generateAppProofs ? { generateAppProofs } : {},
+  );
+const headersOf = (text: string): Record<string, string> => ({
+  "Content-Type": "application/json",
+  "X-Stamp": stampWithApiKey(lab.apiKey, text),
+});
+const stamped = (text: string, more: RequestInit = {}): RequestInit & { headers: Record<string, string> } => ({
+  method: "POST",
+  body: text,
+  ...more,
+  headers: headersOf(text),
+});
+const rename = (through: typeof fetch = wrapped(), url: string | URL = liar.url + SUBMIT): Promise<Response> =>
+  through(url, stamped(body()));
+const questionOf = (response: Response): unknown => reportOf(response)?.claims?.activity?.question;
+const refusalOf = (answer: Promise<unknown>): Promise<ClientError> => rejectionOf<ClientError>(answer);
+const notSent = async (answer: Promise<unknown>): Promise<string> => {
+  const { name, code, effect, message } = await refusalOf(answer);
+  expect([name, code, effect]).toEqual(["ClientError", "request", "none"]);
+  return message;
+};
+
+/** What the fetch that sends was called with. It answers nothing of the service. */
+function recorder(answer: () => Response = () => new Response("own")) {
+  const calls: unknown[][] = [];
+  const send = (async (...args: unknown[]) => (calls.push(args), answer())) as typeof fetch;
+  return { calls, send };
+}
+
+describe("a submit by a wrapped fetch", () => {
+  it("is verified against what was sent, and has a report", async () => {
+    const response = await rename();
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(response.headers.get("x-bootproof-verified")).toBe("activity");
+    expect(response.headers.get("x-bootproof-question")).toBe("request");
+    expect(reportOf(response)).toMatchObject({ verdict: "verified" });
+    expect(questionOf(response)).toBe("request");
+    const text = await response.clone().text();
+    expect(reportOf(response.clone())).toBeUndefined();
+    expect(Buffer.from(await response.clone().arrayBuffer()).toString()).toBe(text);
+    const json = (await response.json()) as Json;
+    expect(Object.keys(json)).toEqual(["activity"]);
+    expect(json["activity"].result).toEqual({ updateWalletResult: { walletId } });
+    expect(JSON.parse(text)).toEqual(json);
+  });
+
+  it("is refused before it is sent without generateAppProofs", async () => {
+    expect(await notSent(wrapped()(liar.url + SUBMIT, stamped(body(false))))).toContain("generateAppProofs");
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  it("is sent without generateAppProofs where that is allowed, and marked", async () => {
+    const response = await wrapped({ allowUnproven: true })(liar.url + SUBMIT, stamped(body(false)));
+    expect([...response.headers]).toEqual(
+      expect.arrayContaining([
+        ["x-bootproof", "unproven"],
+        ["x-bootproof-verified", "none"],
+      ]),
+    );
+    expect(reportOf(response)).toBeUndefined();
+    expect(((await response.json()) as Json)["activity"].result).toEqual({ updateWalletResult: { walletId } });
+    const proven = await rename(wrapped({ allowUnproven: true }));
+    expect([proven.headers.get("x-bootproof"), reportOf(proven)?.verdict]).toEqual([null, "verified"]);
+  });
+
+  it("is a RejectedActivityError that begins with rejected: where its answer is a lie", async () => {
+    liar.lie = ({ json }) => {
+      const { activity } = json;
+      return wire(JSON.stringify({ activity: { ...activity, result: { updateWalletResult: { walletId: "evil" } } } }));
+    };
+    const error = await rejectionOf<RejectedActivityError>(rename());
+    expect(error).toBeInstanceOf(RejectedActivityError);
+    expect(error.message).toMatch(/^rejected: activity\.request, activity\.claims \(update_wallet /);
+    expect(error.operation).toBe("update_wallet");
+  });
+
+  it.each<[string, (text: string) => string, RegExp]>([
+    ["a member beside the activity", (text) => text.replace(/^\{/, '{"walletId":"evil",'), /"walletId" beside/],
+    ["activities beside the activity", (text) => text.replace(/\}$/, ',"activities":[]}'), /"activities" beside/],
+    ["a member twice", (text) => text.replace('"id":', '"id":"x","id":'), /appears twice/],
+    ["a number after it", (text) => `${text}1`, /text after the end/],
+  ])("is refused where its answer has %s", async (_, change, message) => {
+    liar.lie = ({ text }) => wire(change(text));
+    await expect(rename()).rejects.toThrow(message);
+  });
+
+  it("of another request's answer is refused", async () => {
+    const fetching = wrapped();
+    const first = await (await rename(fetching)).text();
+    liar.lie = () => wire(first);
+    await expect(rename(fetching)).rejects.toThrow(/^rejected: activity\.request/);
+    await expect(rename()).rejects.toThrow(/^rejected: activity\.request/);
+  });
+
+  it("may be one of forty at once", async () => {
+    const fetching = wrapped();
+    const responses = await Promise.all(Array.from({ length: 40 }, () => rename(fetching)));
+    const ids = await Promise.all(responses.map(async (one) => ((await one.json()) as Json)["activity"].id as string));
+    expect(new Set(ids).size).toBe(40);
+    expect(responses.map((one) => reportOf(one)?.verdict)).toEqual(responses.map(() => "verified"));
+  });
+
+  it("that waits is handed on without result, and get_activity of it is compared with the submit", async () => {
+    const fetching = wrapped();
+    liar.lie = ({ json }) => {
+      const activity = { ...json["activity"], status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" } as Json;
+      return wire(JSON.stringify({ activity }));
+    };
+    const waiting = await rename(fetching);
+    const { activity } = (await waiting.json()) as { activity: Json };
+    expect(Object.keys(activity)).toEqual(expect.arrayContaining(["id", "fingerprint", "votes"]));
+    expect([activity["result"], activity["appProofs"], reportOf(waiting)]).toEqual([undefined, undefined, undefined]);
+    liar.lie = honestly;
+    const question = JSON.stringify({ organizationId, activityId: activity["id"] as string });
+    const later = await fetching(`${liar.url}/public/v1/query/get_activity`, stamped(question));
+    expect([reportOf(later)?.verdict, questionOf(later)]).toEqual(["verified", "request"]);
+    const elsewhere = await wrapped()(`${liar.url}/public/v1/query/get_activity`, stamped(question));
+    expect(questionOf(elsewhere)).toBe("id");
+  });
+});
+
+describe("another answer to a wrapped fetch", () => {
+  it("of a query is passed on unverified, without a report", async () => {
+    const response = await wrapped()(liar.url + GET_USER, stamped(USER));
+    expect([response.headers.get("x-bootproof-verified"), reportOf(response)]).toEqual(["none", undefined]);
+    expect(await response.json()).toEqual((await query(lab, "get_user", { userId: lab.ids.userId })).body);
+  });
+
+  it("of a list has no results", async () => {
+    await renameWallet(lab, "renamed", { generateAppProofs: true });
+    const question = JSON.stringify({ organizationId });
+    const response = await wrapped()(`${liar.url}/public/v1/query/list_activities`, stamped(question));
+    const { activities } = (await response.json()) as { activities: Json[] };
+    expect(activities.length).toBeGreaterThan(0);
+    expect(activities.flatMap(Object.keys).filter((name) => /result|appProofs/i.test(name))).toEqual([]);
+  });
+
+  it("is the service's own error with its status, code, message and details", async () => {
+    const error = { code: 7, message: "no", details: [{ turnkeyErrorCode: "X" }] };
+    for (const status of [400, 403, 404, 429, 500, 503, 599]) {
+      liar.lie = () => wire(JSON.stringify({ ...error, activity: { result: {} } }), { status });
+      const response = await rename();
+      expect([response.status, response.ok, await response.json()]).toEqual([status, false, error]);
+      expect(reportOf(response)).toBeUndefined();
+    }
+    liar.lie = honestly;
+    const answered = await wrapped()(liar.url + GET_USER, { ...stamped(USER), headers: headersOf(`${USER} `) });
+    expect(answered.status).toBe(401);
+    expect(await answered.json()).toMatchObject({ code: 16, message: expect.any(String) as string });
+  });
+
+  it("with another status is refused", async () => {
+    for (const status of [201, 202, 206, 300, 304, 399, 600, 999]) {
+      liar.lie = ({ text }) => wire(text, { status });
+      const error = await refusalOf(rename());
+      expect([status, error.name, error.code, error.effect]).toEqual([status, "ClientError", "answer", "unknown"]);
+    }
+  });
+
+  it.each([301, 302, 303, 307, 308])("is refused and not followed where it is a redirect: %s", async (status) => {
+    for (const location of [SUBMIT, lab.baseUrl + SUBMIT]) {
+      liar.requests.length = 0;
+      liar.lie = ({ text }) => {
+        const headers = [`Location: ${location}`, "Content-Type: application/json", `Content-Length: ${text.length}`];
+        return wire(text, { status, headers });
+      };
+      for (const redirect of ["follow", "error", "manual"] as const) {
+        const error = await refusalOf(wrapped()(liar.url + SUBMIT, stamped(body(), { redirect })));
+        expect(error.message).toContain("redirects are not followed");
+      }
+      expect(liar.requests).toHaveLength(3);
+    }
+  });
+
+  it("is refused where the fetch that sends followed a redirect", async () => {
+    const following = (async (...[url, init]: Parameters<typeof fetch>) => {
+      const response = await fetch(url, { ...init, redirect: "follow" });
+      return Object.defineProperty(response, "redirected", { value: true });
+    }) as typeof fetch;
+    const error = await refusalOf(rename(wrapped({ fetch: following })));
+    expect([error.code, error.message]).toEqual(["answer", expect.stringContaining("redirects are not followed")]);
+  });
+
+  it("may be compressed and chunked", async () => {
+    const server = createServer((request, response) => {
+      void (async () => {
+        const pieces: Buffer[] = [];
+        for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+        const answer = await fetch(lab.baseUrl + request.url!, {
+          method: "POST",
+          body: Buffer.concat(pieces),
+          headers: { "x-stamp": String(request.headers["x-stamp"]), "content-type": "application/json" },
+        });
+        const headers = { "Content-Type": "application/json; charset=utf-8", "Content-Encoding": "gzip" };
+        response.writeHead(answer.status, headers).end(gzipSync(await answer.text()));
+      })();
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const response = await rename(wrapped({ baseUrl }), baseUrl + SUBMIT);
+      expect([reportOf(response)?.verdict, response.headers.get("content-encoding")]).toEqual(["verified", null]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it("may have 16 MiB, and no byte more", async () => {
+    const text = (length: number): string => `{"user":{}}${" ".repeat(length - 11)}`;
+    liar.lie = () => wire(text(16 * 1024 * 1024));
+    expect(await (await wrapped()(liar.url + GET_USER, stamped(USER))).json()).toEqual({ user: {} });
+    liar.lie = () => wire(text(16 * 1024 * 1024 + 1));
+    const { code, message } = await refusalOf(wrapped()(liar.url + GET_USER, stamped(USER)));
+    expect([code, message]).toEqual(["answer", expect.stringContaining("longer than 16777216 bytes")]);
+  });
+
+  it.each(["text/html", "application/json; charset=utf-16", "application/json\r\nContent-Type: a/b", ""])(
+    "has the type application/json, and is read as JSON whatever type the service gives it: %j",
+    async (type) => {
+      const headers = type === "" ? [] : [`Content-Type: ${type}`];
+      liar.lie = ({ text }) => wire(text, { headers: [...headers, `Content-Length: ${Buffer.byteLength(text)}`] });
+      const response = await rename();
+      expect([reportOf(response)?.verdict, response.headers.get("content-type")]).toEqual([
+        "verified",
+        "application/json",
+      ]);
+      liar.lie = () => wire("<html></html>", { status: 502, headers: [...headers, "Content-Length: 13"] });
+      expect((await refusalOf(rename())).code).toBe("answer");
+    },
+  );
+});
+
+describe("the evidence of a wrapped fetch", () => {
+  const bootProofs = async (): Promise<object[]> => {
+    const keys = lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
+    const answers = await Promise.all(keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey })));
+    return answers.map((answer) => answer.body["bootProof"] as object);
+  };
+
+  it("is required, and is a client or boot proofs", () => {
+    for (const given of [undefined, null, 1, "x", {}, { bootProofs: {} }, [{}], [null], { query: 1 }, { request: 1 }])
+      expect(() => wrapped({ evidence: given as never }), JSON.stringify(given)).toThrow(TypeError);
+    expect(() => verifiedFetch({ policy, baseUrl: liar.url } as never)).toThrow(/evidence/);
+  });
+
+  it.each(SDKS)("may be a client of $name", async (sdk) => {
+    const fetching = wrapped({ evidence: sdk.client(placeOf(lab)) });
+    expect(reportOf(await rename(fetching))?.verdict).toBe("verified");
+  });
+
+  it("may be boot proofs, as a list or as a member", async () => {
+    const given = await bootProofs();
+    for (const one of [given, { bootProofs: given }]) {
+      const fetching = wrapped({ evidence: one });
+      given.length = 0;
+      expect(reportOf(await rename(fetching))?.verdict).toBe("verified");
+      given.push(...(await bootProofs()));
+    }
+    await expect(rename(wrapped({ evidence: [] }))).rejects.toThrow(/^rejected: /);
+  });
+
+  it("is fetched where an answer of get_activity has no app proofs", async () => {
+    const { id } = await renameWallet(lab, "renamed", { generateAppProofs: true });
+    liar.lie = ({ json }) => {
+      const activity = { ...json["activity"], appProofs: undefined } as Json;
+      return wire(JSON.stringify({ activity }));
+    };
+    const question = stamped(JSON.stringify({ organizationId, activityId: id as string }));
+    const response = await wrapped()(`${liar.url}/public/v1/query/get_activity`, question);
+    expect(reportOf(response)?.verdict).toBe("verified");
+    const given = wrapped({ evidence: await bootProofs() });
+    await expect(given(`${liar.url}/public/v1/query/get_activity`, question)).rejects.toThrow(/^rejected: /);
+  });
+
+  it("that cannot be fetched is said, with the advice not to submit again", async () => {
+    const error = await refusalOf(rename(wrapped({ evidence: await ownClient("http://127.0.0.1:1") })));
+    expect([error.code, error.effect]).toEqual(["evidence", "unknown"]);
+    expect(error.message).toContain("do not submit it again");
+  });
+
+  describe("where the wrapped fetch is the global one", () => {
+    const own = globalThis.fetch;
+    afterEach(() => void (globalThis.fetch = own));
+
+    const clients: Record<string, () => Promise<VerifiedFetchOptions["evidence"]>> = {
+      ours: ownClient,
+      ...Object.fromEntries(SDKS.map((sdk) => [sdk.name, async () => sdk.client(placeOf(lab))])),
+    };
+    it.each(Object.entries(clients))("is fetched without recursion: client of %s, made before", async (_, make) => {
+      globalThis.fetch = verifiedFetch({ policy, baseUrl: lab.baseUrl, evidence: await make() });
+      expect(reportOf(await rename(globalThis.fetch, lab.baseUrl + SUBMIT))?.verdict).toBe("verified");
+    });
+
+    it.each(Object.entries(clients))("is fetched without recursion: client of %s, made after", async (_, make) => {
+      const later: { client?: VerifiedFetchOptions["evidence"] } = {};
+      const query_ = (...args: unknown[]) => (later.client as { query: (...all: unknown[]) => never }).query(...args);
+      const request = (...args: unknown[]) =>
+        (later.client as { request: (...all: unknown[]) => never }).request(...args);
+      const isOurs = make === ownClient;
+      const given = (isOurs ? { query: query_ } : { request }) as never;
+      globalThis.fetch = verifiedFetch({ policy, baseUrl: lab.baseUrl, evidence: given });
+      later.client = await make();
+      expect(reportOf(await rename(globalThis.fetch, lab.baseUrl + SUBMIT))?.verdict).toBe("verified");
+    });
+
+    it("sends by the fetch that was the global one when it was made", async () => {
+      const { calls, send } = recorder();
+      globalThis.fetch = send;
+      const fetching = verifiedFetch(OPTIONS);
+      globalThis.fetch = () => Promise.reject(new Error("another"));
+      expect(await (await fetching("https://elsewhere.example/")).text()).toBe("own");
+      expect(calls).toHaveLength(1);
+    });
+
+    it("is refused where the runtime has no fetch", () => {
+      Reflect.set(globalThis, "fetch", undefined);
+      expect(() => verifiedFetch(OPTIONS)).toThrow(/^options\.fetch: /);
+    });
+  });
+});
+
+describe("an address", () => {
+  const base = "https://service.example";
+  const path = "/public/v1/submit/update_wallet";
+  /** Sent to this address by the rules, refused, or untouched. */
+  const treatment = async (input: string | URL | Request, baseUrl = base): Promise<string> => {
+    const { calls, send } = recorder(() => Response.json({ code: 3, message: "m", details: [] }, { status: 400 }));
+    const init = stamped(body());
+    const bare = { method: "POST", body: init.body! };
+    const asked = input instanceof Request ? undefined : init;
+    const fetching = wrapped({
+      baseUrl,
+      fetch: send,
+      otherOrigins: ["https://other.example", "http://service.example"],
+    });
+    const outcome = await fetching(input, asked).catch((error: Error) => error);
+    const [sentTo, sent] = calls[0] ?? [];
+    if (calls.length === 0) expect(outcome).toBeInstanceOf(Error);
+    // The same without a stamp, which nothing else stops.
+    const isUntouched = calls.length > 0 && sentTo === input && sent === asked;
+    if (!isUntouched && asked !== undefined) {
+      calls.length = 0;
+      await fetching(input, bare).catch(() => {});
+      expect(calls).toEqual([]);
+    }
+    if (isUntouched) return "untouched";
+    return calls.length === 0 && sentTo === undefined ? "refused" : String(sentTo);
+  };
+
+  it.each<[string, string]>([
+    ["as it is", `${base}${path}`],
+    ["host in capitals", `https://SERVICE.Example${path}`],
+    ["scheme in capitals", `HTTPS://service.example${path}`],
+    ["default port", `https://service.example:443${path}`],
+    ["default port with a zero", `https://service.example:0443${path}`],
+    ["no port", `https://service.example:${path}`],
+    ["an encoded host", `https://%73ervice.example${path}`],
+    ["a full-width host", `https://ｓervice.example${path}`],
+    ["one slash", `https:/service.example${path}`],
+    ["no slash", `https:service.example${path}`],
+    ["backslashes", `https:\\\\service.example\\public\\v1\\submit\\update_wallet`],
+    ["spaces around it", `  ${base}${path}\n`],
+    ["tabs and newlines in it", `https://serv\tice.example/public\n/v1/sub\rmit/update_wallet`],
+    ["dots", `${base}/a/../public/./v1/submit/update_wallet`],
+    ["encoded dots", `${base}/a/%2e%2E/public/%2e/v1/submit/update_wallet`],
+    ["dots above the root", `${base}/../../public/v1/submit/update_wallet`],
+    ["an empty query string", `${base}${path}?`],
+    ["an empty fragment", `${base}${path}#`],
+  ])("of the service is read as the platform reads it: %s", async (_, input) => {
+    for (const one of [input, new URL(input), { toString: () => input } as never])
+      expect(await treatment(one as string)).toBe(`${base}${path}`);
+    expect(await treatment(new Request(input, stamped(body())))).toBe(`${base}${path}`);
+  });
+
+  it.each<[string, string]>([
+    ["another case", `${base}/Public/v1/submit/update_wallet`],
+    ["an encoded slash", `${base}/public/v1%2fsubmit/update_wallet`],
+    ["an encoded letter", `${base}/public/v1/submit/update%5fwallet`],
+    ["two slashes", `${base}/public/v1//submit/update_wallet`],
+    ["a slash before it", `${base}//public/v1/submit/update_wallet`],
+    ["a slash after it", `${base}${path}/`],
+    ["a query string", `${base}${path}?a=b`],
+    ["a fragment", `${base}${path}#a`],
+    ["another version", `${base}/public/v2/submit/update_wallet`],
+    ["the root", base],
+    ["another path", `${base}/elsewhere`],
+    ["dots that are encoded twice", `${base}/a/%252e%252e/public/v1/submit/update_wallet`],
+    ["a null", `${base}/public/v1/submit/update_wallet%00`],
+  ])("of the service in a spelling that is read in two ways is refused: %s", async (_, input) => {
+    expect(await treatment(input)).toBe("refused");
+  });
+
+  it("with a user is refused, or sent without", async () => {
+    expect(["refused", `${base}${path}`]).toContain(await treatment(`https://user:secret@service.example${path}`));
+  });
+
+  it.each([
+    `https://other.example${path}`,
+    `http://service.example${path}`,
+    `https://other.example/?${base}${path}`,
+    `https://other.example\\@service.example${path}`,
+  ])("of another origin is untouched: %s", async (input) => {
+    expect(await treatment(input)).toBe("untouched");
+  });
+
+  it.each<[string, string, string]>([
+    ["below it", `${base}/api${path}`, `${base}/api${path}`],
+    ["dots into it", `${base}/x/../api${path}`, `${base}/api${path}`],
+    ["another case", `${base}/API${path}`, "refused"],
+    ["an encoded letter", `${base}/%61pi${path}`, "refused"],
+    ["a letter encoded twice", `${base}/%2561pi/x`, "refused"],
+    ["an encoded slash", `${base}/api%2fx`, "refused"],
+    ["a backslash that is encoded", `${base}/api%5cx`, "refused"],
+    ["a tab that is encoded", `${base}/%09/api/x`, "refused"],
+    ["two slashes", `${base}//api/x`, "refused"],
+    ["encoded dots", `${base}/x/..%2fapi/x`, "refused"],
+    ["beside it", `${base}/apix`, "untouched"],
+    ["the prefix alone", `${base}/api`, "untouched"],
+    ["another path", `${base}/elsewhere?a=b#c`, "untouched"],
+    ["an odd path", `${base}/%09/x%3a99999999/y`, "untouched"],
+    ["the service without the prefix, with a query string", `${base}${path}?a=b`, "refused"],
+    ["the service below another prefix", `${base}/v2/PUBLIC/v1/submit/x`, "refused"],
+  ])("where the base address has a path: %s", async (_, input, expected) => {
+    const { calls, send } = recorder(() => Response.json({}, { status: 400 }));
+    const bare = { method: "POST", body: "{}" };
+    for (const baseUrl of [`${base}/api`, `${base}/api/`]) {
+      const fetching = wrapped({ baseUrl, fetch: send });
+      calls.length = 0;
+      const outcome = await fetching(input, expected === "untouched" ? bare : stamped(body())).catch(String);
+      if (expected === "untouched") expect(calls).toEqual([[input, bare]]);
+      else if (expected !== "refused") expect(calls.map(([address]) => address)).toEqual([expected]);
+      else {
+        // Without a stamp, too, which is refused at other origins.
+        await notSent(fetching(input, bare));
+        expect([calls, outcome]).toEqual([[], expect.stringMatching(/^ClientError: (?:only POST|not sent)/)]);
+      }
+    }
+  });
+
+  it("may have a path, and reaches the service there", async () => {
+    const { send, calls } = recorder(() => Response.json({}));
+    const through = (async (url: string, init: RequestInit) => {
+      await send(url, init);
+      return fetch(url.replace("/api", ""), init);
+    }) as typeof fetch;
+    const baseUrl = `${liar.url}/api`;
+    const response = await rename(wrapped({ baseUrl, fetch: through }), baseUrl + SUBMIT);
+    expect([reportOf(response)?.verdict, calls[0]![0]]).toEqual(["verified", baseUrl + SUBMIT]);
+  });
+
+  it("that is relative is resolved as a page or a worker does", async () => {
+    const page = { location: { href: `${base}/app/page` } };
+    const pages: [object, string, string][] = [
+      [page, path, `${base}${path}`],
+      [page, `..${path}`, `${base}${path}`],
+      [page, `//service.example${path}`, `${base}${path}`],
+      [page, "page?a", "refused"],
+      [{ location: { href: "https://other.example/" } }, path, "untouched"],
+      [{ location: { href: "https://other.example/" }, document: { baseURI: base } }, path, `${base}${path}`],
+      [{ location: { href: base }, document: { baseURI: "https://other.example/" } }, path, "untouched"],
+    ];
+    try {
+      for (const [globals, input, expected] of pages) {
+        for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
+        expect([input, await treatment(input)]).toEqual([input, expected]);
+        vi.unstubAllGlobals();
+      }
+      await notSent(wrapped()(path, stamped(body())));
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  it.each(["", "service", "ftp://service.example", `${base}?a`, `${base}#a`, "https://user@service.example", 1, null])(
+    "is no base address: %j",
+    (baseUrl) => {
+      expect(() => wrapped({ baseUrl: baseUrl as string })).toThrow(TypeError);
+    },
+  );
+});
+
+describe("a request to another origin", () => {
+  const GOOD = "https://good.example";
+  const PRIVATE = ["X-Stamp", "x-stamp", "X-Stamp-WebAuthn", "X-STAMP-ATTESTED", "X-Auth-Proxy-Config-ID"];
+
+  it("is passed on with the same objects, and so is its answer", async () => {
+    const answer = new Response("own");
+    const { calls, send } = recorder(() => answer);
+    const fetching = wrapped({ fetch: send });
+    const init = { method: "POST", body: "x", headers: { "X-Client-Version": "1", "X-Other": "2" } };
+    for (const input of [`${GOOD}/a`, new URL(`${GOOD}/b`), new Request(`${GOOD}/c`), "data:,x", "blob:x"])
+      for (const one of [init, undefined]) {
+        expect(await fetching(input, one)).toBe(answer);
+        const [sentTo, sent] = calls.at(-1)!;
+        expect(sentTo).toBe(input);
+        expect(sent).toBe(one);
+      }
+    expect(await (await wrapped()("data:,x")).text()).toBe("x");
+    await expect(wrapped()("http://")).rejects.toThrow(TypeError);
+  });
+
+  it.each(PRIVATE)("is not sent with %s, unless otherOrigins names the origin", async (name) => {
+    const { calls, send } = recorder();
+    const forms = (url: string): [string | Request, RequestInit?][] => [
+      [url, { headers: { [name]: "a" } }],
+      [
+        url,
+        {
+          headers: [
+            ["A", "b"],
+            [name, "a"],
+          ],
+        },
+      ],
+      [url, { headers: new Headers({ [name]: "a" }) }],
+      [url, { headers: new Map([[name, "a"]]) as never }],
+      [new Request(url, { headers: { [name]: "a" } })],
+      [new Request(url, { headers: { [name]: "a" } }), { method: "POST" }],
+      [url, new Request(url, { headers: { [name]: "a" } })],
+    ];
+    for (const otherOrigins of [undefined, ["https://other.example"]])
+      for (const [input, init] of forms(`${GOOD}/a`)) {
+        const message = await notSent(wrapped({ fetch: send, ...(otherOrigins && { otherOrigins }) })(input, init));
+        expect(message).toContain(`${name.toLowerCase()} to ${GOOD}`);
+      }
+    expect(calls).toEqual([]);
+    for (const [input, init] of forms(`${GOOD}/a`)) {
+      await wrapped({ fetch: send, otherOrigins: [`${GOOD}:443/`] })(input, init);
+      expect(calls.at(-1)![0]).toBe(input);
+      expect(calls.at(-1)![1]).toBe(init);
+    }
+    await wrapped({ fetch: send })(new Request(`${GOOD}/a`, { headers: { [name]: "a" } }), { headers: {} });
+    expect(calls).toHaveLength(8);
+  });
+
+  it.each([
+    "https://good.example.evil/",
+    "https://good.example@evil.example/",
+    "https://good.example:8443/",
+    "http://good.example/",
+    "https://sub.good.example/",
+    "https://good.example./",
+    "https://evil.example/https://good.example/",
+    "blob:https://evil.example/x",
+    "data:application/json,{}",
+    "",
+  ])("is another than the origin that otherOrigins names: %s", async (url) => {
+    const { calls, send } = recorder();
+    await notSent(wrapped({ fetch: send, otherOrigins: [GOOD] })(url, { headers: { "X-Stamp": "a" } }));
+    expect(calls).toEqual([]);
+  });
+
+  it("is no origin", () => {
+    for (const one of ["good.example", "", "*", "https://user@good.example", "data:,x", null, {}])
+      expect(() => wrapped({ otherOrigins: [one as string] }), String(one)).toThrow(TypeError);
+    expect(() => wrapped({ otherOrigins: GOOD as never })).toThrow(TypeError);
+  });
+});
+
+/** An answer whose body does not end, as platforms abort it. */
+function unending(onRead: () => void): typeof fetch {
+  return (async (_: string, { signal }: RequestInit) => {
+    const stream = new ReadableStream({
+      start: (controller) => signal!.addEventListener("abort", () => controller.error(signal!.reason)),
+      pull: onRead,
+    });
+    return new Response(stream, { headers: { "Content-Type": "application/json" } });
+  }) as typeof fetch;
+}
+
+describe("the request of a wrapped fetch", () => {
+  const text = (): [string, Uint8Array<ArrayBuffer>] => {
+    const one = body();
+    return [one, Buffer.from(one) as Uint8Array<ArrayBuffer>];
+  };
+
+  it("may have its body as text, bytes, a Blob, or a stream", async () => {
+    const bodies: ((given: string, bytes: Uint8Array<ArrayBuffer>) => BodyInit)[] = [
+      (given) => given,
+      (_, bytes) => bytes,
+      (_, bytes) => Uint8Array.from(bytes).buffer,
+      (_, bytes) => new DataView(Uint8Array.from(bytes).buffer),
+      (_, bytes) => new Blob([bytes]),
+      (_, bytes) => new Blob([bytes]).stream(),
+    ];
+    for (const make of bodies) {
+      const [given, bytes] = text();
+      const init = { ...stamped(given), body: make(given, bytes), duplex: "half" } as RequestInit;
+      expect(reportOf(await wrapped()(liar.url + SUBMIT, init))?.verdict).toBe("verified");
+      expect(liar.bodies.at(-1)!.toString()).toBe(given);
+      const [again, moreBytes] = text();
+      const request = new Request(liar.url + SUBMIT, {
+        ...stamped(again),
+        body: make(again, moreBytes),
+        duplex: "half",
+      } as RequestInit);
+      expect(reportOf(await wrapped()(request))?.verdict).toBe("verified");
+      expect([liar.bodies.at(-1)!.toString(), request.bodyUsed]).toEqual([again, true]);
+    }
+  });
+
+  it("keeps the caller's headers, method and settings", async () => {
+    const { calls, send } = recorder(() => Response.json({}, { status: 400 }));
+    const given = body();
+    const more = { cache: "no-store", credentials: "omit", dispatcher: { own: true } } as RequestInit;
+    await wrapped({ fetch: send })(liar.url + SUBMIT, { ...stamped(given, { method: "post" }), ...more });
+    expect(calls[0]![1]).toMatchObject({ ...more, method: "POST", redirect: "manual" });
+    const headers = { "content-type": "application/json", "x-stamp": expect.any(String) as string };
+    expect(Object.fromEntries((calls[0]![1] as { headers: [] }).headers)).toEqual(headers);
+    await wrapped({ fetch: send })(new Request(liar.url + SUBMIT, { ...stamped(given), credentials: "omit" }));
+    expect(calls[1]![1]).toMatchObject({ method: "POST", credentials: "omit", redirect: "manual" });
+  });
+
+  it.each<[string, RequestInit]>([
+    ["no stamp", { headers: { "Content-Type": "application/json" } }],
+    ["two stamps", { headers: { "X-Stamp": "a", "X-Stamp-WebAuthn": "b" } }],
+    ["another method", { method: "PUT" }],
+    ["GET", { method: "GET", body: null }],
+    ["no body", { body: null }],
+    ["no JSON", { body: "{" }],
+    ["a form", { body: new URLSearchParams({ a: "b" }) }],
+    ["a member twice", { body: body().replace("{", '{"generateAppProofs":false,') }],
+    ["no organization", { body: body().replace('"organizationId"', '"organization"') }],
+    ["8 MiB and a byte", { body: " ".repeat(8 * 1024 * 1024 + 1) }],
+  ])("is refused before it is sent: %s", async (_, more) => {
+    await notSent(wrapped()(liar.url + SUBMIT, { ...stamped(body()), ...more }));
+    expect(liar.requests).toHaveLength(0);
+  });
+
+  it("is what it was at the call", async () => {
+    let open = (): void => {};
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    const slow = (async (...args: Parameters<typeof fetch>) => (await opened, fetch(...args))) as typeof fetch;
+    const otherOrigins: string[] = ["https://good.example"];
+    const options = { ...OPTIONS, fetch: slow, otherOrigins };
+    const fetching = verifiedFetch(options);
+    Object.assign(options, { policy: null, allowUnproven: true, baseUrl: "https://evil.example", evidence: null });
+    options.fetch = () => Promise.reject(new Error("another"));
+    otherOrigins[0] = "https://evil.example";
+
+    const given = body();
+    const bytes = Buffer.from(given) as Uint8Array<ArrayBuffer>;
+    const headers = new Headers(headersOf(given));
+    const url = new URL(liar.url + SUBMIT);
+    const init: RequestInit = { method: "POST", body: bytes, headers };
+    const answer = fetching(url, init);
+    bytes.fill(32);
+    headers.set("X-Stamp", "another");
+    url.pathname = "/elsewhere";
+    Object.assign(init, { method: "GET", body: "another", headers: {}, signal: AbortSignal.abort() });
+    open();
+    expect(reportOf(await answer)?.verdict).toBe("verified");
+    expect(liar.requests.map((one) => [one.method, one.url])).toEqual([["POST", SUBMIT]]);
+    expect(liar.bodies.map(String)).toEqual([given]);
+    await notSent(fetching(liar.url + SUBMIT, stamped(body(false))));
+    await notSent(fetching("https://evil.example", { headers: { "X-Stamp": "a" } }));
+  });
+
+  it("is not sent where it was aborted before", async () => {
+    const { calls, send } = recorder();
+    const signal = AbortSignal.abort(new Error("stopped"));
+    for (const fetching of [wrapped(), wrapped({ fetch: send })]) {
+      await expect(fetching(liar.url + SUBMIT, stamped(body(), { signal }))).rejects.toThrow("stopped");
+      const request = new Request(liar.url + SUBMIT, stamped(body(), { signal }));
+      await expect(fetching(request)).rejects.toThrow("stopped");
+    }
+    expect([liar.requests, calls]).toEqual([[], []]);
+    const request = new Request(liar.url + SUBMIT, stamped(body(), { signal }));
+    expect(reportOf(await wrapped()(request, { signal: null }))?.verdict).toBe("verified");
+  });
+
+  it("is aborted while it is sent, while the answer is read, and while that is verified", async () => {
+    const aborted = async (at: (abort: () => void) => Partial<VerifiedFetchOptions>): Promise<void> => {
+      const controller = new AbortController();
+      const fetching = wrapped(at(() => controller.abort(new Error("stopped"))));
+      const answer = fetching(liar.url + SUBMIT, stamped(body(), { signal: controller.signal }));
+      await expect(answer).rejects.toThrow("stopped");
+    };
+    await aborted((abort) => {
+      liar.lie = () => new Promise(() => abort());
+      return {};
+    });
+    await aborted((abort) => ({ fetch: unending(abort) }));
+    liar.lie = honestly;
+    await aborted((abort) => ({ evidence: { query: () => (abort(), new Promise(() => {})) } as never }));
+  });
+
+  it("is sent with the caller's own signal, since a collected Request no longer follows it", async () => {
+    const { calls, send } = recorder(() => Response.json({}, { status: 400 }));
+    const { signal } = new AbortController();
+    const fetching = wrapped({ fetch: send });
+    await fetching(liar.url + SUBMIT, stamped(body(), { signal }));
+    const request = new Request(liar.url + SUBMIT, stamped(body(), { signal }));
+    await fetching(request);
+    await fetching(liar.url + SUBMIT, new Request(liar.url + SUBMIT, stamped(body(), { signal })));
+    await fetching(liar.url + SUBMIT, stamped(body()));
+    const signals = calls.map(([, init]) => (init as RequestInit).signal);
+    expect([signals[0] === signal, signals[1] === request.signal, signals[3]]).toEqual([true, true, null]);
+    expect(signals[2]).toBeInstanceOf(AbortSignal);
+  });
+});
+
+it("throws TypeError for other options", () => {
+  const wrong = [{ policy: {} }, { more: 1 }, { fetch: 1 }, { allowUnproven: "yes" }, { now: 1 }, { acceptance: "x" }];
+  for (const more of wrong) expect(() => wrapped(more as never), JSON.stringify(more)).toThrow(TypeError);
+  expect(() => verifiedFetch(undefined as never)).toThrow(TypeError);
+});

@@ -1,0 +1,171 @@
+/** How answers are read, and what of them may be handed on. */
+import { describe, expect, it } from "vitest";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import {
+  MAX_ANSWER_VALUES,
+  answerOfBytes,
+  answerOfInput,
+  answerOfLiterals,
+  answerOfValue,
+  besideFaults,
+  exactText,
+  finishedActivity,
+  holdsResult,
+  isPending,
+  isUnfinished,
+  readActivityAnswer,
+  readUnverifiedAnswer,
+  unfinishedActivity,
+} from "../../src/exchange/answer.js";
+
+const ACTIVITY = { id: "a", organizationId: "o", type: "ACTIVITY_TYPE_X", status: "ACTIVITY_STATUS_COMPLETED" };
+const RESULT = { xResult: { walletId: "w" } };
+const bytes = (text: string) => new TextEncoder().encode(text);
+const read = (value: JsonValue) => readActivityAnswer({ value, faults: [] });
+const unverified = (kind: "list" | "query", answer: JsonValue) =>
+  readUnverifiedAnswer({ kind, operation: "q", organizationId: null }, answer);
+
+describe("numbers of an answer", () => {
+  it.each(["9007199254740993", "1.0", "1e0", "-0", "0.1", "1E400"])("in bytes are kept as written: %s", (number) => {
+    const text = `{"a":[${number}]}`;
+    expect(exactText(answerOfBytes(bytes(text)).value)).toBe(text);
+  });
+
+  it("that a double does not hold are a fault of the own client", () => {
+    const literals = (text: string) => answerOfLiterals(answerOfBytes(bytes(text)).value);
+    expect(literals(`{"a":[1,2.50,9007199254740992]}`)).toEqual({ value: { a: [1, 2.5, 2 ** 53] }, faults: [] });
+    expect(literals(`{"a":[9007199254740993]}`).faults).toEqual([expect.stringMatching(/^a\[0\]: /)]);
+  });
+
+  it.each([2 ** 53, -(2 ** 53), 1e300])(
+    "that another SDK parsed are a fault beyond the safe integers: %s",
+    (number) => {
+      expect(answerOfValue({ a: [number] }).faults).toEqual([
+        expect.stringMatching(/^a\[0\]: an integer that may have/),
+      ]);
+    },
+  );
+
+  it.each([2 ** 53 - 1, 1 - 2 ** 53, 0.5, 0])("that another SDK parsed are none at or below them: %s", (number) => {
+    expect(answerOfValue({ a: [number] })).toEqual({ value: { a: [number] }, faults: [] });
+  });
+});
+
+it("an answer that is not JSON is a fault", () => {
+  const circle: Record<string, unknown> = {};
+  circle["circle"] = circle;
+  for (const value of [circle, { a: 1n }, { a: Number.NaN }])
+    expect(answerOfValue(value)).toEqual({ value: null, faults: [expect.stringMatching(/^the answer is not JSON/)] });
+  expect(() => answerOfBytes(bytes('{"a":1,"a":2}'))).toThrow();
+  expect(() => answerOfBytes(bytes(`[${"0,".repeat(MAX_ANSWER_VALUES)}0]`))).toThrow(/more than/);
+});
+
+it("an answer that a caller has is text, bytes or a value", () => {
+  for (const given of ['{"a":1}', bytes('{"a":1}'), { a: 1 }])
+    expect(answerOfInput(given)).toEqual({ value: { a: 1 }, faults: [] });
+});
+
+describe("the answer to a submit", () => {
+  it("is an activity with nothing beside it", () => {
+    expect(read({ activity: ACTIVITY })).toMatchObject({ activity: ACTIVITY, id: "a", isSound: true, faults: [] });
+    expect(read({ activity: ACTIVITY, walletId: "w", b: null }).faults).toEqual([
+      'the answer has "walletId", "b" beside the activity',
+    ]);
+  });
+
+  it.each<JsonValue>([null, "a", [], [{ activity: ACTIVITY }], {}, { activity: [ACTIVITY] }, { activity: "a" }])(
+    "is none if it is %j",
+    (value) => {
+      expect(read(value)).toMatchObject({ activity: null, id: null, isSound: false });
+    },
+  );
+
+  it("is no activity that Object.prototype has", () => {
+    const prototype = Object.prototype as unknown as JsonObject;
+    prototype["activity"] = ACTIVITY;
+    try {
+      expect(read({})).toMatchObject({ activity: null, isSound: false });
+    } finally {
+      delete prototype["activity"];
+    }
+  });
+
+  it("has no member __proto__ at any depth", () => {
+    const value = JSON.parse('{"activity":{"id":"a","result":[{"__proto__":{}}]}}') as JsonValue;
+    expect(read(value).faults).toEqual(["the answer has a member __proto__"]);
+  });
+
+  it("without an id, or with a folded name, is not sound", () => {
+    for (const more of [{ id: "" }, { Result: {} }])
+      expect(read({ activity: { ...ACTIVITY, ...more } })).toMatchObject({ isSound: false });
+  });
+});
+
+it("members beside a past activity are refused, unless they repeat its result", () => {
+  const activity = { ...ACTIVITY, result: RESULT };
+  for (const value of [{ activity }, { activity, walletId: "w" }, { activity, xResult: { walletId: "w" } }, ACTIVITY])
+    expect(besideFaults(value)).toEqual([]);
+  for (const more of [{ walletId: "x" }, { other: 1 }, { activities: [] }])
+    expect(besideFaults({ activity, ...more })).toEqual([expect.stringMatching(/ beside the activity$/)]);
+});
+
+it("every status that is not final may change by itself", () => {
+  const pending = ["PENDING", "CREATED", "NEW"].map((status) => isPending({ status: `ACTIVITY_STATUS_${status}` }));
+  expect(pending).toEqual([true, true, true]);
+  for (const status of ["COMPLETED", "FAILED", "REJECTED", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED"])
+    expect(isPending({ status: `ACTIVITY_STATUS_${status}` })).toBe(false);
+  expect([isPending({}), isPending({ status: 1 })]).toEqual([false, false]);
+  expect([{}, ACTIVITY, { status: "x" }, { status: null }].map(isUnfinished)).toEqual([false, false, true, true]);
+});
+
+it("a finished activity is handed on with its known members, and its repetition, too", () => {
+  const inner = { ...ACTIVITY, result: RESULT, more: 1 };
+  expect(finishedActivity({ ...ACTIVITY, result: RESULT, more: 1 })).toEqual({ ...ACTIVITY, result: RESULT });
+  expect(finishedActivity({ ...ACTIVITY, result: { activity: inner } })).toEqual({
+    ...ACTIVITY,
+    result: { activity: { ...ACTIVITY, result: RESULT } },
+  });
+});
+
+it("an unfinished activity is handed on without result and app proofs, and not if a member holds a result", () => {
+  const open = { ...ACTIVITY, fingerprint: "f", votes: [], canApprove: true };
+  expect(unfinishedActivity({ ...open, result: RESULT, appProofs: [{}], more: 1 })).toEqual(open);
+  expect(unfinishedActivity({ ...open, failure: { activity: { result: RESULT } } })).toBeNull();
+});
+
+describe("the answer to a list", () => {
+  it("is handed on without results", () => {
+    const answer = { activities: [{ ...ACTIVITY, result: RESULT, appProofs: [], more: 1 }] };
+    expect(unverified("list", answer)).toEqual({ value: { activities: [ACTIVITY] } });
+    expect(unverified("list", {})).toEqual({ value: { activities: [] } });
+  });
+
+  it.each<JsonValue>([
+    [],
+    null,
+    { 0: ACTIVITY },
+    { activities: ACTIVITY },
+    { activities: [ACTIVITY, [ACTIVITY]] },
+    { activities: [], more: 1 },
+    { activities: [{ ...ACTIVITY, votes: [{ activity: { result: {} } }] }] },
+  ])("is refused: %j", (answer) => {
+    expect(unverified("list", answer)).toHaveProperty("fault");
+  });
+});
+
+it.each<[unknown, boolean]>([
+  [{ activity: { result: {} } }, true],
+  [{ a: [[{ b: { activity: { result: {} } } }]] }, true],
+  [{ Activity: { RESULT: {} } }, true],
+  [{ "acti\u017fity": { result: {} } }, false],
+  [{ a: { "re\u017fult": {}, type: "ACTIVITY_TYPE_X" } }, true],
+  [{ a: { result: [], status: "ACTIVITY_STATUS_NEW" } }, true],
+  [{ a: { intent: null, result: {} } }, true],
+  [{ result: {}, type: "OTHER" }, false],
+  [{ activity: { result: "text" } }, false],
+  [{ activity: { result: null } }, false],
+  ["activity", false],
+])("whether %j holds an activity with a result: %s", (value, expected) => {
+  expect(holdsResult(value)).toBe(expected);
+  expect(unverified("query", value as JsonValue)).toHaveProperty(expected ? "fault" : "value");
+});

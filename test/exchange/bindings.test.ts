@@ -1,0 +1,79 @@
+/** Which request an activity answered. */
+import { expect, it } from "vitest";
+import { Bindings } from "../../src/exchange/bindings.js";
+import type { SubmitQuestion } from "../../src/exchange/question.js";
+
+const question = (more: Partial<SubmitQuestion> = {}): SubmitQuestion => ({
+  kind: "submit",
+  operation: "x",
+  organizationId: "o",
+  type: "T",
+  parameters: { a: 1 },
+  timestampMs: "1",
+  isProven: true,
+  ...more,
+});
+const ANOTHER = "the activity's id belongs to another request";
+
+it("binds an id once, to the first request, and looks it up whoever asks", () => {
+  const bindings = new Bindings();
+  const first = question();
+  expect(bindings.get("a")).toBeNull();
+  expect([bindings.bind(first, "a", "one"), bindings.bind(question(), "a", "two")]).toEqual([null, null]);
+  expect(bindings.get("a")).toBe(first);
+});
+
+it.each<[string, Partial<SubmitQuestion>]>([
+  ["organization", { organizationId: "other" }],
+  ["type", { type: "U" }],
+  ["parameters", { parameters: { a: 2 } }],
+  ["time", { timestampMs: "2" }],
+])("refuses another %s", (_, more) => {
+  const bindings = new Bindings();
+  const first = question();
+  bindings.bind(first, "a", "one");
+  expect([bindings.bind(question(more), "a", "one"), bindings.get("a")]).toEqual([ANOTHER, first]);
+});
+
+it("keeps the request that asks for app proofs where the same one was sent without", () => {
+  const bindings = new Bindings();
+  const proven = question();
+  bindings.bind(question({ isProven: false }), "a", "one");
+  expect(bindings.get("a")?.isProven).toBe(false);
+  expect([bindings.bind(proven, "a", "one"), bindings.bind(question({ isProven: false }), "a", "one")]).toEqual([
+    null,
+    null,
+  ]);
+  expect(bindings.get("a")).toBe(proven);
+});
+
+it("takes from the submitter that holds most its oldest binding", () => {
+  const bindings = new Bindings(10_000);
+  bindings.bind(question(), "quiet", "quiet");
+  for (let index = 0; index < 100; index++) bindings.bind(question({ timestampMs: `${index}` }), `${index}`, "loud");
+  expect(bindings.get("quiet")).not.toBeNull();
+  const kept = Array.from({ length: 100 }, (_, index) => bindings.get(`${index}`) !== null);
+  expect([kept.indexOf(true) > 0, kept.lastIndexOf(false) < kept.indexOf(true), kept.at(-1)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(kept.filter(Boolean).length).toBeGreaterThan(10);
+});
+
+it("counts what was taken no more, and binds an id anew that it forgot", () => {
+  const bindings = new Bindings(2000);
+  for (let index = 10; index < 60; index++)
+    bindings.bind(question({ timestampMs: `${index}` }), `${index}`, `s${index}`);
+  expect([bindings.get("10"), bindings.get("59")?.timestampMs]).toEqual([null, "59"]);
+  expect(bindings.bind(question({ type: "U" }), "10", "one")).toBeNull();
+});
+
+it("counts the characters of a request", () => {
+  const bindings = new Bindings(10_000);
+  bindings.bind(question(), "small", "one");
+  bindings.bind(question({ parameters: { a: "x".repeat(4000) } }), "large", "two");
+  expect([bindings.get("small"), bindings.get("large")].map((one) => one !== null)).toEqual([true, true]);
+  bindings.bind(question({ parameters: { a: "y".repeat(1500) } }), "next", "one");
+  expect(bindings.get("large")).toBeNull();
+});

@@ -1,0 +1,189 @@
+/** The rules for requests and answers over HTTP. */
+import { describe, expect, it } from "vitest";
+import { Bindings } from "../../src/exchange/bindings.js";
+import { HttpFault, MAX_REQUEST_BYTES, exchangeOf, replyTo, stampIn } from "../../src/exchange/http.js";
+
+const BODY = {
+  organizationId: "o",
+  type: "ACTIVITY_TYPE_X",
+  parameters: { a: 1 },
+  timestampMs: "1",
+  generateAppProofs: true,
+};
+const STAMP = Buffer.from(JSON.stringify({ publicKey: "k" })).toString("base64url");
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+interface Given {
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: unknown;
+  readonly stamp?: string;
+  readonly allowUnproven?: boolean;
+  readonly bindings?: Bindings;
+}
+
+function opened({ method = "POST", path = "submit/x", body = BODY, stamp = STAMP, ...rules }: Given = {}) {
+  const { allowUnproven = false, bindings = new Bindings() } = rules;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const request = { method, path: `/public/v1/${path}`, body: bytes(text), stamp };
+  return exchangeOf(request, { bindings, allowUnproven });
+}
+
+function faultOf(given: Given): [string, string] {
+  try {
+    opened(given);
+  } catch (error) {
+    if (error instanceof HttpFault) return [error.kind, error.message];
+  }
+  throw new Error("was not refused");
+}
+
+describe("a request", () => {
+  it("has the question of its path and body, with numbers as they are written", () => {
+    expect(opened().question).toMatchObject({ kind: "submit", operation: "x", isProven: true });
+    expect(opened({ path: "query/x", body: "no JSON" }).question).toMatchObject({ kind: "query" });
+  });
+
+  it.each<[string, Given, string]>([
+    ["of another method", { method: "GET" }, "not-found"],
+    ["of another path", { path: "submit/x?" }, "not-found"],
+    ["larger than 8 MiB", { body: " ".repeat(MAX_REQUEST_BYTES + 1) }, "too-large"],
+    ["that is not JSON", { body: "{" }, "invalid-request"],
+    ["with a member twice", { body: '{"type":"a","type":"b"}' }, "invalid-request"],
+    ["without app proofs", { body: { ...BODY, generateAppProofs: false } }, "invalid-request"],
+    ["without an id", { path: "query/get_activity", body: { organizationId: "o" } }, "invalid-request"],
+  ])("%s is not sent", (_, given, kind) => {
+    expect(faultOf(given)[0]).toBe(kind);
+  });
+
+  it("has exactly one stamp", () => {
+    expect(stampIn([["X-Stamp-WebAuthn", "{}"]])).toEqual({ stamp: "{}" });
+    for (const headers of [[], [["x-stamp", ""]], [["x-stamp-other", "a"]]] as [string, string][][])
+      expect(stampIn(headers)).toHaveProperty("fault");
+    const two = stampIn([
+      ["x-stamp", "a"],
+      ["x-stamp-attested", "b"],
+    ]);
+    expect(two).toMatchObject({ fault: expect.stringMatching(/got x-stamp, x-stamp-attested/) as string });
+  });
+
+  it("without app proofs is sent where that is allowed", () => {
+    const body = { ...BODY, generateAppProofs: false };
+    expect(opened({ body, allowUnproven: true }).question).toMatchObject({ isProven: false });
+    expect(faultOf({ body })[1]).toMatch(/allowUnproven, --allow-unproven/);
+  });
+
+  it.each([
+    ["the public key of a stamp", STAMP, true],
+    ["the credential id of a passkey", '{"credentialId":"k"}', true],
+    ["another public key", Buffer.from('{"publicKey":"l"}').toString("base64url"), false],
+  ])("is counted for %s", async (_, stamp, isSame) => {
+    const bindings = new Bindings(3000);
+    const answered = async (value: string, id: string) => {
+      const body = { ...BODY, parameters: { id } };
+      await settled(opened({ bindings, body, stamp: value }), { id, status: "S" });
+    };
+    await answered(stamp, "first");
+    for (let index = 0; index < 9; index++) await answered(STAMP, `${index}`);
+    expect(bindings.get("first") === null).toBe(isSame);
+  });
+});
+
+describe("a stamp", () => {
+  it.each(["X-Stamp", "x-stamp-webauthn", "X-STAMP-ATTESTED"])("is read from %s", (name) => {
+    expect(stampIn([["x-other", "o"], [name, "s"]])).toEqual({ stamp: "s" }); // prettier-ignore
+  });
+
+  it.each<[string, readonly (readonly [string, string])[]]>([
+    ["none", []],
+    ["two", [["x-stamp", "s"], ["x-stamp-webauthn", "t"]]], // prettier-ignore
+    ["one twice", [["x-stamp", "s"], ["X-Stamp", "s"]]], // prettier-ignore
+    ["an empty one", [["x-stamp", ""]]],
+    ["one of another name", [["x-stamp-other", "s"]]],
+    ["one beside one of another name", [["x-stamp", "s"], ["x-stamp-other", "s"]]], // prettier-ignore
+  ])("has to be one of a known name: %s", (_, headers) => {
+    expect(stampIn(headers)).toHaveProperty("fault");
+  });
+});
+
+interface Answered {
+  readonly status?: number;
+  readonly body?: string | null;
+  readonly headers?: Readonly<Record<string, readonly string[]>>;
+}
+
+const ACTIVITY = { id: "a", organizationId: "o", type: BODY.type, status: "ACTIVITY_STATUS_COMPLETED" };
+
+function reply(given: Answered, exchange = opened({ path: "query/get_user", body: {} })) {
+  const { status = 200, body = "{}", headers = {} } = given;
+  const header = (name: string) => headers[name] ?? [];
+  const answer = { status, header, body: body === null ? null : bytes(body) };
+  return replyTo(exchange, answer, async ({ activity, refusals, expected }) => {
+    if (expected === null || refusals.length > 0) throw new Error("refused");
+    return { activity, report: { claims: { activity: { question: "id" } } } as never };
+  });
+}
+
+const settled = (exchange: ReturnType<typeof opened>, more: object = {}) =>
+  reply({ body: JSON.stringify({ activity: { ...ACTIVITY, ...more } }) }, exchange);
+
+describe("an answer", () => {
+  it.each<[string, Answered]>([
+    ["201", { status: 201 }],
+    ["a redirect", { status: 307 }],
+    ["399", { status: 399 }],
+    ["600", { status: 600 }],
+    ["too many bytes", { body: null }],
+  ])("is refused with %s", async (_, given) => {
+    await expect(reply(given)).rejects.toMatchObject({ kind: "invalid-answer" });
+  });
+
+  it("that is not strict JSON is refused", async () => {
+    await expect(reply({ body: '{"a":1,"a":2}' })).rejects.toMatchObject({ kind: "invalid-answer" });
+  });
+
+  it("names what was verified, by what, and what was not", async () => {
+    expect(await settled(opened())).toMatchObject({
+      headers: { "X-Bootproof-Verified": "activity", "X-Bootproof-Question": "id" },
+      value: { activity: ACTIVITY },
+    });
+    const waiting = await settled(opened(), { status: "ACTIVITY_STATUS_PENDING", result: {} });
+    expect([waiting.headers, waiting.value]).toEqual([
+      { "X-Bootproof-Verified": "none" },
+      { activity: { ...ACTIVITY, status: "ACTIVITY_STATUS_PENDING" } },
+    ]);
+    const unproven = opened({ body: { ...BODY, generateAppProofs: false }, allowUnproven: true });
+    expect((await settled(unproven)).headers).toEqual({ "X-Bootproof": "unproven", "X-Bootproof-Verified": "none" });
+    expect((await reply({})).headers).toEqual({ "X-Bootproof-Verified": "none" });
+  });
+
+  it("has two of the service's headers, once each and short", async () => {
+    const of = async (headers: Answered["headers"]) => (await reply({ headers: headers! })).headers;
+    const none = { "X-Bootproof-Verified": "none" };
+    const both = {
+      "retry-after": ["3"],
+      "x-request-id": ["r"],
+      "set-cookie": ["c"],
+      "x-bootproof-verified": ["activity"],
+    };
+    expect(await of(both)).toEqual({ ...none, "Retry-After": "3", "X-Request-Id": "r" });
+    for (const values of [["1", "2"], ["a\nb"], ["\u00e9"], ["x".repeat(201)], [""]])
+      expect(await of({ "retry-after": values })).toEqual(none);
+  });
+
+  it("that is an error has code, message and details of the service, and nothing else", async () => {
+    const of = async (body: unknown) => (await reply({ status: 400, body: JSON.stringify(body) })).value;
+    expect(JSON.stringify(await of({ code: 5, message: "m", details: [{ a: 1 }], activity: {} }))).toContain('"m"');
+    expect(await of({ code: 5, message: "m", details: [{ a: "b" }], activity: {} })).toEqual({
+      code: expect.objectContaining({ text: "5" }) as unknown,
+      message: "m",
+      details: [{ a: "b" }],
+    });
+    expect(await of([])).toMatchObject({ code: { text: "2" }, message: "the service gave no message", details: [] });
+    expect(await of({ code: "5", details: [{ activity: { result: {} } }] })).toMatchObject({
+      code: { text: "2" },
+      details: [],
+    });
+    expect(await of({ message: "x".repeat(5000) })).toMatchObject({ message: "x".repeat(4096) });
+  });
+});

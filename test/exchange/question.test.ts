@@ -1,0 +1,96 @@
+/** The question of a request: its kind comes from the path alone. */
+import { expect, it } from "vitest";
+import type { JsonObject } from "../../src/decode/json.js";
+import { operationOf, questionOf } from "../../src/exchange/question.js";
+
+const BODY = { organizationId: "o", type: "ACTIVITY_TYPE_X", parameters: { a: 1 }, timestampMs: "1" };
+const VOTE = { ...BODY, type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" };
+const REJECT = { ...BODY, type: "ACTIVITY_TYPE_REJECT_ACTIVITY" };
+const of = (path: string, body: unknown) => questionOf(operationOf(`/public/v1/${path}`)!, body as JsonObject);
+
+it.each([
+  ["submit/update_wallet", "submit"],
+  ["submit/approve_activity", "vote"],
+  ["submit/reject_activity", "vote"],
+  ["submit/get_activity", "submit"],
+  ["query/get_activity", "activity"],
+  ["query/list_activities", "list"],
+  ["query/get_user", "query"],
+  ["query/approve_activity", "query"],
+])("%s is a %s", (path, kind) => {
+  expect(operationOf(`/public/v1/${path}`)).toEqual({ kind, name: path.split("/")[1] });
+});
+
+it.each([
+  "/public/v1/submit/",
+  "/public/v1/submit/a/",
+  "/public/v1/submit/a?b",
+  "/public/v1/submit/a#b",
+  "/public/v1/submit/A",
+  "/public/v1/submit/a%62",
+  "/public/v1/query/../submit/a",
+  "//public/v1/submit/a",
+  "/Public/v1/submit/a",
+  "/public/v2/submit/a",
+  "/public/v1/other/a",
+  "/public/v1/submit/a\n",
+  "http://host/public/v1/submit/a",
+  "submit/a",
+  "",
+])("%j is not the path of an operation", (path) => {
+  expect(operationOf(path)).toBeNull();
+});
+
+it("a submit has organization, type, parameters and time of its body, and asks for app proofs in two places", () => {
+  expect(of("submit/x", BODY)).toEqual({ kind: "submit", operation: "x", ...BODY, isProven: false });
+  expect(of("submit/x", { ...BODY, generateAppProofs: true })).toMatchObject({ isProven: true });
+  expect(of("submit/x", { ...BODY, parameters: { generateAppProofs: true } })).toMatchObject({ isProven: true });
+  for (const generateAppProofs of [false, "true", 1, null])
+    expect(of("submit/x", { ...BODY, generateAppProofs })).toMatchObject({ isProven: false });
+});
+
+it.each([
+  ["no body", undefined],
+  ["an array", [BODY]],
+  ["no organization", { ...BODY, organizationId: "" }],
+  ["an organization that is no text", { ...BODY, organizationId: 1 }],
+  ["no type", { ...BODY, type: undefined }],
+  ["parameters in an array", { ...BODY, parameters: [] }],
+  ["a time that is a number", { ...BODY, timestampMs: 1 }],
+  ["a time that is no decimal", { ...BODY, timestampMs: "soon" }],
+])("a submit with %s has a fault", (_, body) => {
+  expect(of("submit/x", body)).toMatch(/^type, organizationId, parameters and timestampMs/);
+});
+
+it("a vote's type and its path belong together", () => {
+  expect(of("submit/approve_activity", VOTE)).toMatchObject({ kind: "vote" });
+  expect(of("submit/reject_activity", REJECT)).toMatchObject({ kind: "vote" });
+  for (const [path, body] of [
+    ["approve_activity", BODY],
+    ["approve_activity", REJECT],
+    ["reject_activity", VOTE],
+    ["update_wallet", VOTE],
+  ] as const)
+    expect(of(`submit/${path}`, body)).toBe(`type: ${path} has another type`);
+});
+
+it("get_activity has an organization and an id, and other queries may have neither", () => {
+  const whole = { organizationId: "o", activityId: "a" };
+  expect(of("query/get_activity", whole)).toEqual({ kind: "activity", operation: "get_activity", ...whole });
+  for (const body of [{ organizationId: "o" }, { activityId: "a" }, { ...whole, activityId: "" }, undefined])
+    expect(of("query/get_activity", body)).toBe("organizationId and activityId: expected both");
+  expect(of("query/get_user", whole)).toMatchObject({ kind: "query", organizationId: "o" });
+  expect(of("query/list_activities", undefined)).toMatchObject({ kind: "list", organizationId: null });
+});
+
+it("takes nothing from Object.prototype", () => {
+  const prototype = Object.prototype as unknown as JsonObject;
+  prototype["organizationId"] = "o";
+  prototype["activityId"] = "a";
+  try {
+    expect(of("query/get_activity", undefined)).toBe("organizationId and activityId: expected both");
+  } finally {
+    delete prototype["organizationId"];
+    delete prototype["activityId"];
+  }
+});
