@@ -141,8 +141,13 @@ function packedComparison(
 
 /** About the making of the report, or dependent on the request, which no bundle has. */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence", "refusedFor"];
-const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
-const ASKED = /^claims\.(?:activity\.(?:asked|question)|appProofs\[\d+\]\.(?:expectation|answers))/;
+const OF_THE_QUESTION: readonly string[] = [
+  "app.request",
+  "activity.request",
+  "activity.signature",
+] satisfies readonly CheckId[];
+const ASKED =
+  /^claims\.(?:activity\.(?:asked|question|signatures|resultWithoutProof)|appProofs\[\d+\]\.(?:expectation|answers))/;
 /** Members that earlier versions lack: compared only if present. */
 const NOT_ALWAYS_SAID = /^(?:stale|notApplied|claims\.bootProofs\[\d+\]\.image\.restsOn)$/;
 
