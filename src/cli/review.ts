@@ -20,7 +20,9 @@ meet, with the image and the binary that were built, and with the manifest befor
 hardware booted it: verify a boot proof for that, with bootproof verify.
 
 A member that no pin holds (bridgeConfig, dns, patchSet, qosCommit, restart and others) fails the review, with its
-value, unless it is as in the manifest of --previous, or --accept names it.
+value, unless it is as in the manifest of --previous, or --accept names it. With --previous, so does one that is
+removed, another version of the manifest (--accept version) and another order of workloads (--accept workloads).
+Members of workloads have names such as workloads.signer.mounts, or mounts where only one workload changes it.
 
 Examples:
     $ bootproof review manifest.json --policy policy.json --previous approved.json
@@ -56,9 +58,11 @@ export function addReviewCommand(program: Command, io: Io, finish: (code: number
 }
 
 async function refuseUnknown(names: readonly string[], args: ArgumentReader): Promise<void> {
-  const { ACCEPTABLE } = await import("../review/members.js");
-  for (const name of names)
-    if (!ACCEPTABLE.includes(name)) args.fault(`--accept ${name}: unknown; known are ${ACCEPTABLE.join(", ")}`);
+  const { unknownName } = await import("../review/members.js");
+  for (const name of names) {
+    const fault = unknownName(name);
+    if (fault !== null) args.fault(`--accept ${name}: ${fault}`);
+  }
 }
 
 /** Nobody read what it would accept the next time. */

@@ -61,13 +61,16 @@ export function bytes(what: ChangeId): Comparer<Uint8Array> {
 /** For values that other changes cover. */
 export const ignored: Comparer<unknown> = () => [];
 
-/** Entries with keys: `one` for those on one side, `both` for those on both. */
+/**
+ * Entries with keys. `show`: those on one side. `both`: those on both. `inside`: members of either that `show` leaves
+ * out.
+ */
 export function entries<T>(
   what: ChangeId,
   keyOf: (entry: T) => string,
-  rule: { readonly show?: (entry: T) => string; readonly both?: Comparer<T> },
+  rule: { readonly show?: (entry: T) => string; readonly both?: Comparer<T>; readonly inside?: Comparer<T> },
 ): Comparer<readonly T[]> {
-  const { show = keyOf, both = ignored } = rule;
+  const { show = keyOf, both = ignored, inside = ignored } = rule;
   return (before = [], after = [], place) => {
     const [one, other] = [byKey(before, keyOf), byKey(after, keyOf)];
     return [...new Set([...one.keys(), ...other.keys()])].flatMap((key, index) => {
@@ -75,7 +78,7 @@ export function entries<T>(
       const [entryBefore, entryAfter] = [one.get(key), other.get(key)];
       const isOnBoth = entryBefore !== undefined && entryAfter !== undefined;
       const changes = isOnBoth ? both(entryBefore, entryAfter, at) : value(what, show)(entryBefore, entryAfter, at);
-      return changes.map((change) => ({ ...change, entry: change.entry || key }));
+      return [...changes, ...inside(entryBefore, entryAfter, at)].map((change) => ({ ...change, entry: change.entry || key }));
     });
   };
 }

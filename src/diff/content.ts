@@ -15,17 +15,19 @@ export interface ContentObject {
 /** Undefined: absent. */
 type Sides = readonly [before: Content | undefined, after: Content | undefined];
 
-/** Further changes are only counted. */
+/** Of the differences that no other change covers. */
 const MAX_KEPT = 1000;
 
-/** The differences that no other change covers. */
+/** The differences that no other change covers. Those beyond `most` are only counted. */
 export class UnreportedChanges {
   readonly found: Found[] = [];
   total = 0;
   readonly #reported: ReportedPlaces;
+  readonly #most: number;
 
-  constructor(reported: ReportedPlaces) {
+  constructor(reported: ReportedPlaces, most = MAX_KEPT) {
     this.#reported = reported;
+    this.#most = most;
   }
 
   /** Adds all differences at and below the place. */
@@ -60,7 +62,7 @@ export class UnreportedChanges {
 
   #keep(what: "other" | "order", [before, after]: Sides, place: string): void {
     this.total++;
-    if (this.found.length >= MAX_KEPT) return;
+    if (this.found.length >= this.#most) return;
     const texts = [before, after].map((side) => (side === undefined ? null : contentText(side)));
     // The number 3 differs from the text "3".
     const isAlike = texts[0] === texts[1];
@@ -96,14 +98,13 @@ export function contentText(content: Content): string {
   return typeof content === "string" ? content : jsonText(content);
 }
 
-function jsonText(content: Content): string {
+/** JSON with literal numbers and sorted members. */
+export function jsonText(content: Content): string {
   if (content instanceof JsonNumber) return content.text;
-  if (Array.isArray(content)) return `[${content.map(jsonText).join(",")}]`;
   if (sortOf(content) === "scalar") return JSON.stringify(content);
-  const named = [...partsOf(content)].map(([name, value]) => [String(name), value] as const);
-  if (sortOf(content) === "object") named.sort(([one], [other]) => (one < other ? -1 : 1));
-  const members = named.map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`);
-  return `{${members.join(",")}}`;
+  if (sortOf(content) !== "object") return `[${[...partsOf(content).values()].map(jsonText).join(",")}]`;
+  const named = Object.entries(content as ContentObject).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${named.map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`).join(",")}}`;
 }
 
 /** Rewrites the named members of an object, recursively. */
@@ -159,10 +160,14 @@ export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) =>
 
 /** Empty if absent. */
 export function memberText(entry: Content, ...path: readonly string[]): string {
-  let content: Content | undefined = entry;
-  for (const name of path) {
-    if (content === undefined || sortOf(content) !== "object" || !Object.hasOwn(content as object, name)) return "";
-    content = (content as ContentObject)[name];
-  }
+  const content = contentAt(entry, path);
   return typeof content === "string" ? content : "";
+}
+
+/** Undefined if absent. */
+export function contentAt(content: Content, path: readonly string[]): Content | undefined {
+  return path.reduce<Content | undefined>(
+    (inside, name) => (inside === undefined ? undefined : partsOf(inside).get(name)),
+    content,
+  );
 }

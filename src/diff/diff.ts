@@ -186,8 +186,8 @@ function notCompared(what: string): MalformedError {
   return new MalformedError("diff", [{ path: "", message }]);
 }
 
-/** Throws {@link MalformedError} if they have no part in common. */
-export function compareSides(before: Side, after: Side): Difference {
+/** At most `most` changes are listed. Throws {@link MalformedError} if the sides have no part in common. */
+export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
   const kind = before.kind === after.kind ? before.kind : `${before.kind} and ${after.kind}`;
   if ("parts" in before && "parts" in after) {
     const [one, other] = comparableParts(before.parts, after.parts);
@@ -195,9 +195,9 @@ export function compareSides(before: Side, after: Side): Difference {
     if (shared.length === 0) throw incomparable(before, after);
     const isBare = before.kind === after.kind && before.kind !== "boot proof";
     const compared = before.kind === after.kind ? null : shared;
-    return differenceOf(compareParts(one, other, "", isBare), kind, compared);
+    return differenceOf(compareParts(one, other, "", isBare), { kind, compared, most });
   }
-  return differenceOf(compareWhole(before, after), kind, null);
+  return differenceOf(compareWhole(before, after), { kind, compared: null, most });
 }
 
 function compareWhole(before: Side, after: Side): Compared {
@@ -216,14 +216,17 @@ function incomparable(before: Side, after: Side): MalformedError {
 
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
-function differenceOf(compared: Compared, kind: string, parts: readonly string[] | null): Difference {
+type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };
+
+function differenceOf({ found, contents, encodings }: Compared, { kind, compared, most }: About): Difference {
   const unreported = new UnreportedChanges(
-    new ReportedPlaces(compared.found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
+    new ReportedPlaces(found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
+    most,
   );
-  for (const [place, before, after] of compared.contents) unreported.add([before, after], place);
+  for (const [place, before, after] of contents) unreported.add([before, after], place);
   const rest = kind === "policy" || kind === "bundle" ? unreported.found.map(commentNamed) : unreported.found;
-  const known = [...compared.found, ...rest];
-  const changes = worstFirst(merged([...known, ...unexplained(compared.encodings, known)]));
+  const known = [...found, ...rest];
+  const changes = worstFirst(merged([...known, ...unexplained(encodings, known)]));
   const uncounted = unreported.total - unreported.found.length;
   const counts = Object.fromEntries(
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),
@@ -234,10 +237,10 @@ function differenceOf(compared: Compared, kind: string, parts: readonly string[]
     "NOT VERIFIED": NOT_VERIFIED,
     same: changes.length === 0,
     kind,
-    compared: parts,
+    compared,
     counts: Object.freeze(counts),
-    changes: Object.freeze(changes.slice(0, MAX_CHANGES)),
-    leftOut: uncounted + Math.max(0, changes.length - MAX_CHANGES),
+    changes: Object.freeze(changes.slice(0, most)),
+    leftOut: uncounted + Math.max(0, changes.length - most),
   });
 }
 

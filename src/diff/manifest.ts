@@ -25,6 +25,7 @@ import {
 import { attempt } from "../errors.js";
 import { type Comparer, bytes, entries, ignored, members, ordered, toggle, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, keyed, memberText, rewritten } from "./content.js";
+import { placeIn } from "./place.js";
 
 /** A manifest or an envelope, with its JSON. */
 export interface Encoded<T> {
@@ -62,7 +63,8 @@ export function contentsOf<T>(before: Encoded<T>, after: Encoded<T>): readonly [
   return [decodedContent(before.value), decodedContent(after.value)];
 }
 
-function decodedContent(value: unknown): Content {
+/** What was decoded, as a tree: of a manifest, what an approval signs. */
+export function decodedContent(value: unknown): Content {
   const content = contentOf(value);
   const isEnvelope = isJsonObject(value) && Object.hasOwn(value, "manifest");
   return rewritten(content, isEnvelope ? ENVELOPE_RULES : MANIFEST_RULES);
@@ -180,15 +182,14 @@ function asJson(item: unknown): string {
 
 const compareWorkloads = entries<Workload>("workload", ({ name }) => name, {
   show: ({ name, imageDigest }) => `${name} ${imageDigestText(imageDigest)}`,
-  both: members<Workload>(
-    {
-      name: ignored,
-      imageDigest: value("workload.image", imageDigestText),
-      restart: value("restart-policy"),
-      mounts: value("workload.mounts", asJson),
-    },
-    WIRE_NAMES,
-  ),
+  both: (before, after, place) =>
+    value("workload.image", imageDigestText)(before?.imageDigest, after?.imageDigest, placeIn(place, "image")),
+  inside: members<Workload>({
+    name: ignored,
+    imageDigest: ignored,
+    restart: value("restart-policy"),
+    mounts: value("workload.mounts", asJson),
+  }),
 });
 
 /** Sorted: the order has no meaning. */

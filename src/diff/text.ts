@@ -43,7 +43,8 @@ function differenceText(difference: Difference, page: Page): string {
   return `${lines.join("\n")}\n`;
 }
 
-function changeLines(page: Page, { what, severity, place, also, entry, before, after, means }: Change): string[] {
+/** A paragraph: what changed, what it means, both values, where. */
+export function changeLines(page: Page, { what, severity, place, also, entry, before, after, means }: Change): string[] {
   const [title, ...more] = wrapped(page, severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
   const label = severity.toUpperCase();
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;

@@ -1,14 +1,23 @@
-/** The manifest or envelope that a review is about, in any encoding. */
-import { type Approval, type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+/** The manifest or envelope that a review is about, in any encoding, and its changes since another. */
+import { type Approval, type Manifest, decodeManifest } from "../decode/manifest/index.js";
+import type { JsonObject } from "../decode/json.js";
+import { type Change, compareSides } from "../diff/diff.js";
+import { type Encoded, encodedEnvelope, encodedManifest } from "../diff/manifest.js";
+import type { Content } from "../diff/content.js";
 import { type Fault, MalformedError, attempt } from "../errors.js";
 import { recognise } from "../inspect/kind.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 
-export interface GivenManifest {
+interface ReadManifest {
   readonly manifest: Manifest;
-  readonly hash: Uint8Array;
+  /** The file; null for Borsh. */
+  readonly json: Content | null;
   readonly manifestSetApprovals: readonly Approval[];
   readonly shareSetApprovals: readonly Approval[];
+}
+
+export interface GivenManifest extends ReadManifest {
+  readonly hash: Uint8Array;
 }
 
 /** `what` begins the path of its faults. Throws {@link MalformedError} (`manifest`). */
@@ -27,22 +36,48 @@ function within(what: string, { path, message }: Fault): Fault {
   return { path: path === "" ? what : `${what}: ${path}`, message };
 }
 
-function readEither(given: Uint8Array): Omit<GivenManifest, "hash"> {
+function readEither(given: Uint8Array): ReadManifest {
   const recognised = recognise(given);
   const bytes = recognised?.bytes ?? given;
-  if (recognised?.kind === "manifest envelope") return readEnvelope(bytes, recognised.json !== undefined);
+  if (recognised?.kind === "manifest envelope") return readEnvelope(bytes);
   if (recognised !== null && recognised.kind !== "manifest") throw malformed(`this is no manifest: ${recognised.kind}`);
-  return { manifest: decodeManifest(bytes), manifestSetApprovals: [], shareSetApprovals: [] };
+  const { value, json } = encodedManifest(bytes);
+  return { manifest: value, json, manifestSetApprovals: [], shareSetApprovals: [] };
 }
 
 /** Refuses bytes that can also be read as a bare manifest: two readers would see two manifests. */
-function readEnvelope(bytes: Uint8Array, isJson: boolean): Omit<GivenManifest, "hash"> {
-  const envelope = decodeManifestEnvelope(bytes);
-  if (!isJson && attempt(() => decodeManifest(bytes)).value !== undefined)
+function readEnvelope(bytes: Uint8Array): ReadManifest {
+  const { value, json } = encodedEnvelope(bytes);
+  if (attempt(() => decodeManifest(bytes)).value !== undefined)
     throw malformed("ambiguous: the bytes are both a manifest and an envelope");
-  return envelope;
+  return { ...value, json: json && (json as JsonObject & Record<string, Content>)["manifest"]! };
 }
 
 function malformed(message: string): MalformedError {
   return new MalformedError("manifest", [{ path: "", message }]);
+}
+
+/** Every change of what an approval signs. */
+export function changesBetween(before: GivenManifest, after: GivenManifest): readonly Change[] {
+  return changesOf({ value: before.manifest, json: null }, { value: after.manifest, json: null });
+}
+
+/** Differences of two files in JSON that are no changes of what an approval signs. */
+export function unsignedChanges(before: GivenManifest, after: GivenManifest): readonly Change[] {
+  if (before.json === null || after.json === null) return [];
+  const signed = new Set(changesBetween(before, after).map(textOf));
+  const changes = changesOf(
+    { value: before.manifest, json: before.json },
+    { value: after.manifest, json: after.json },
+  );
+  return changes.filter((change) => !signed.has(textOf(change)));
+}
+
+function changesOf(before: Encoded<Manifest>, after: Encoded<Manifest>): readonly Change[] {
+  const [one, other] = [before, after].map((manifest) => ({ kind: "manifest", parts: { manifest } }) as const);
+  return compareSides(one!, other!, Number.POSITIVE_INFINITY).changes;
+}
+
+function textOf({ what, place, also }: Change): string {
+  return JSON.stringify([what, place, also]);
 }

@@ -2,22 +2,22 @@
  * Every member of a manifest, and what holds it (review/README.md, "Members"). The tables are total: a new member of
  * the model needs a row.
  */
-import { toHex } from "../bytes.js";
-import type { JsonValue } from "../decode/json.js";
-import { imageDigestText } from "../decode/manifest/image-digest.js";
-import type {
-  EnclaveMeasurements,
-  Manifest,
-  MemberSet,
-  Namespace,
-  PatchSet,
-  Pivot,
-  PivotManifest,
-  Workload,
-  WorkloadManifest,
+import {
+  type EnclaveMeasurements,
+  type Manifest,
+  type Namespace,
+  type Pivot,
+  type PivotManifest,
+  WORKLOAD_NAME,
+  type Workload,
+  type WorkloadManifest,
 } from "../decode/manifest/model.js";
 import type { DeploymentPins } from "../appraise/parsed-policy.js";
 import { type PinName, commonPcrs } from "../appraise/pins.js";
+import type { Change } from "../diff/diff.js";
+import { contentAt, jsonText } from "../diff/content.js";
+import { decodedContent } from "../diff/manifest.js";
+import { type GivenManifest, changesBetween } from "./manifest.js";
 
 /** What a pin cannot compare, and the caller's files can. */
 export interface Beside {
@@ -27,57 +27,54 @@ export interface Beside {
   readonly hasPrevious: boolean;
 }
 
-interface Row<T> {
+/** Whether a deployment, or a file of the caller, decides the value. `changes`: of the member, since the previous. */
+type IsHeld = (pins: DeploymentPins, beside: Beside, changes: readonly Change[]) => boolean;
+
+interface Row {
   /** As `accept` names it. */
   readonly name: string;
-  readonly show: (value: T) => JsonValue;
-  /** Whether a deployment, or a file of the caller, decides the value. */
-  readonly isHeld: (pins: DeploymentPins, beside: Beside) => boolean;
+  readonly isHeld: IsHeld;
 }
 
 /** Null: a rule of its own decides every value of it. */
-type Rows<T> = { readonly [K in keyof T]-?: Row<NonNullable<T[K]>> | null };
+type Rows<T> = { readonly [K in keyof T]-?: Row | null };
 
-function pinned(...names: readonly PinName[]): (pins: DeploymentPins) => boolean {
+function pinned(...names: readonly PinName[]): IsHeld {
   return (pins) => names.some((name) => pins[name] !== undefined);
 }
 
-const unpinnable = (): boolean => false;
+/** A pin has the keys and the threshold, and no aliases. */
+function pinnedSet(name: "manifestSet" | "shareSet"): Row {
+  const isHeld: IsHeld = (pins, _, changes) =>
+    pins[name] !== undefined && !changes.some(({ what }) => what === "member.alias");
+  return { name, isHeld };
+}
 
-function pcr(index: number): Row<Uint8Array> {
+function unpinnable(name: string): Row {
+  return { name, isHeld: () => false };
+}
+
+function pcr(index: number): Row {
   return {
     name: `pcr${index}`,
-    show: toHex,
     isHeld: (pins, { pcrs }) => commonPcrs(pins).includes(index) || pcrs.includes(index),
   };
 }
 
 const NAMESPACE: Rows<Namespace> = {
-  name: { name: "namespace", show: String, isHeld: pinned("namespace") },
+  name: { name: "namespace", isHeld: pinned("namespace") },
   // A higher one than before is what a successor has.
-  nonce: {
-    name: "nonce",
-    show: Number,
-    isHeld: (pins, { hasPrevious }) => pins.minNonce !== undefined || hasPrevious,
-  },
-  quorumKey: { name: "quorumKey", show: toHex, isHeld: pinned("quorumKey") },
+  nonce: { name: "nonce", isHeld: (pins, { hasPrevious }) => pins.minNonce !== undefined || hasPrevious },
+  quorumKey: { name: "quorumKey", isHeld: pinned("quorumKey") },
 };
 
 const PIVOT: Rows<Pivot> = {
-  hash: {
-    name: "pivotHash",
-    show: toHex,
-    isHeld: (pins, { hasBinary }) => pins.pivotHash !== undefined || hasBinary,
-  },
-  restart: { name: "restart", show: String, isHeld: unpinnable },
-  args: { name: "args", show: (args) => [...args], isHeld: pinned("pivotArgs") },
-  bridgeConfig: {
-    name: "bridgeConfig",
-    show: (bridges) => bridges.map((bridge) => ({ ...bridge })),
-    isHeld: unpinnable,
-  },
+  hash: { name: "pivotHash", isHeld: (pins, { hasBinary }) => pins.pivotHash !== undefined || hasBinary },
+  restart: unpinnable("restart"),
+  args: { name: "args", isHeld: pinned("pivotArgs") },
+  bridgeConfig: unpinnable("bridgeConfig"),
   debugMode: null,
-  env: { name: "env", show: (env) => byName(env), isHeld: pinned("pivotEnv") },
+  env: { name: "env", isHeld: pinned("pivotEnv") },
 };
 
 const ENCLAVE: Rows<EnclaveMeasurements> = {
@@ -86,85 +83,129 @@ const ENCLAVE: Rows<EnclaveMeasurements> = {
   pcr2: pcr(2),
   pcr3: pcr(3),
   awsRootCertificate: null,
-  qosCommit: { name: "qosCommit", show: String, isHeld: unpinnable },
+  qosCommit: unpinnable("qosCommit"),
 };
 
-const WORKLOAD: Rows<Workload> = {
-  name: { name: "workloads", show: String, isHeld: pinned("workloads") },
-  imageDigest: { name: "workloads", show: imageDigestText, isHeld: pinned("workloads") },
-  restart: { name: "restart", show: String, isHeld: unpinnable },
-  mounts: { name: "mounts", show: (mounts) => mounts.map((mount) => ({ ...mount })), isHeld: unpinnable },
+/** The row of the name is that of the workload itself: whether it is there, and its image. */
+const WORKLOAD: Rows<Omit<Workload, "imageDigest">> = {
+  name: { name: "workloads", isHeld: pinned("workloads") },
+  restart: unpinnable("restart"),
+  mounts: unpinnable("mounts"),
 };
 
-type Others = Omit<PivotManifest & WorkloadManifest, "version" | "namespace" | "pivot" | "enclave" | "workloads"> &
-  Pick<PivotManifest, "patchSet" | "clientTimeoutMs" | "poolSize"> &
-  Pick<WorkloadManifest, "volumes">;
+type Inner = "version" | "namespace" | "pivot" | "enclave" | "workloads";
+type Others = Omit<PivotManifest, Inner> & Omit<WorkloadManifest, Inner> & Pick<Manifest, "version">;
 
 const OTHERS: Rows<Others> = {
-  manifestSet: { name: "manifestSet", show: showSet, isHeld: pinned("manifestSet") },
-  shareSet: { name: "shareSet", show: showSet, isHeld: pinned("shareSet") },
-  patchSet: { name: "patchSet", show: showPatchSet, isHeld: unpinnable },
-  dns: { name: "dns", show: ({ resolvers }) => [...resolvers], isHeld: unpinnable },
-  clientTimeoutMs: { name: "clientTimeoutMs", show: Number, isHeld: unpinnable },
-  poolSize: { name: "poolSize", show: Number, isHeld: unpinnable },
-  volumes: { name: "volumes", show: (volumes) => byName(volumes, (volume) => ({ ...volume })), isHeld: unpinnable },
+  version: { name: "version", isHeld: (_, { hasPrevious }) => !hasPrevious },
+  manifestSet: pinnedSet("manifestSet"),
+  shareSet: pinnedSet("shareSet"),
+  patchSet: unpinnable("patchSet"),
+  dns: unpinnable("dns"),
+  clientTimeoutMs: unpinnable("clientTimeoutMs"),
+  poolSize: unpinnable("poolSize"),
+  volumes: unpinnable("volumes"),
 };
 
-/** Sorted: the order of a set has no meaning. */
-function showSet({ threshold, members }: MemberSet): JsonValue {
-  const shown = members.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }));
-  return { threshold, members: shown.sort((one, other) => (one.pubKey < other.pubKey ? -1 : 1)) };
-}
-
-function showPatchSet({ threshold, members }: PatchSet): JsonValue {
-  return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)).sort() };
-}
-
-/** Sorted, without a prototype: `__proto__` is an ordinary name. */
-function byName<T>(
-  map: ReadonlyMap<string, T>,
-  show: (value: T) => JsonValue = (value) => value as JsonValue,
-): JsonValue {
-  const entries = [...map].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, value]) => [name, show(value)]);
-  return Object.assign(Object.create(null) as Record<string, JsonValue>, Object.fromEntries(entries));
-}
-
-/** One member of a manifest, with its value. */
-interface ManifestMember {
-  readonly name: string;
-  readonly place: string;
-  readonly value: JsonValue;
-  readonly isHeld: Row<never>["isHeld"];
-}
-
-/** Every member that needs a pin, a comparison or an acceptance. */
-export function manifestMembers(manifest: Manifest): ManifestMember[] {
-  const { namespace, pivot, enclave, workloads } = manifest;
-  return [
-    ...rowsOf(NAMESPACE, namespace, "namespace"),
-    ...(pivot === undefined ? [] : rowsOf(PIVOT, pivot, "pivot")),
-    ...(workloads ?? []).flatMap((workload, index) => rowsOf(WORKLOAD, workload, `workloads[${index}]`)),
-    ...rowsOf(ENCLAVE, enclave, "enclave"),
-    ...rowsOf(OTHERS, manifest as unknown as Others, ""),
-  ];
-}
-
-/** An absent member has no value to hold. Null is a value: the tail of v0-tail is part of the hash. */
-function rowsOf<T extends object>(rows: Rows<T>, values: T, at: string): ManifestMember[] {
-  return (Object.keys(rows) as (keyof T & string)[]).flatMap((member) => {
-    const row = rows[member];
-    const value = values[member];
-    if (row === null || value === undefined) return [];
-    const place = at === "" ? member : `${at}.${member}`;
-    return [{ name: row.name, place, value: value === null ? null : row.show(value), isHeld: row.isHeld }];
-  });
-}
-
-/** The names that `accept` knows, in the order of a manifest. */
+/** The names that `accept` knows, in the order of a manifest, but those of single workloads. */
 export const ACCEPTABLE: readonly string[] = [
   ...new Set(
     [NAMESPACE, PIVOT, WORKLOAD, ENCLAVE, OTHERS].flatMap((rows) =>
-      Object.values(rows as Record<string, { readonly name: string } | null>).flatMap((row) => row?.name ?? []),
+      Object.values(rows as Rows<object>).flatMap((row: Row | null) => row?.name ?? []),
     ),
   ),
 ];
+
+/** Why `accept` cannot have the name; null if it can. */
+export function unknownName(name: string): string | null {
+  const [list, workload = "", member = "name", ...more] = name.split(".");
+  const isOfWorkload = list === "workloads" && WORKLOAD_NAME.test(workload) && Object.hasOwn(WORKLOAD, member);
+  if (ACCEPTABLE.includes(name) || (isOfWorkload && more.length === 0)) return null;
+  return `unknown; known are ${ACCEPTABLE.join(", ")}, and those of one workload, such as workloads.NAME.mounts`;
+}
+
+/** A member of the manifest, or of the previous one. */
+export interface ManifestMember {
+  /** Such as `pivot.env` and `workloads.signer.mounts`. */
+  readonly place: string;
+  /** As `accept` names it wherever it is. */
+  readonly name: string;
+  /** As `accept` names it, if another workload has the same. */
+  readonly ownName: string;
+  /** JSON, bytes in hex; null: absent. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Since the previous manifest. */
+  readonly isChanged: boolean;
+  readonly isHeld: (pins: DeploymentPins, beside: Beside) => boolean;
+}
+
+interface Place {
+  readonly path: readonly string[];
+  /** Where the value is. */
+  readonly value: readonly string[];
+  readonly row: Row | null;
+}
+
+/** Every member that one of the two has. Without a previous manifest, each is new. */
+export function manifestMembers(previous: GivenManifest | null, given: GivenManifest): readonly ManifestMember[] {
+  const sides = [previous?.manifest, given.manifest].map((manifest) => manifest && decodedContent(manifest));
+  const text = (side: number, path: readonly string[]): string | null => {
+    const content = sides[side] === undefined ? undefined : contentAt(sides[side], path);
+    return content === undefined ? null : jsonText(content);
+  };
+  const changes = previous === null ? [] : changesBetween(previous, given).filter(isNoOrderOfSet).flatMap(apart);
+  const places = placesIn([previous?.manifest, given.manifest].flatMap((manifest) => manifest ?? []));
+  const rest = new Set(changes);
+  const members = places.flatMap(({ path, value, row }): ManifestMember[] => {
+    const place = path.join(".");
+    const own = [...rest].filter((change) => isWithin(change.place, place));
+    for (const change of own) rest.delete(change);
+    const [before, after] = [text(0, value), text(1, value)];
+    if (row === null || (before === null && after === null)) return [];
+    const { name, isHeld } = row;
+    const ownName = path[0] === "workloads" ? place : name;
+    const isChanged = previous === null || own.length > 0;
+    return [{ place, name, ownName, before, after, isChanged, isHeld: (pins, beside) => isHeld(pins, beside, own) }];
+  });
+  return [...members, ...[...rest].map(withoutRow)];
+}
+
+/** A change of no member, such as the order of workloads: nothing holds it. */
+function withoutRow({ place, before, after }: Change): ManifestMember {
+  return { place, name: place, ownName: place, before, after, isChanged: true, isHeld: () => false };
+}
+
+/** Only of workloads has the order a meaning; lists whose order counts are compared whole. */
+function isNoOrderOfSet({ what, place }: Change): boolean {
+  return what !== "order" || place === "workloads";
+}
+
+function apart(change: Change): readonly Change[] {
+  return [change.place, ...change.also].map((place) => ({ ...change, place }));
+}
+
+function isWithin(place: string, outer: string): boolean {
+  return place === outer || place.startsWith(`${outer}.`) || place.startsWith(`${outer}[`);
+}
+
+/** In the order of a manifest. A workload itself comes after its members, which are within its place. */
+function placesIn(manifests: readonly Manifest[]): readonly Place[] {
+  const workloads = new Set(manifests.flatMap((one) => one.workloads ?? []).map(({ name }) => name));
+  const rowsAt = (rows: Readonly<Record<string, Row | null>>, ...path: readonly string[]): Place[] =>
+    Object.entries(rows).map(([name, row]) => {
+      const at = [...path, name];
+      return { path: at, value: at, row };
+    });
+  const { name: itself, ...ofWorkload } = WORKLOAD;
+  return [
+    ...rowsAt(NAMESPACE, "namespace"),
+    ...rowsAt(PIVOT, "pivot"),
+    ...[...workloads].flatMap((name): Place[] => [
+      ...rowsAt(ofWorkload, "workloads", name),
+      { path: ["workloads", name], value: ["workloads", name, "image"], row: itself },
+    ]),
+    ...rowsAt(ENCLAVE, "enclave"),
+    ...rowsAt(OTHERS),
+  ];
+}

@@ -1,12 +1,11 @@
 /** Reviewing a manifest before anyone approves it (review/README.md). */
 import { equalBytes, toHex } from "../bytes.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
-import type { JsonValue } from "../decode/json.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { MalformedError, attempt, listed } from "../errors.js";
-import { type Change, type Side, compareSides } from "../diff/diff.js";
+import type { Change } from "../diff/diff.js";
 import type { Measured } from "../appraise/measured.js";
 import { ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, isZeroPcr, manifestFacts } from "../appraise/pins.js";
@@ -15,8 +14,8 @@ import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
-import { type GivenManifest, readGivenManifest } from "./manifest.js";
-import { ACCEPTABLE, type Beside, manifestMembers } from "./members.js";
+import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges } from "./manifest.js";
+import { type Beside, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
   readonly policy: Policy;
@@ -26,18 +25,20 @@ export interface ReviewOptions {
   readonly measured?: Measured;
   /** Approvals in files of their own, beside those of an envelope: JSON or Borsh. */
   readonly approvals?: readonly Uint8Array[];
-  /** Members that no pin holds, and whose values the caller has read: names of `members`. */
+  /** Members that no pin holds, and whose values the caller has read, before and after: names of `members`. */
   readonly accept?: readonly string[];
 }
 
-/** A member that no pin of the deployment holds. `open` fails the review. */
+/** A member of the manifest, or of the previous one, that no pin of the deployment holds. `open` fails the review. */
 export interface UnpinnedMember {
-  /** As `accept` takes it, such as `bridgeConfig`. */
+  /** As `accept` takes it, such as `bridgeConfig`, or `workloads.signer.mounts` where another workload has the same. */
   readonly name: string;
   /** Such as `pivot.bridgeConfig`. */
   readonly place: string;
-  /** Bytes in hex. */
-  readonly value: JsonValue;
+  /** In the previous manifest: JSON, with bytes in hex. Null: absent, or there is no previous manifest. */
+  readonly before: string | null;
+  /** Null: absent. */
+  readonly after: string | null;
   readonly status: "open" | "unchanged" | "accepted";
 }
 
@@ -91,8 +92,8 @@ const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
 /**
  * Compares a manifest or an envelope, JSON or Borsh of any version, with the pins of a policy, with what was built, and
  * with the manifest before it, before anyone approves it. What does not hold is in `faults`; `ok` is true if there are
- * none. A member that no pin holds is a fault unless it is unchanged or accepted. Throws {@link MalformedError} for a
- * manifest or approval that cannot be read, and for a policy without a deployment that pins manifests; TypeError for
+ * none. A member that no pin holds, of this manifest or the previous one, is a fault unless it is unchanged or accepted:
+ * what `diffUnverified` shows of the two. Throws {@link MalformedError} for a manifest or approval that cannot be read, and for a policy without a deployment that pins manifests; TypeError for
  * other options, and for names that `accept` does not know.
  *
  * @example
@@ -135,9 +136,10 @@ function builtOf(given: Measured | undefined): Built {
 
 function acceptedOf(names: readonly string[]): ReadonlySet<string> {
   if (!Array.isArray(names)) throw new TypeError("accept: an array of names wanted");
-  const unknown = names.find((name) => !ACCEPTABLE.includes(name));
-  if (unknown !== undefined)
-    throw new TypeError(`accept: ${JSON.stringify(unknown)} is unknown; known are ${ACCEPTABLE.join(", ")}`);
+  for (const name of names) {
+    const fault = unknownName(String(name));
+    if (fault !== null) throw new TypeError(`accept: ${JSON.stringify(name)} is ${fault}`);
+  }
   return new Set(names);
 }
 
@@ -163,6 +165,7 @@ interface Input {
 }
 
 const PCRS = [0, 1, 2, 3] as const;
+const ABSENT = "(not there)";
 /** The certificate that signed an image: the image has it, and no manifest. */
 const SIGNER = 8;
 
@@ -331,8 +334,8 @@ class Review {
     }
   }
 
-  #comparePrevious({ manifest: before }: GivenManifest): readonly Change[] {
-    const [one, other] = [before.namespace, this.#manifest.namespace];
+  #comparePrevious(previous: GivenManifest): readonly Change[] {
+    const [one, other] = [previous.manifest.namespace, this.#manifest.namespace];
     if (one.name !== other.name)
       this.#fault("previous-namespace", "namespace.name", "the previous manifest is of another namespace", {
         expected: one.name,
@@ -348,35 +351,55 @@ class Review {
         expected: `above ${one.nonce}`,
         actual: String(other.nonce),
       });
-    const { changes, leftOut } = compareSides(sideOf(before), sideOf(this.#manifest));
-    if (leftOut > 0) this.#notes.push(`${leftOut} more changes since the previous manifest are not listed`);
-    return changes;
+    const unsigned = unsignedChanges(previous, this.#input.given).map(
+      (change) => `${change.place} (${change.before ?? ABSENT} before, ${change.after ?? ABSENT} now)`,
+    );
+    if (unsigned.length > 0)
+      this.#notes.push(`only the files differ, and no approval signs it: ${listed(unsigned, "; ")}`);
+    return changesBetween(previous, this.#input.given);
   }
 
   /** What some candidate does not hold: where one deployment applies, that one. */
   #unpinnedMembers(candidates: readonly Candidate[]): UnpinnedMember[] {
-    const { previous, accept, built } = this.#input;
+    const { given, previous, accept, built } = this.#input;
     const beside: Beside = {
       pcrs: [...built.pcrs.keys()],
       hasBinary: built.pivotHash !== null,
       hasPrevious: previous !== null,
     };
-    const before = new Map(
-      previous && manifestMembers(previous.manifest).map(({ place, value }) => [place, textOf(value)]),
+    const unpinned = manifestMembers(previous, given).filter(({ isHeld }) =>
+      candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld(pins, beside)),
     );
-    const unpinned = manifestMembers(this.#manifest)
-      .filter(({ isHeld }) => candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld(pins, beside)))
-      .map(({ name, place, value }): UnpinnedMember => {
-        const isUnchanged = before.get(place) === textOf(value);
-        const reviewed = accept.has(name) ? "accepted" : "open";
-        return Object.freeze({ name, place, value, status: isUnchanged ? "unchanged" : reviewed });
-      });
-    for (const { place, value, status } of unpinned)
-      if (status === "open") this.#fault("open-member", place, `no pin holds ${place}`, { actual: textOf(value) });
-    for (const name of accept)
-      if (!unpinned.some((one) => one.name === name && one.status === "accepted"))
-        this.#fault("unused-accept", name, `nothing is accepted by ${name}: it is pinned, unchanged or not there`);
-    return unpinned;
+    const byName = acceptedBy(unpinned.filter(({ isChanged }) => isChanged));
+    const accepted = new Set([...accept].map((name) => byName.get(name)));
+    const members = unpinned.map((member): UnpinnedMember => {
+      const { place, before, after, isChanged } = member;
+      const reviewed = accepted.has(member) ? "accepted" : "open";
+      const name = byName.get(member.name) === member ? member.name : member.ownName;
+      return Object.freeze({ name, place, before, after, status: isChanged ? reviewed : "unchanged" });
+    });
+    for (const { place, before, after, status } of members)
+      if (status === "open")
+        this.#fault("open-member", place, `no pin holds ${place}${previous === null ? "" : ", which changed"}`, {
+          expected: before,
+          actual: after,
+        });
+    this.#faultUnused(
+      [...accept].filter((name) => !byName.has(name)),
+      members,
+    );
+    return members;
+  }
+
+  #faultUnused(unused: readonly string[], members: readonly UnpinnedMember[]): void {
+    const names = members.filter(({ status }) => status !== "unchanged").map(({ name }) => name);
+    const could = names.length === 0 ? "nothing can be accepted" : `what can be accepted: ${listed(names, ", ")}`;
+    for (const name of unused)
+      this.#fault(
+        "unused-accept",
+        name,
+        `nothing is accepted by ${name}: it is pinned, unchanged, not there, or of several workloads; ${could}`,
+      );
   }
 
   async #checkApprovals(): Promise<ReviewedApproval[]> {
@@ -426,12 +449,13 @@ function describeMember(
   return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
 }
 
-function sideOf(manifest: Manifest): Side {
-  return { kind: "manifest", parts: { manifest: { value: manifest, json: null } } };
-}
-
-function textOf(value: JsonValue): string {
-  return JSON.stringify(value);
+/** By their own names, and by the common name of only one. */
+function acceptedBy(changed: readonly ManifestMember[]): ReadonlyMap<string, ManifestMember> {
+  const alone = changed.filter(({ name }) => changed.filter((other) => other.name === name).length === 1);
+  return new Map([
+    ...alone.map((member) => [member.name, member] as const),
+    ...changed.map((member) => [member.ownName, member] as const),
+  ]);
 }
 
 function unknowable(hasPrevious: boolean): string[] {

@@ -1,7 +1,6 @@
 /** A review for a person at a terminal. */
 import { listed } from "../errors.js";
-import { SEVERITIES, CHANGES } from "../diff/changes.js";
-import type { Change } from "../diff/diff.js";
+import { changeLines } from "../diff/text.js";
 import { sideBySide } from "../report/compare.js";
 import { type Page, type TextOptions, headingLines, pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart, quoted } from "../report/printable.js";
@@ -38,10 +37,14 @@ function reviewText(review: ManifestReview, page: Page): string {
     ),
     section(
       "Members that no pin holds",
-      review.members.flatMap((member) => memberLines(member, page)),
+      review.members.flatMap((member) => memberLines(member, review.changes !== null, page)),
       page,
     ),
-    section("Changes since the previous manifest", changeLines(review.changes ?? [], page), page),
+    section(
+      "Changes since the previous manifest",
+      (review.changes ?? []).flatMap((change) => changeLines(page, change)),
+      page,
+    ),
     section("Approvals", approvalLines(review, page), page),
     section(
       "Notes",
@@ -80,7 +83,7 @@ function faultLines({ code, message, expected, actual, advice }: ReviewFault, pa
   return [
     first!.replace("FAIL", page.paint("FAIL", "bold", "red")),
     ...others,
-    // The value of an open member is among the members, in full.
+    // The values of an open member are among the members, in full.
     ...(code === "open-member" ? [] : sidesOf(expected, actual)).flatMap(([label, text]) =>
       labelled(page, label, text),
     ),
@@ -117,20 +120,17 @@ function deploymentLines({ name, pins, notCompared }: ReviewedDeployment, page: 
   ];
 }
 
-function memberLines({ place, name, value, status }: UnpinnedMember, page: Page): string[] {
-  const text = JSON.stringify(value);
-  const shown = status === "open" ? `(--accept ${name}) ${printable(text)}` : printableStart(text, MAX_KNOWN);
-  return labelled(page, status, `${printable(place)} ${shown}`);
-}
-
-function changeLines(changes: readonly Change[], page: Page): string[] {
-  return SEVERITIES.flatMap((severity) =>
-    changes
-      .filter((change) => change.severity === severity)
-      .flatMap(({ what, place, means }) =>
-        labelled(page, severity, `${what === "other" ? place : CHANGES[what].title}: ${printable(means)}`),
-      ),
-  );
+function memberLines(
+  { place, name, before, after, status }: UnpinnedMember,
+  hasPrevious: boolean,
+  page: Page,
+): string[] {
+  const title = status === "open" ? `${printable(place)} (--accept ${name})` : printable(place);
+  if (status === "unchanged") return labelled(page, status, `${title} ${printableStart(after!, MAX_KNOWN)}`);
+  if (!hasPrevious) return labelled(page, status, `${title} ${printable(after!)}`);
+  const side = (label: string, text: string | null): string[] =>
+    labelled(page, label, text === null ? "(not there)" : printable(text), "    ");
+  return [...labelled(page, status, title), ...side("before", before), ...side("after", after)];
 }
 
 function approvalLines({ approvers: { threshold, members }, approvals }: ManifestReview, page: Page): string[] {
