@@ -403,7 +403,7 @@ export const COMMAND_OPTIONS = {
     ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
     ["binary", "the application binary that was built: the manifest must name its SHA-256"],
     ["previous", "the manifest or envelope that this one replaces: unpinned members may be unchanged"],
-    ["accept", "unpinned members whose values you have read"],
+    ["accept", "unpinned members whose values you have read, before and after: dns, version, workloads.NAME.mounts"],
     TEXT_OR_JSON,
   ],
   measure: [

@@ -78,7 +78,10 @@ export function entries<T>(
       const [entryBefore, entryAfter] = [one.get(key), other.get(key)];
       const isOnBoth = entryBefore !== undefined && entryAfter !== undefined;
       const changes = isOnBoth ? both(entryBefore, entryAfter, at) : value(what, show)(entryBefore, entryAfter, at);
-      return [...changes, ...inside(entryBefore, entryAfter, at)].map((change) => ({ ...change, entry: change.entry || key }));
+      return [...changes, ...inside(entryBefore, entryAfter, at)].map((change) => ({
+        ...change,
+        entry: change.entry || key,
+      }));
     });
   };
 }

@@ -44,8 +44,7 @@ export class UnreportedChanges {
   /** As a whole, or in parts if changes cover some of them. */
   #addOneSided(sides: Sides, place: string): void {
     const [before, after] = sides;
-    const there = before ?? after;
-    if (there === undefined) return;
+    if (before === after) return;
     if (this.#reported.hasBelow(place)) {
       const parts = [before, after].map((side) => (side === undefined ? new Map() : partsOf(side)));
       this.#addInside([parts[0]!, parts[1]!], place);

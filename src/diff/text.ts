@@ -44,7 +44,10 @@ function differenceText(difference: Difference, page: Page): string {
 }
 
 /** A paragraph: what changed, what it means, both values, where. */
-export function changeLines(page: Page, { what, severity, place, also, entry, before, after, means }: Change): string[] {
+export function changeLines(
+  page: Page,
+  { what, severity, place, also, entry, before, after, means }: Change,
+): string[] {
   const [title, ...more] = wrapped(page, severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
   const label = severity.toUpperCase();
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;

@@ -30,7 +30,9 @@ const FAULTS = {
   "previous-namespace": { advice: "Give the manifest that this one replaces: namespaces have histories of their own." },
   "previous-quorum-key": { advice: "Find out why the key changes: the enclave could not read what it stored before." },
   "previous-nonce": { advice: "Raise the nonce: a manifest replaces only those with a lower one." },
-  "open-member": { advice: "Read both values. If the new one is right, pin it, or name it with --accept (accept in code)." },
+  "open-member": {
+    advice: "Read both values. If the new one is right, pin it, or name it with --accept (accept in code).",
+  },
   "unused-accept": { advice: "Leave it out: nothing of that name is open, and it would accept a later value unread." },
 } as const satisfies Readonly<Record<string, FaultRow>>;
 

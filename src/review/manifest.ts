@@ -66,10 +66,7 @@ export function changesBetween(before: GivenManifest, after: GivenManifest): rea
 export function unsignedChanges(before: GivenManifest, after: GivenManifest): readonly Change[] {
   if (before.json === null || after.json === null) return [];
   const signed = new Set(changesBetween(before, after).map(textOf));
-  const changes = changesOf(
-    { value: before.manifest, json: before.json },
-    { value: after.manifest, json: after.json },
-  );
+  const changes = changesOf({ value: before.manifest, json: before.json }, { value: after.manifest, json: after.json });
   return changes.filter((change) => !signed.has(textOf(change)));
 }
 

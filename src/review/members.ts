@@ -118,9 +118,8 @@ export const ACCEPTABLE: readonly string[] = [
 
 /** Why `accept` cannot have the name; null if it can. */
 export function unknownName(name: string): string | null {
-  const [list, workload = "", member = "name", ...more] = name.split(".");
-  const isOfWorkload = list === "workloads" && WORKLOAD_NAME.test(workload) && Object.hasOwn(WORKLOAD, member);
-  if (ACCEPTABLE.includes(name) || (isOfWorkload && more.length === 0)) return null;
+  const [, workload = ""] = /^workloads\.([^.]+)(?:\.(?:restart|mounts))?$/.exec(name) ?? [];
+  if (ACCEPTABLE.includes(name) || WORKLOAD_NAME.test(workload)) return null;
   return `unknown; known are ${ACCEPTABLE.join(", ")}, and those of one workload, such as workloads.NAME.mounts`;
 }
 

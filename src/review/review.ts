@@ -92,9 +92,9 @@ const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
 /**
  * Compares a manifest or an envelope, JSON or Borsh of any version, with the pins of a policy, with what was built, and
  * with the manifest before it, before anyone approves it. What does not hold is in `faults`; `ok` is true if there are
- * none. A member that no pin holds, of this manifest or the previous one, is a fault unless it is unchanged or accepted:
- * what `diffUnverified` shows of the two. Throws {@link MalformedError} for a manifest or approval that cannot be read, and for a policy without a deployment that pins manifests; TypeError for
- * other options, and for names that `accept` does not know.
+ * none. A member of this manifest or the previous one that no pin holds is a fault unless it is unchanged or accepted.
+ * Throws {@link MalformedError} for a manifest or approval that cannot be read, and for a policy without a deployment
+ * that pins manifests; TypeError for other options, and for names that `accept` does not know.
  *
  * @example
  * const review = await reviewManifest(bytes, { policy: parsePolicy(text), accept: ["bridgeConfig"] });

@@ -54,7 +54,7 @@ describe("review", () => {
     const accepted = await review(MANIFEST, "--policy", POLICY, ...ACCEPT);
     expect([accepted.code, accepted.stderr]).toEqual([0, ""]);
     expect(accepted.stdout).toContain(toHex(manifestHash(V1)));
-    expect(accepted.stdout).toMatch(/accepted +pivot\.bridgeConfig \[\{"type":"server"/);
+    expect(accepted.stdout).toMatch(/accepted +pivot\.bridgeConfig \[\{"host":"0\.0\.0\.0"/);
   });
 
   it("writes JSON, with these members", async () => {
@@ -99,6 +99,34 @@ describe("review", () => {
         { about: "patchSet" },
       ],
     });
+  });
+
+  it("is 1, with both values in text and JSON, where a member was removed that no pin holds", async () => {
+    const V2 = withPivot(made("v2"));
+    const env = (...variables: [string, string][]) => ({ ...V2, pivot: { ...V2.pivot, env: new Map(variables) } });
+    const [was, is] = [env(["LOG", "info"], ["REQUIRE_AUTH", "1"]), env(["LOG", "info"])];
+    const pins = Object.fromEntries(Object.entries(deploymentOf(is)).filter(([name]) => name !== "pivotEnv"));
+    const [before, after] = [{ ...was, namespace: { ...was.namespace, nonce: 1 } }, is].map((one) =>
+      fileOf(bytesOf(one)),
+    );
+    const args = [after!, "--policy", policyFile(pins), "--previous", before!];
+    const text = await review(...args);
+    expect([text.code, text.stderr]).toEqual([1, ""]);
+    expect(text.stdout).toContain(
+      'open        pivot.env (--accept env)\n    before    {"LOG":"info","REQUIRE_AUTH":"1"}\n' +
+        '    after     {"LOG":"info"}\n',
+    );
+    expect(text.stdout).toContain("before  REQUIRE_AUTH=1\n          after   (not there)\n");
+    const json = JSON.parse((await review(...args, "--format", "json")).stdout) as Record<string, unknown>;
+    expect(json["members"]).toContainEqual({
+      name: "env",
+      place: "pivot.env",
+      before: '{"LOG":"info","REQUIRE_AUTH":"1"}',
+      after: '{"LOG":"info"}',
+      status: "open",
+    });
+    expect(json["changes"]).toContainEqual(expect.objectContaining({ before: "REQUIRE_AUTH=1", after: null }));
+    expect((await review(...args, "--accept", "env")).code).toBe(0);
   });
 
   it("takes an envelope from stdin, and compares its approvals", async () => {
@@ -157,11 +185,16 @@ describe("exit code 2", () => {
     ],
     ["an image that is none", [MANIFEST, "--policy", POLICY, "--image", MANIFEST], /not an enclave image|magic|image/],
     ["an unknown member", [MANIFEST, "--policy", POLICY, "--accept", "bridge"], /--accept bridge: unknown; known are/],
+    [
+      "a member of a workload that is not there",
+      [MANIFEST, "--policy", POLICY, "--accept", "workloads.signer.mounts"],
+      /--accept workloads\.signer\.mounts: nothing is accepted/,
+    ],
     ["a member twice", [MANIFEST, "--policy", POLICY, "--accept", "dns", "dns"], /--accept dns: repeated/],
     [
       "acceptances of nothing",
       [MANIFEST, "--policy", POLICY, ...ACCEPT, "dns", "shareSet"],
-      /--accept dns: nothing is accepted[^]*--accept shareSet: nothing is accepted/,
+      /--accept dns: nothing is[^]*what can be accepted: restart, bridgeConfig, [^]*--accept shareSet: nothing is/,
     ],
     ["stdin twice", ["-", "--policy", "-"], /only one file can be -/],
   ])("%s", async (_, args, message) => {

@@ -105,10 +105,16 @@ const OF_MANIFESTS: Case[] = [
   ["restart-policy", "changed", boot, withPivot({ restart: "Never" })],
   ["client-timeout", "changed", ofTail(), ofTail({ clientTimeoutMs: 6000 })],
   ["pool-size", "changed", ofTail(), ofTail({ poolSize: 4 })],
+  // A member that is null is another than one that is not there.
+  ["other", "changed", bootProof({ version: "v0" }), ofTail({ poolSize: null })],
+  ["other", "changed", ofTail({ poolSize: null }), bootProof({ version: "v0" })],
   ...both("manifest.version", ["changed", "lower"], bootProof({ version: "v0" }), ofTail()),
   ...both("manifest.version", ["changed", "lower"], ofTail(), bootProof({ version: "v1" })),
   ["dns", "changed", boot, bootProof({ alterManifest: { manifest: (one) => ({ ...one, dns: { resolvers: [] } }) } })],
   ...both("workload", ["removed", "changed"], ofWorkloads(addWorkload), ofWorkloads()),
+  // What an added workload may do, too: it may mount the enclave's keys.
+  ["workload.mounts", "changed", ofWorkloads(), ofWorkloads(addWorkload)],
+  ["restart-policy", "changed", ofWorkloads(addWorkload), ofWorkloads()],
   ["workload.image", "changed", ofWorkloads(), withWorkload({ imageDigest: ONE.slice(0, 32) })],
   ["workload.mounts", "changed", ofWorkloads(), withWorkload({ mounts: [] })],
   ["restart-policy", "changed", ofWorkloads(), withWorkload({ restart: "never" })],

@@ -3,12 +3,7 @@ import { describe, expect, it } from "vitest";
 import { MalformedError } from "../../src/errors.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
-import {
-  MANIFEST_VERSIONS,
-  type Manifest,
-  type ManifestVersion,
-  type QuorumMember,
-} from "../../src/decode/manifest/index.js";
+import { MANIFEST_VERSIONS, type Manifest, type QuorumMember } from "../../src/decode/manifest/index.js";
 import { AWS_NITRO_ROOT_G1 } from "../../src/verify/trust-anchor.js";
 import {
   approve,
@@ -20,7 +15,6 @@ import {
   memberSet,
 } from "../../src/lab/qos.js";
 import { type ReviewOptions, reviewManifest } from "../../src/review/review.js";
-import { ACCEPTABLE, manifestMembers } from "../../src/review/members.js";
 import { renderReview } from "../../src/review/text.js";
 import { readVector } from "../support/vectors.js";
 import { withPivot } from "../support/manifest.js";
@@ -420,16 +414,4 @@ describe("wrong use", () => {
     await expect(reviewManifest(bytesOf(V1), options as ReviewOptions)).rejects.toThrow(TypeError);
     await expect(reviewManifest(bytesOf(V1), options as ReviewOptions)).rejects.toThrow(message);
   });
-});
-
-it("every member of every version has a name that can be accepted, or a rule of its own", () => {
-  const ruled = ["version", "pivot.debugMode", "enclave.awsRootCertificate"];
-  for (const version of MANIFEST_VERSIONS as readonly ManifestVersion[]) {
-    const manifest = made(version);
-    const members = manifestMembers(manifest);
-    expect(members.every(({ name }) => ACCEPTABLE.includes(name))).toBe(true);
-    const places = members.map(({ place }) => place.split(".")[0]!.replace(/\[.*/, ""));
-    const inside = Object.keys(manifest).filter((name) => manifest[name as keyof Manifest] !== undefined);
-    expect(inside.filter((name) => !ruled.includes(name) && !places.includes(name))).toEqual([]);
-  }
 });

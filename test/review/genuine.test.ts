@@ -52,6 +52,7 @@ describe("a review of 2026.9.1", () => {
       "pivot.restart unchanged",
       "pivot.bridgeConfig unchanged",
       "enclave.qosCommit unchanged",
+      "version unchanged",
       "patchSet unchanged",
     ]);
     expect(review.manifestHash).toBe(Buffer.from(next.manifestHash!).toString("hex"));
