@@ -28,6 +28,11 @@ export const ROOMS = {
     tests: ["test/appraise/edit", "test/appraise/json-edit", "test/own-options", "test/cli/policy", "test/cli/pin"],
   },
   diff: { sources: ["src/diff/"], tests: ["test/diff/", "test/own-options", "test/cli/diff"] },
+  review: {
+    // What review and diff share.
+    sources: ["src/review/", "src/diff/manifest.ts", "src/diff/content.ts", "src/diff/comparers.ts"],
+    tests: ["test/review/", "test/diff/", "test/own-options", "test/copied-bytes", "test/cli/review", "test/cli/diff"],
+  },
   formats: {
     sources: ["src/formats/"],
     tests: ["test/formats/", "test/report/facts", "test/own-options", "test/cli/ear-key", "test/cli/file-formats"],
