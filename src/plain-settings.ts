@@ -2,14 +2,16 @@
  * Policies and options as plain data, for files, threads, and other copies of this package. Each file that a policy
  * names is embedded as the PEM text of its certificate.
  */
+import { type JsonEntry, entriesAt } from "./appraise/json-edit.js";
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import { type Policy, namedFiles, parsePolicy } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
-import { fromUtf8, toUtf8 } from "./bytes.js";
+import { fromUtf8, toHex, toUtf8 } from "./bytes.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "./decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "./decode/json.js";
 import { attempt } from "./errors.js";
 import { NO_POLICY_ANY_ENCLAVE, OPTION_NAMES, type OptionsBesidePolicy, type VerifyOptions } from "./inputs.js";
+import { sha256 } from "./verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/trust-anchor.js";
 
 /** Reads as the same policy, with the same digest. */
@@ -159,4 +161,122 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
   const own = ownMembers(plain as PlainOptions, NAMES);
   const anchors = own.trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
   return Object.assign(otherMembers(own, "policy", "trustAnchors"), anchors && { trustAnchors: anchors });
+}
+
+/** Everything but the present that decides a verdict, as plain data. */
+export interface JudgedBy {
+  /** Null: none, so any genuine enclave passes. */
+  readonly policy: PlainPolicy | null;
+  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
+  readonly at?: string;
+  readonly allowDebug?: boolean;
+  readonly acceptance?: "standard" | "strict";
+  readonly bootProofs?: readonly string[];
+  /** Each as JSON text, bytes or value. */
+  readonly provenance?: readonly unknown[];
+}
+
+/** `policy` is its text without the names of files. `trustAnchors` and `trustedRoots` are the content of files. */
+export type SettingPart = keyof JudgedBy | "trustedRoots";
+
+type Piece = readonly [label: string, content: string | Uint8Array];
+
+interface PolicyPieces {
+  readonly text: readonly Piece[];
+  readonly files: Readonly<Record<FileKind, readonly Piece[]>>;
+}
+
+const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: PolicyPieces) => readonly Piece[] } = {
+  policy: (_, { text }) => text,
+  trustAnchors: ({ trustAnchors }, { files }) => {
+    const given = trustAnchors?.map(({ pem }): Piece => ["given", pem]) ?? [["default", ""]];
+    return [...files.trustAnchor, ...given];
+  },
+  trustedRoots: (_, { files }) => files.trustedRoot,
+  at: ({ at = "document" }) => [["at", at]],
+  allowDebug: ({ allowDebug = false }) => [["allowDebug", String(allowDebug)]],
+  acceptance: ({ acceptance = "standard" }) => [["acceptance", acceptance]],
+  bootProofs: ({ bootProofs = [] }) => bootProofs.map((text) => ["bootProof", text]),
+  provenance: ({ provenance = [] }) => provenance.map((bundle) => ["bundle", contentOf(bundle)]),
+};
+
+/**
+ * SHA-256, in hex, of each part of a setting: two settings judge alike if all are equal. Where a policy names a file,
+ * the content of the file counts and not its name.
+ */
+export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<SettingPart, string>>> {
+  const policy = await policyPieces(setting.policy);
+  const parts = Object.entries(SETTING_PARTS).map(
+    async ([part, pieces]) => [part, await digestOfPieces(pieces(setting, policy))] as const,
+  );
+  return Object.fromEntries(await Promise.all(parts)) as Record<SettingPart, string>;
+}
+
+/** One digest of several parts. */
+export function digestOfParts(parts: Readonly<Record<string, string>>): Promise<string> {
+  return digestOfPieces(Object.entries(parts));
+}
+
+/** Each piece with its label and length, so that none can take the place of another. */
+async function digestOfPieces(pieces: readonly Piece[]): Promise<string> {
+  const lines = pieces.map(async ([label, content]) => {
+    const bytes = typeof content === "string" ? toUtf8(content) : content;
+    return `${label} ${bytes.length} ${toHex(await sha256(bytes))}\n`;
+  });
+  return toHex(await sha256(toUtf8((await Promise.all(lines)).join(""))));
+}
+
+function contentOf(bundle: unknown): string | Uint8Array {
+  return typeof bundle === "string" || bundle instanceof Uint8Array ? bundle : JSON.stringify(bundle);
+}
+
+async function policyPieces(policy: PlainPolicy | null): Promise<PolicyPieces> {
+  if (policy === null) return { text: [], files: { trustAnchor: [], trustedRoot: [] } };
+  const { bytes, anchors = {}, roots = {} } = ownMembers(policy, POLICY_NAMES);
+  const files = namedFiles(attempt(() => parseJson(bytes)).value);
+  const text = fromUtf8(bytes);
+  const texts = text === null ? [bytes] : withoutNames(text, files);
+  const contentsOf = async (kind: FileKind, contents: Readonly<Record<string, string>>): Promise<Piece[]> => {
+    const names = files.filter((file) => file.kind === kind).map(({ name }) => name);
+    const digests = [...new Set(names)].map(async (name): Promise<[string, Piece]> => {
+      if (!Object.hasOwn(contents, name)) return [name, ["missing", ""]];
+      return [name, ["file", toHex(await sha256(toUtf8(contents[name]!)))]];
+    });
+    const byName = new Map(await Promise.all(digests));
+    return names.map((name) => byName.get(name)!);
+  };
+  return {
+    text: texts.map((part) => ["text", part]),
+    files: {
+      trustAnchor: await contentsOf("trustAnchor", anchors),
+      trustedRoot: await contentsOf("trustedRoot", roots),
+    },
+  };
+}
+
+/** The text around the names of files. */
+function withoutNames(text: string, files: readonly NamedFile[]): string[] {
+  if (files.length === 0) return [text];
+  const places = placesOf(
+    text,
+    0,
+    files.map(({ path }) => path),
+  ).sort((a, b) => a.start - b.start);
+  const starts = [0, ...places.map(({ end }) => end)];
+  return starts.map((start, index) => text.slice(start, places[index]?.value));
+}
+
+/** Each array and object is read once, however many names are in it. */
+function placesOf(text: string, start: number, paths: readonly NamedFile["path"][]): JsonEntry[] {
+  const entries = entriesAt(text, start);
+  const byStep = new Map<string | number, NamedFile["path"][]>();
+  for (const [step, ...rest] of paths) {
+    const rests = byStep.get(step!);
+    if (rests === undefined) byStep.set(step!, [rest]);
+    else rests.push(rest);
+  }
+  return [...byStep].flatMap(([step, rests]) => {
+    const entry = typeof step === "number" ? entries[step]! : entries.find(({ name }) => name === step)!;
+    return rests[0]!.length === 0 ? [entry] : placesOf(text, entry.value, rests);
+  });
 }
