@@ -7,10 +7,16 @@ import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import { type Policy, namedFiles, parsePolicy } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "./bytes.js";
-import { copyPlain, otherMembers, ownMembers, ownOptions } from "./decode/input.js";
+import { copyInput, copyPlain, otherMembers, ownMembers, ownOptions } from "./decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "./decode/json.js";
 import { attempt } from "./errors.js";
-import { NO_POLICY_ANY_ENCLAVE, OPTION_NAMES, type OptionsBesidePolicy, type VerifyOptions } from "./inputs.js";
+import {
+  NO_POLICY_ANY_ENCLAVE,
+  NamedEvidence,
+  OPTION_NAMES,
+  type OptionsBesidePolicy,
+  type VerifyOptions,
+} from "./inputs.js";
 import { sha256 } from "./verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/trust-anchor.js";
 
@@ -167,13 +173,13 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
 export interface JudgedBy {
   /** Null: none, so any genuine enclave passes. */
   readonly policy: PlainPolicy | null;
-  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
-  readonly at?: string;
-  readonly allowDebug?: boolean;
-  readonly acceptance?: "standard" | "strict";
-  readonly bootProofs?: readonly string[];
+  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[] | undefined;
+  readonly at?: string | undefined;
+  readonly allowDebug?: boolean | undefined;
+  readonly acceptance?: "standard" | "strict" | undefined;
+  readonly bootProofs?: readonly string[] | undefined;
   /** Each as JSON text, bytes or value. */
-  readonly provenance?: readonly unknown[];
+  readonly provenance?: readonly unknown[] | undefined;
 }
 
 /** `policy` is its text without the names of files. `trustAnchors` and `trustedRoots` are the content of files. */
@@ -227,7 +233,9 @@ async function digestOfPieces(pieces: readonly Piece[]): Promise<string> {
 }
 
 function contentOf(bundle: unknown): string | Uint8Array {
-  return typeof bundle === "string" || bundle instanceof Uint8Array ? bundle : JSON.stringify(bundle);
+  if (bundle instanceof NamedEvidence) return contentOf(bundle.value);
+  if (typeof bundle === "string" || bundle instanceof Uint8Array) return bundle;
+  return JSON.stringify(copyInput(bundle).value ?? null);
 }
 
 async function policyPieces(policy: PlainPolicy | null): Promise<PolicyPieces> {

@@ -140,5 +140,5 @@ export async function partsOf(setting: Judged): Promise<Readonly<Record<SettingP
     policy: policy && policyOfText(policy),
     ...{ trustAnchors, at, allowDebug, acceptance, bootProofs, provenance },
   };
-  return settingParts(judgedBy as JudgedBy);
+  return settingParts(judgedBy);
 }
