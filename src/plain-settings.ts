@@ -192,6 +192,16 @@ interface PolicyPieces {
   readonly files: Readonly<Record<FileKind, readonly Piece[]>>;
 }
 
+const JUDGED_BY: Readonly<Record<keyof JudgedBy, true>> = {
+  policy: true,
+  trustAnchors: true,
+  at: true,
+  allowDebug: true,
+  acceptance: true,
+  bootProofs: true,
+  provenance: true,
+};
+
 const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: PolicyPieces) => readonly Piece[] } = {
   policy: (_, { text }) => text,
   trustAnchors: ({ trustAnchors }, { files }) => {
@@ -211,9 +221,10 @@ const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: 
  * the content of the file counts and not its name.
  */
 export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<SettingPart, string>>> {
-  const policy = await policyPieces(setting.policy);
+  const own = ownMembers(setting, JUDGED_BY);
+  const policy = await policyPieces(own.policy);
   const parts = Object.entries(SETTING_PARTS).map(
-    async ([part, pieces]) => [part, await digestOfPieces(pieces(setting, policy))] as const,
+    async ([part, pieces]) => [part, await digestOfPieces(pieces(own, policy))] as const,
   );
   return Object.fromEntries(await Promise.all(parts)) as Record<SettingPart, string>;
 }

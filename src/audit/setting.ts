@@ -134,7 +134,10 @@ type Judged = Omit<AuditSetting, "now">;
 
 /** The digest of each part of a setting but the present. */
 export async function partsOf(setting: Judged): Promise<Readonly<Record<SettingPart, string>>> {
-  const { policy, trustAnchors, at, allowDebug, acceptance, bootProofs, provenance } = setting;
+  const { policy, trustAnchors, at, allowDebug, acceptance, bootProofs, provenance } = ownMembers(
+    setting as AuditSetting,
+    SETTING,
+  );
   // Each member is named, so that a new one does not compile until it is part of the digest.
   const judgedBy: { readonly [K in keyof Required<Judged>]: JudgedBy[K] } = {
     policy: policy && policyOfText(policy),

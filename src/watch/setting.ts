@@ -5,6 +5,7 @@ import { toHex } from "../bytes.js";
 import { type Builds, type DemandedBuilds, buildsOf } from "../client/builds.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
+import { ownMembers } from "../decode/input.js";
 import { cut } from "../errors.js";
 import {
   type PlainPolicy,
@@ -55,18 +56,18 @@ export interface HeldSetting {
 }
 
 /** Rejects with {@link MalformedError} for malformed plain data, and with TypeError as `buildsOf` does. */
-export async function holdSetting(
-  { policy: given, ...demanded }: WatchSetting,
-  { allowDebug, acceptance }: Strictness,
-): Promise<HeldSetting> {
+export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
+  const own = ownMembers(setting, { policy: true, provenance: true, provenanceVerifier: true });
+  const given = own.policy;
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
-  const builds = buildsOf(policy, demanded);
+  const builds = buildsOf(policy, own);
   const { provenance } = builds.evidence;
   const parts = await settingParts({ policy: policyContent(policy), provenance, allowDebug, acceptance });
   return { policy, builds, parts, digest: await digestOfParts(parts) };
 }
 
-interface ReloadOptions extends Strictness {
+interface ReloadOptions {
+  readonly strictness: Strictness;
   readonly read: SettingReload["read"];
   readonly now: () => Date;
   readonly tell: (message: WatchMessage) => void;
@@ -121,7 +122,9 @@ export class Reloads {
   async #read(signal: Signal): Promise<HeldSetting | SettingRefusal> {
     try {
       const read = await untilAborted(this.#options.read(), signal);
-      return "refused" in read ? read : await holdSetting(read, this.#options);
+      return Object.hasOwn(read, "refused")
+        ? (read as SettingRefusal)
+        : await holdSetting(read as WatchSetting, this.#options.strictness);
     } catch (error) {
       return { refused: [{ file: null, reason: error instanceof Error ? error.message : String(error) }] };
     }

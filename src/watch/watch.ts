@@ -268,7 +268,7 @@ class Watch {
     });
     const [after, repeatMs] = [outageAfter ?? DEFAULT_OUTAGE_AFTER, outageRepeatMs ?? DEFAULT_REPEAT_MS];
     const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: wanted")));
-    this.#reloads = new Reloads({ ...options, read, tell, repeatMs });
+    this.#reloads = new Reloads({ read, tell, now, repeatMs, strictness: options });
     this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
     const log = this.#log;
     this.#refusals = new Handover({

@@ -41,7 +41,7 @@ describe("the digest of a policy", () => {
     ],
     [
       "another path of an anchor",
-      held(renamed("a.pem", "__proto__"), JSON.parse('{"__proto__":"A","b.pem":"B"}') as {}),
+      held(renamed("a.pem", "__proto__"), JSON.parse('{"__proto__":"A","b.pem":"B"}') as Record<string, string>),
     ],
     [
       "one file in place of two that were equal",
@@ -63,7 +63,7 @@ describe("the digest of a policy", () => {
     ["another anchor", held(NAMING, { ...ANCHORS, "b.pem": "C" })],
     ["a file that is missing", held(NAMING, { "a.pem": "A" })],
     ["a file that is empty", held(NAMING, { ...ANCHORS, "b.pem": "" })],
-    ["an inherited file", held(NAMING, Object.create(ANCHORS) as {})],
+    ["an inherited file", held(NAMING, Object.create(ANCHORS) as Record<string, string>)],
     ["an anchor in place of a root", held(NAMING, { ...ANCHORS, ...ROOTS }, {})],
     ["another comment", held(NAMING.replace("text here", "text there"))],
     ["other spacing", held(` ${NAMING}`)],
