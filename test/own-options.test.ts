@@ -199,7 +199,7 @@ const watchOptions: watching.WatchOptions = {
   onRefusal: async () => {},
   onOutage: async () => {},
   outageAfter: 5,
-  policyChanges: () => () => {},
+  reload: { read: async () => ({ refused: [] }), when: () => () => {} },
 };
 
 const theLab = await lab.startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
@@ -1094,7 +1094,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   outageAfter: 0,
   outageRepeatMs: 1,
   maxSilenceMs: 1,
-  policyChanges: never,
+  reload: never,
   onMessage: never,
   onPoll: never,
   head: "00",

@@ -7,7 +7,7 @@ import { QueueError } from "./queue-error.js";
 import type { Part } from "./queue-parts.js";
 
 /** Increment it if the same entry may yield another line, or jobs or answers are written in another form. */
-const FORMAT = 3;
+const FORMAT = 4;
 /** Of every queue's name, and the default prefix of all keys. */
 const NAME = "bootproof";
 

@@ -1,5 +1,4 @@
 /** The state file of a run: its progress and its question, so that a later process comes to the same results. */
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { CHECK_IDS } from "../checks.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -19,14 +18,14 @@ import {
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
-import type { PolicyText } from "../plain-settings.js";
+import type { SettingPart } from "../plain-settings.js";
 import { TOOL } from "../version.js";
 import { AuditFileError, type ResultsMark, inWords, requireLock } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
-import type { AuditSetting } from "./setting.js";
+import { type AuditSetting, partsOf } from "./setting.js";
 
-const STATE_FORMAT = "bootproof-audit-state/3";
+const STATE_FORMAT = "bootproof-audit-state/4";
 
 interface AuditQuestion {
   readonly inputs: readonly string[];
@@ -79,9 +78,9 @@ export async function openState(path: string, question: AuditQuestion): Promise<
       }),
     );
     const before = text === null ? null : stateOf(path, text);
-    if (before !== null) refuseOther(path, before, question);
+    const asked = await optionsOf(question);
+    if (before !== null) refuseOther(path, before, question, asked);
     const now = before?.now ?? question.setting.now;
-    const asked = optionsOf(question);
     return {
       now,
       before,
@@ -179,36 +178,32 @@ const STATE = objectOf<StateFile>(
   IGNORE,
 );
 
+/** What each part of a setting is in messages. */
+const PARTS: Readonly<Record<SettingPart, string>> = {
+  policy: "--policy",
+  trustAnchors: "the trust anchors",
+  trustedRoots: "the trusted roots that --policy names",
+  at: "--at",
+  allowDebug: "--allow-debug",
+  acceptance: "--fail-on-warning",
+  bootProofs: "--boot-proof",
+  provenance: "--provenance",
+};
+
 /** Each option as one word or a digest. */
-function optionsOf({ inputs, onlyFailures, failFast, setting, expected }: AuditQuestion): StateFile["asked"] {
-  const { policy, trustAnchors = [], at = "document", allowDebug = false, acceptance, bootProofs } = setting;
-  const { provenance = [] } = setting;
+async function optionsOf(question: AuditQuestion): Promise<StateFile["asked"]> {
+  const { inputs, onlyFailures, failFast, setting, expected } = question;
+  const parts = Object.entries(await partsOf(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
-    "--policy": policy === null ? "none" : digestOf([policy.text, ...filesOf(policy)]),
-    "--trust-anchor": digestOf(trustAnchors.map(({ name, pem }) => [name, pem])),
-    "--boot-proof": digestOf(bootProofs),
-    "--provenance": provenance.length > 0 ? digestOf(provenance) : "none",
+    ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
     "--expected": expected ?? "none",
-    "--at": at,
-    "--allow-debug": allowDebug,
-    "--fail-on-warning": acceptance === "strict",
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
   };
 }
 
-function filesOf({ anchors = {}, roots = {} }: PolicyText): unknown[] {
-  const trusted = Object.entries(roots).sort();
-  return [Object.entries(anchors).sort(), ...(trusted.length > 0 ? [trusted] : [])];
-}
-
-function digestOf(parts: unknown): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-}
-
-function refuseOther(path: string, before: StateFile, question: AuditQuestion): void {
-  const asked = optionsOf(question);
+function refuseOther(path: string, before: StateFile, question: AuditQuestion, asked: StateFile["asked"]): void {
   const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
   if (question.isNowGiven && question.setting.now !== before.now) other.push(`--now (it was ${before.now})`);
   if (other.length > 0)

@@ -1,17 +1,19 @@
 /** The setting of an audit as plain data, for states, threads and other machines. */
 import type { Policy } from "../appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
-import { toHex, toUtf8 } from "../bytes.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import {
+  type JudgedBy,
   type PolicyText,
+  type SettingPart,
+  digestOfParts,
   optionsBesidePolicy,
   parsePlainPolicy,
   plainOptions,
   policyOfText,
   policyText,
+  settingParts,
 } from "../plain-settings.js";
-import { sha256 } from "../verify/digest.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 
 /** Everything that decides a verdict, as JSON. */
@@ -119,25 +121,27 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
 /** SHA-256, in hex, of the whole setting: identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
-  const { now, at = "document", allowDebug = false, acceptance, bootProofs, provenance = [] } = own;
-  const strict = acceptance === "strict" ? [acceptance] : [];
-  const builds = provenance.length > 0 ? [provenance] : [];
-  return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs, ...strict, ...builds]);
+  return digestOfParts({ ...(await partsOf(own)), now: own.now });
 }
 
 /** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
 export async function policyDigest(setting: Held): Promise<string> {
-  return digestOf(judgedBy(ownHeld(setting)));
+  const { policy, trustAnchors, trustedRoots } = await partsOf({ ...ownHeld(setting), bootProofs: [] });
+  return digestOfParts({ policy, trustAnchors, trustedRoots });
 }
 
-function judgedBy({ policy, trustAnchors }: Held): unknown[] {
-  const anchors = Object.entries(policy?.anchors ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const roots = Object.entries(policy?.roots ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const files = roots.length > 0 ? [anchors, roots] : [anchors];
-  return [policy && [policy.text, ...files], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
-}
+type Judged = Omit<AuditSetting, "now">;
 
-/** Lists only, since JSON writes them in one order. */
-async function digestOf(parts: readonly unknown[]): Promise<string> {
-  return toHex(await sha256(toUtf8(JSON.stringify(parts))));
+/** The digest of each part of a setting but the present. */
+export async function partsOf(setting: Judged): Promise<Readonly<Record<SettingPart, string>>> {
+  const { policy, trustAnchors, at, allowDebug, acceptance, bootProofs, provenance } = ownMembers(
+    setting as AuditSetting,
+    SETTING,
+  );
+  // Each member is named, so that a new one does not compile until it is part of the digest.
+  const judgedBy: { readonly [K in keyof Required<Judged>]: JudgedBy[K] } = {
+    policy: policy && policyOfText(policy),
+    ...{ trustAnchors, at, allowDebug, acceptance, bootProofs, provenance },
+  };
+  return settingParts(judgedBy);
 }

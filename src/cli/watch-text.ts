@@ -1,8 +1,17 @@
 /** What `watch` writes: a line for each entry on stdout, and messages on stderr. */
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
-import type { EventEntry, FindingEntry, LogEntry, LogLine, Silent, WatchMessage, Watched } from "../watch/index.js";
-import { nameOf as nameOfFile } from "./files.js";
+import type {
+  EventEntry,
+  FindingEntry,
+  LogEntry,
+  LogLine,
+  ReloadedPart,
+  SettingFault,
+  Silent,
+  WatchMessage,
+  Watched,
+} from "../watch/index.js";
 
 export function entryJson({ bytes }: LogLine): string {
   return `${fromUtf8(bytes)!}\n`;
@@ -29,14 +38,34 @@ function eventWords(entry: EventEntry): string {
       const { watched, since, failedPolls } = entry;
       return `OUTAGE ENDED ${namesOf(watched)}: ${pollsText(failedPolls)} since ${since}`;
     }
-    case "policy-changed": {
-      const { policy, policyDigest, before } = entry;
+    case "setting-changed": {
+      const { changed, policy, policyDigest } = entry;
       const name = policy === null ? "" : ` ${quoted(policy)}`;
-      return `POLICY CHANGED:${name} ${digestText(policyDigest)}, before ${digestText(before)}`;
+      if (changed.length === 0) return `SETTING READ: it is the one before the refused reload`;
+      return `SETTING CHANGED: ${partsText(changed)}; by policy${name} ${digestText(policyDigest)}`;
     }
+    case "setting-refused":
+      return `SETTING REFUSED since ${entry.since}: ${faultsText(entry.faults)}`;
     case "continued":
       return `CONTINUED in ${printable(entry.file)}`;
   }
+}
+
+const PARTS: Readonly<Record<ReloadedPart, string>> = {
+  policy: "the policy",
+  trustAnchors: "its trust anchors",
+  trustedRoots: "its trusted roots",
+  provenance: "the bundles of provenance",
+};
+
+function partsText(changed: readonly ReloadedPart[]): string {
+  return changed.map((part) => PARTS[part]).join(", ");
+}
+
+function faultsText(faults: readonly SettingFault[]): string {
+  return faults
+    .map(({ file, reason }) => printable(file === null ? reason : `${file}: ${reason}`).replace(/\.$/, ""))
+    .join("; ");
 }
 
 function digestText(digest: string | null): string {
@@ -100,6 +129,17 @@ export function messageText(message: WatchMessage, once: boolean): string {
       const from = since.toISOString();
       return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} since ${from}\n`;
     }
+    case "setting-read": {
+      const { changed } = message;
+      const said = changed.length === 0 ? "nothing has changed" : `the next poll verifies by ${partsText(changed)}`;
+      return `note: ${at} the setting was read again: ${said}\n`;
+    }
+    case "setting-refused": {
+      const { faults, since, again } = message;
+      const still = again ? ` still, since ${since.toISOString()}` : "";
+      const next = "The setting before stays, and each poll reads it again: correct the file";
+      return `warning: ${at} the reload was refused${still}: ${faultsText(faults)}. ${next}\n`;
+    }
     case "not-handed-on": {
       const { what, n, attempts, tries } = message;
       const next = tries ? "will retry" : `given up after ${attempts} attempts`;
@@ -130,13 +170,8 @@ export function waitingText(what: string, log: string | undefined): string {
   return `warning: ${what} was not delivered, ${after}\n`;
 }
 
-/** What came of a SIGHUP; or why the policy could not be read. */
-export type Reread = "changed" | "same" | readonly string[];
-
-export function rereadLines(at: Date, path: string, outcome: Reread): string[] {
-  const [time, name] = [at.toISOString(), printable(nameOfFile(path))];
-  if (outcome === "changed") return [`note: ${time} ${name} was read again: the next poll verifies by it\n`];
-  if (outcome === "same") return [`note: ${time} ${name} was read again: it has not changed\n`];
-  const faults = outcome.map((fault) => `warning: ${time} ${printable(fault)}\n`);
-  return [...faults, `warning: ${time} ${name} was refused: the policy that was read before stays\n`];
+/** After a SIGHUP. */
+export function notReadText(at: Date): string {
+  const why = "what came from stdin cannot be read again, and nothing was read: start the watch anew";
+  return `warning: ${at.toISOString()} ${why}\n`;
 }

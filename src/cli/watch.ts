@@ -5,7 +5,14 @@ import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type { WatchOptions, WatchSummary, Witness } from "../watch/index.js";
+import type {
+  SettingRefusal,
+  SettingReload,
+  WatchOptions,
+  WatchSetting,
+  WatchSummary,
+  Witness,
+} from "../watch/index.js";
 import type { OpenedLog, RotateOptions } from "../watch/node.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
@@ -21,16 +28,7 @@ import { type Flags, addOptions } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
-import {
-  type Reread,
-  entryJson,
-  entryText,
-  messageText,
-  rereadLines,
-  silentText,
-  unseenText,
-  waitingText,
-} from "./watch-text.js";
+import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
 interface WatchRequest {
   readonly apps: readonly string[];
@@ -62,8 +60,9 @@ polls is an entry of the log, as is its end, and --on-outage gets both entries. 
 with --max-silence: use it where a supervisor or a person notices exit code 3.
 
 With --log, each entry is on the disk, with its evidence, before it is delivered; what was not delivered is delivered
-after a restart, and an outage that is open in the log goes on. SIGHUP reads the policy again: a malformed one is
-reported, and the one before stays. Ctrl-C and SIGTERM end the watch; --once is for cron.
+after a restart, and an outage that is open in the log goes on. SIGHUP reads --policy, the
+files that it names, and --provenance again, and applies all of it or nothing: what is refused is reported, and read
+again at each poll. Ctrl-C and SIGTERM end the watch; --once is for cron.
 
 Examples:
     $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl
@@ -240,7 +239,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   let health: Health | null = null;
   let witness: Witness | undefined;
   try {
-    const held = await readPolicy(request, io);
+    const held = await readSetting(request, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     // Before the log, whose lock may be observed for 15 seconds: a probe would end the process.
@@ -253,7 +252,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
         ...held,
         newest: askService(client),
         signal: interruption.signal,
-        policyChanges: (change) => hangup.each(() => readAgain(request, change, io)),
+        reload: reloadOf(request, hangup, io),
         ...(log && { log }),
         onPoll: (poll) => health?.poll(poll),
       },
@@ -277,10 +276,7 @@ function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
 }
 
 /** As plain data: `watch` is another copy of the library. */
-async function readPolicy(
-  { policy: path, provenance: paths }: WatchRequest,
-  io: Io,
-): Promise<Pick<WatchOptions, "policy" | "provenance" | "provenanceVerifier">> {
+async function readSetting({ policy: path, provenance: paths }: WatchRequest, io: Io): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
@@ -289,24 +285,19 @@ async function readPolicy(
   return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
-/** After a SIGHUP. Never rejects: a policy that cannot be read must not end the watch. */
-async function readAgain(
-  request: WatchRequest,
-  change: (policy: WatchOptions["policy"]) => boolean,
-  io: Io,
-): Promise<void> {
-  const { policy: path } = request;
-  const say = (outcome: Reread): void => {
-    const fields = { outcome: typeof outcome === "string" ? outcome : "refused" };
-    for (const text of rereadLines(io.now(), path, outcome)) io.report(text, { event: "policy", fields });
+/** After each SIGHUP, all of it again: faults are for the log, and do not end the watch. */
+function reloadOf(request: WatchRequest, hangup: Hangup, io: Io): SettingReload {
+  const isFromStdin = [request.policy, ...request.provenance].includes(STDIN);
+  const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
+  return {
+    read: () => readSetting(request, io).catch(refusalOf),
+    when: (ask) => hangup.each(async () => (isFromStdin ? refuse() : ask())),
   };
-  if (path === STDIN) return say(["it came from stdin, which cannot be read again"]);
-  try {
-    say(change((await readPolicy(request, io)).policy) ? "changed" : "same");
-  } catch (error) {
-    const problems = error instanceof CommandError ? error.problems : [{ message: String(error) }];
-    say(problems.map(({ message, file }) => (file === undefined ? message : `${file}: ${message}`)));
-  }
+}
+
+function refusalOf(error: unknown): SettingRefusal {
+  if (!(error instanceof CommandError)) throw error;
+  return { refused: error.problems.map(({ file, message }) => ({ file: file ?? null, reason: message })) };
 }
 
 async function opened(

@@ -50,7 +50,7 @@ const BUILD: Measure = {
 const READY: Measure = {
   name: "bootproof_ready",
   type: "gauge",
-  help: "1 if /readyz reports 200, 0 in an outage and before the first success.",
+  help: "1 if /readyz reports 200, 0 in an outage, under a refused reload, and before the first success.",
   values: ({ isReady }) => single(isReady ? 1 : 0),
 };
 
@@ -90,6 +90,12 @@ const WATCH: readonly Measure[] = [
     type: "gauge",
     help: "1 while its newest boot proof is refused.",
     values: (state) => each(state, ({ isRefused }) => (isRefused ? 1 : 0)),
+  },
+  {
+    name: "bootproof_watch_setting_refused",
+    type: "gauge",
+    help: "1 while a reload of the policy is refused, and the one before stays.",
+    values: ({ settingRefusedSince }) => single(settingRefusedSince === null ? 0 : 1),
   },
   {
     name: "bootproof_watch_entries_total",

@@ -31,6 +31,8 @@ export interface PolledName {
 export interface HealthPoll {
   /** Entries that this process recorded. */
   readonly recorded: number;
+  /** Since when a reload of the policy is refused; null, or left out, where none is. */
+  readonly settingRefusedSince?: Date | null;
   readonly watched: readonly PolledName[];
 }
 
@@ -85,6 +87,8 @@ export interface HealthState {
   readonly isReady: boolean;
   readonly inputs: readonly string[];
   readonly watched: readonly WatchedState[];
+  /** Of a watch: since when a reload of the policy is refused; null where none is. */
+  readonly settingRefusedSince: Date | null;
   readonly polls: number;
   readonly entries: number;
   /** Entries a second, over the last minute; null before there are two counts. */
@@ -110,6 +114,7 @@ export class HealthRecord {
   readonly #startedAt: Date;
   #goodAt: Date | null = null;
   #watched: readonly WatchedState[] = [];
+  #settingRefusedSince: Date | null = null;
   #polls = 0;
   #work: HealthWork = { entries: 0, refused: null, evidenceAt: null };
   #samples: Sample[] = [];
@@ -123,8 +128,9 @@ export class HealthRecord {
   }
 
   /** Whether all of it was seen. */
-  poll({ recorded, watched }: HealthPoll): boolean {
+  poll({ recorded, watched, settingRefusedSince = null }: HealthPoll): boolean {
     const at = this.#now();
+    this.#settingRefusedSince = settingRefusedSince;
     this.#polls++;
     const before = new Map(this.#watched.map((state) => [nameOf(state), state]));
     this.#watched = watched.map((polled) => watchedAfter(before.get(nameOf(membersOf(polled))) ?? null, polled, at));
@@ -167,6 +173,7 @@ export class HealthRecord {
       isReady: this.#isReady(),
       inputs: [...inputs],
       watched: this.#watched,
+      settingRefusedSince: this.#settingRefusedSince,
       polls: this.#polls,
       entries,
       rate: this.#rate(),
@@ -178,7 +185,7 @@ export class HealthRecord {
 
   #isReady(): boolean {
     const { command, hasQueue = command === "worker" } = this.#subject;
-    if (this.#goodAt === null) return false;
+    if (this.#goodAt === null || this.#settingRefusedSince !== null) return false;
     return (!hasQueue || this.#isQueueThere()) && this.#watched.every(({ outageSince }) => outageSince === null);
   }
 

@@ -27,7 +27,9 @@ import { MalformedError, attempt, faultText } from "../errors.js";
 import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
 
-export const LOG_FORMAT = "bootproof-log/1";
+export const LOG_FORMAT = "bootproof-log/2";
+/** Its lines have no digest of the setting. */
+const OLD_FORMAT = "bootproof-log/1";
 /** `previous` of the first line. */
 export const NO_LINE = "0".repeat(64);
 /** A response has at most half of that, but a number can get longer when rewritten. */
@@ -74,6 +76,8 @@ export interface Finding {
   readonly policy: string | null;
   /** SHA-256 of the policy's bytes, in hex; null if the policy was passed as a value. */
   readonly policyDigest: string | null;
+  /** SHA-256, in hex, of all that decides a verdict but its time: the policy, files that it names, bundles, options. */
+  readonly settingDigest: string;
   readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
@@ -114,13 +118,35 @@ export interface OutageEnded extends Happened {
   readonly failedPolls: number;
 }
 
-/** Findings from here on are by another policy. */
-export interface PolicyChanged extends Happened {
-  readonly event: "policy-changed";
+/** What a reload may change. `trustAnchors` and `trustedRoots` are files that the policy names. */
+export const RELOADED = ["policy", "trustAnchors", "trustedRoots", "provenance"] as const;
+export type ReloadedPart = (typeof RELOADED)[number];
+
+/** Findings from here on are by another setting. */
+export interface SettingChanged extends Happened {
+  readonly event: "setting-changed";
+  /** Empty: after a refused reload, the setting was read, and is the one before. */
+  readonly changed: readonly ReloadedPart[];
   readonly policy: string | null;
-  /** SHA-256 of the policy's bytes, in hex, and of the one before; null if it was passed as a value. */
+  /** SHA-256 of the policy's bytes, in hex; null if it was passed as a value. */
   readonly policyDigest: string | null;
-  readonly before: string | null;
+  /** As in findings: of this setting, and of the one before. */
+  readonly settingDigest: string;
+  readonly before: string;
+}
+
+export interface SettingFault {
+  /** As the caller named it; null if it is none of a file. */
+  readonly file: string | null;
+  readonly reason: string;
+}
+
+/** A reload failed: findings are by the setting before, and each poll tries again. */
+export interface SettingRefused extends Happened {
+  readonly event: "setting-refused";
+  /** RFC 3339: the first attempt that failed. */
+  readonly since: string;
+  readonly faults: readonly SettingFault[];
 }
 
 /** The last entry of a file whose log continues in another file of the same folder. */
@@ -131,7 +157,7 @@ export interface Continued extends Happened {
 }
 
 /** What happened to a watch, beside its findings. */
-export type LogEvent = OutageBegan | OutageEnded | PolicyChanged | Continued;
+export type LogEvent = OutageBegan | OutageEnded | SettingChanged | SettingRefused | Continued;
 
 export type FindingEntry = Placed & Finding;
 export type EventEntry = Placed & LogEvent;
@@ -167,13 +193,17 @@ export function watchedName(watched: Watched | Finding): string {
 }
 
 /** An entry is news only if this differs from the newest entry of the name. */
-export function standingOf({ evidenceDigest, policyDigest, verdict, failed, refusedFor }: Finding): string {
+export function standingOf({ evidenceDigest, settingDigest, verdict, failed, refusedFor }: Finding): string {
   const refused = refusedFor === undefined ? [] : [refusedFor];
-  return JSON.stringify([evidenceDigest, policyDigest, verdict, failed.map(({ id }) => id), ...refused]);
+  return JSON.stringify([evidenceDigest, settingDigest, verdict, failed.map(({ id }) => id), ...refused]);
 }
 
-/** Throws {@link MalformedError} if the boot proof is too large. */
-export async function findingOf(watched: Watched, bootProof: JsonValue, report: Report): Promise<Finding> {
+/** Throws {@link MalformedError} if the boot proof is too large. `settingDigest`: of what made the report. */
+export async function findingOf(
+  watched: Watched,
+  bootProof: JsonValue,
+  { report, settingDigest }: { readonly report: Report; readonly settingDigest: string },
+): Promise<Finding> {
   const bytes = toUtf8(JSON.stringify(bootProof));
   if (bytes.length > MAX_BOOT_PROOF_BYTES)
     throw new MalformedError("boot-proof", [
@@ -193,6 +223,7 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
     deployment: claims?.bootProofs[0]?.deployment ?? null,
     policy,
     policyDigest,
+    settingDigest,
     tool: { name: tool.name, version: tool.version },
     evidenceDigest: toHex(await sha256(bytes)),
     bootProofs: [bootProof],
@@ -229,6 +260,7 @@ async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
   const json = parsed(bytes);
+  if (isJsonObject(json) && json["log"] === OLD_FORMAT) throw malformed(OLD);
   const { value: entry, faults } = readShape<LogEntry>(shapeOf(json), json);
   if (entry === undefined) throw new MalformedError("log", faults);
   if (textOf(entry) !== fromUtf8(bytes)) throw malformed("not as it is written: spacing, order or escapes differ");
@@ -241,6 +273,10 @@ async function evidenceHash({ bootProofs: [bootProof] }: FindingEntry): Promise<
   const evidence = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
   return toHex(await sha256(toUtf8(evidence)));
 }
+
+const OLD =
+  `${OLD_FORMAT}, of an earlier version of bootproof: it does not say by which trusted roots, trust anchors and ` +
+  "bundles each verdict was. Keep the file as it is, and begin another log";
 
 function malformed(message: string): MalformedError {
   return new MalformedError("log", [{ path: "", message }]);
@@ -285,6 +321,7 @@ const FINDING = objectOf<FindingEntry>({
   deployment: nullable(text),
   policy: nullable(text),
   policyDigest: nullable(hash),
+  settingDigest: hash,
   tool: objectOf<Finding["tool"]>({ name: text, version: text }),
   evidenceDigest: hash,
   bootProofs: list(anything, 1, 1) as Shape<unknown> as Shape<Finding["bootProofs"]>,
@@ -334,12 +371,20 @@ const EVENTS: EventShapes = {
     since: instant,
     failedPolls: wholeNumber(0),
   }),
-  "policy-changed": objectOf<Placed & PolicyChanged>({
+  "setting-changed": objectOf<Placed & SettingChanged>({
     ...PLACED,
-    event: oneOf("policy-changed"),
+    event: oneOf("setting-changed"),
+    changed: list(oneOf(...RELOADED)),
     policy: nullable(text),
     policyDigest: nullable(hash),
-    before: nullable(hash),
+    settingDigest: hash,
+    before: hash,
+  }),
+  "setting-refused": objectOf<Placed & SettingRefused>({
+    ...PLACED,
+    event: oneOf("setting-refused"),
+    since: instant,
+    faults: list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1),
   }),
   continued: objectOf<Placed & Continued>({
     ...PLACED,

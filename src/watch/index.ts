@@ -1,6 +1,7 @@
 /** Watching for new boots, in every JavaScript runtime. `node.ts` needs Node. */
 export { watch } from "./watch.js";
 export type { Silent, WatchOptions, WatchPoll, WatchSummary } from "./watch.js";
+export type { SettingRefusal, SettingReload, WatchSetting } from "./setting.js";
 export { FetchError, askService } from "./outages.js";
 export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
@@ -25,6 +26,9 @@ export type {
   LogLine,
   OutageBegan,
   OutageEnded,
-  PolicyChanged,
+  ReloadedPart,
+  SettingChanged,
+  SettingFault,
+  SettingRefused,
   Watched,
 } from "./entry.js";

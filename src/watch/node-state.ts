@@ -81,7 +81,7 @@ const STATE = objectOf<PlainState>({
 });
 
 /** Begins the text that is signed, so that neither a state nor a checkpoint is ever taken for the other. */
-const STATE_FORMAT = "bootproof-log-state/1";
+const STATE_FORMAT = "bootproof-log-state/2";
 const MAX_STATE_BYTES = 256 * 1024 * 1024;
 
 /** What a log says of its lines, collected while they are read and while they are appended. */

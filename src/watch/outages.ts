@@ -5,7 +5,16 @@ import { ClientError, type ClientErrorCode, ServiceError } from "../client/error
 import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
 import type { JsonValue } from "../decode/json.js";
-import { type FailureKind, type OutageBegan, type OutageEnded, type Watched, isApp, watchedName } from "./entry.js";
+import {
+  type FailureKind,
+  type OutageBegan,
+  type OutageEnded,
+  type ReloadedPart,
+  type SettingFault,
+  type Watched,
+  isApp,
+  watchedName,
+} from "./entry.js";
 
 export interface Failure {
   readonly kind: FailureKind;
@@ -58,6 +67,16 @@ export type WatchMessage =
       readonly message: string;
       readonly attempts: number;
       readonly tries: boolean;
+    }
+  /** Policy and bundles were read again, for the next poll. `changed` is empty if they are the same. */
+  | { readonly event: "setting-read"; readonly at: Date; readonly changed: readonly ReloadedPart[] }
+  /** They could not be read, all of them: those before stay, and each poll tries again. `again`: reported before. */
+  | {
+      readonly event: "setting-refused";
+      readonly at: Date;
+      readonly since: Date;
+      readonly faults: readonly SettingFault[];
+      readonly again: boolean;
     }
   | {
       readonly event: "handed-on";

@@ -2,20 +2,16 @@
  * The watch (watch/README.md): each poll fetches the newest boot proofs, verifies them with the present as `now`, and
  * records news.
  */
-import { ParsedPolicy } from "../appraise/parsed-policy.js";
-import type { Policy } from "../appraise/policy.js";
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
-import { equalBytes, fromHex, toHex } from "../bytes.js";
+import { fromHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, anything, count, flag, list, nonEmptyText, oneOf } from "../decode/shapes.js";
-import { type DemandedBuilds, type Builds, buildsOf } from "../client/builds.js";
+import { anyObject, anything, count, flag, list, nonEmptyText, object, oneOf } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
 import type { Report } from "../report/report.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
-import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import {
   type Finding,
@@ -31,14 +27,12 @@ import {
   watchedName,
 } from "./entry.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
-import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, Silence, failureOf } from "./outages.js";
+import { type HeldSetting, Reloads, type SettingReload, type WatchSetting, holdSetting } from "./setting.js";
 import { type LogStore, type OutageEntry, isRefusal, memoryStore } from "./store.js";
 
-export interface WatchOptions extends DemandedBuilds {
-  /** From `parsePolicy`; or plain data, if another copy of this package made it. */
-  readonly policy: Policy | PlainPolicy;
+export interface WatchOptions extends WatchSetting {
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
   /** `strict`: a boot proof whose verdict something weakens is a refusal. Default: `standard`. */
@@ -83,13 +77,11 @@ export interface WatchOptions extends DemandedBuilds {
    */
   readonly maxSilenceMs?: number;
   /**
-   * Called once at the start, with a function that changes the policy. A policy with other bytes, or other trust
-   * anchors, is recorded in the log (`policy-changed`), and a poll verifies by it at once. The function returns whether
-   * it differs. It throws {@link MalformedError} for malformed plain data, and TypeError for a policy that demands
-   * provenance for which these options have nothing; the policy then does not change. What
-   * `policyChanges` returns is called at the end of the watch.
+   * Reads policy and bundles again, while the watch runs: all of them are applied, or none. Another setting is recorded
+   * in the log (`setting-changed`), and a poll verifies by it at once. A refused one is recorded (`setting-refused`),
+   * and read again before each poll.
    */
-  readonly policyChanges?: (change: (policy: Policy | PlainPolicy) => boolean) => () => void;
+  readonly reload?: SettingReload;
   /** Called after each poll, once its entries are in the log. */
   readonly onPoll?: (poll: WatchPoll) => void;
   /** Outages and failed deliveries, for an operator. */
@@ -110,6 +102,8 @@ export interface WatchPoll {
   readonly polls: number;
   /** Entries that this watch recorded. */
   readonly recorded: number;
+  /** The first reload that was refused, if the newest one was: the setting is the one before. Otherwise null. */
+  readonly settingRefusedSince: Date | null;
   /** Applications, then keys, in the order of the options. */
   readonly watched: readonly {
     readonly watched: Watched;
@@ -190,7 +184,7 @@ const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
   outageAfter: count,
   outageRepeatMs: count,
   maxSilenceMs: count,
-  policyChanges: callable,
+  reload: object({ read: callable, when: callable }),
   onPoll: callable,
   onMessage: callable,
   signal: anyObject,
@@ -234,16 +228,11 @@ function requireLimits(options: WatchOptions): void {
   }
 }
 
-function policyOf(policy: Policy | PlainPolicy): Policy {
-  return ParsedPolicy.is(policy) ? policy : parsePlainPolicy(policy as PlainPolicy);
-}
-
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
 
 class Watch {
   readonly #options: WatchOptions;
   readonly #watched: readonly Watched[];
-  #builds: Builds;
   readonly #log: LogStore;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
@@ -255,8 +244,9 @@ class Watch {
   readonly #seen = new Map<string, Date>();
   readonly #silent: Watched[] = [];
   #startedAt = new Date(0);
-  #policy: Policy;
-  #nextPolicy: Policy | null = null;
+  readonly #reloads: Reloads;
+  /** Null before the start. */
+  #setting: HeldSetting | null = null;
   #wake = (): void => {};
   #appending: Promise<unknown> = Promise.resolve();
   readonly #evidenceAt = new Map<string, Date>();
@@ -268,8 +258,6 @@ class Watch {
     const options = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = options;
     this.#watched = watchedBy(options);
-    this.#policy = policyOf(options.policy);
-    this.#builds = buildsOf(this.#policy, options);
     this.#log = options.log ?? memoryStore();
     this.#cache = options.cache ?? new SignatureCache();
     const tell = options.onMessage ?? ((): void => {});
@@ -279,6 +267,8 @@ class Watch {
       return since === undefined ? [] : [{ watched: one, since: new Date(since) }];
     });
     const [after, repeatMs] = [outageAfter ?? DEFAULT_OUTAGE_AFTER, outageRepeatMs ?? DEFAULT_REPEAT_MS];
+    const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: wanted")));
+    this.#reloads = new Reloads({ read, tell, now, repeatMs, strictness: options });
     this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
     const log = this.#log;
     this.#refusals = new Handover({
@@ -303,6 +293,7 @@ class Watch {
 
   async run(): Promise<WatchSummary> {
     const { signal, once = false } = this.#options;
+    this.#setting = await holdSetting(this.#options, this.#options);
     const stop = (): void => this.#stop.abort();
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop);
@@ -325,12 +316,15 @@ class Watch {
     return this.#summary();
   }
 
-  /** Polls, under the limit of silence and with changes of the policy. */
+  /** Polls, under the limit of silence and with reloads of the setting. */
   async #pollLimited(once: boolean): Promise<void> {
-    const { now, policyChanges } = this.#options;
+    const { now, reload } = this.#options;
     this.#startedAt = now();
     for (const watched of this.#watched) this.#silence?.seen(watched);
-    const end = policyChanges?.((policy) => this.#changePolicy(policy));
+    const end = reload?.when(() => {
+      this.#reloads.ask();
+      this.#wake();
+    });
     try {
       await this.#pollOn(once);
     } finally {
@@ -368,7 +362,7 @@ class Watch {
     while (!signal.aborted) {
       // Also where nothing is new, and nothing is written: another process watches then, and delivers.
       await this.#log.requireHeld();
-      await this.#takeNextPolicy();
+      await this.#takeSetting();
       const failures = await this.#poll();
       if (signal.aborted || once) return;
       const wait =
@@ -379,10 +373,10 @@ class Watch {
     }
   }
 
-  /** Until the next poll, the end of the watch, or a change of the policy. */
+  /** Until the next poll, the end of the watch, or a reload. */
   async #sleep(milliseconds: number): Promise<void> {
     const { signal } = this.#stop;
-    if (this.#nextPolicy !== null) return;
+    if (this.#reloads.isAsked) return;
     const woken = new AbortController();
     const wake = (): void => woken.abort();
     this.#wake = wake;
@@ -392,25 +386,11 @@ class Watch {
     signal.removeEventListener("abort", wake);
   }
 
-  #changePolicy(policy: Policy | PlainPolicy): boolean {
-    const next = policyOf(policy);
-    if (isSamePolicy(next, this.#nextPolicy ?? this.#policy)) return false;
-    buildsOf(next, this.#options);
-    this.#nextPolicy = next;
-    this.#wake();
-    return true;
-  }
-
-  /** Between two polls, so that each poll verifies by one policy. */
-  async #takeNextPolicy(): Promise<void> {
-    const next = this.#nextPolicy;
-    this.#nextPolicy = null;
-    if (next === null || isSamePolicy(next, this.#policy)) return;
-    const [policyDigest, before] = [await digestOf(next), await digestOf(this.#policy)];
-    const at = this.#options.now().toISOString();
-    await this.#appendEvent({ event: "policy-changed", at, policy: next.name, policyDigest, before });
-    this.#policy = next;
-    this.#builds = buildsOf(next, this.#options);
+  /** Between two polls, so that each poll verifies by one setting. */
+  async #takeSetting(): Promise<void> {
+    const { setting, event } = await this.#reloads.next(this.#setting!, this.#stop.signal);
+    if (event !== null) await this.#appendEvent(event);
+    this.#setting = setting;
   }
 
   async #appendEvent(event: LogEvent): Promise<void> {
@@ -446,7 +426,8 @@ class Watch {
         evidenceAt: this.#evidenceAt.get(name) ?? null,
       };
     });
-    return { at: this.#options.now(), polls: this.#polls, recorded: this.#recorded, watched };
+    const settingRefusedSince = this.#reloads.refusedSince;
+    return { at: this.#options.now(), polls: this.#polls, recorded: this.#recorded, settingRefusedSince, watched };
   }
 
   #isRefused(watched: Watched): boolean {
@@ -480,24 +461,25 @@ class Watch {
 
   async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
     const { allowDebug, acceptance, now } = this.#options;
+    const { policy, builds, digest: settingDigest } = this.#setting!;
     if (this.#stop.signal.aborted) return null;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
     const piece = isApp(watched)
       ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
       : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
-    const evidence = { bootProofs: [piece], ...this.#builds.evidence };
+    const evidence = { bootProofs: [piece], ...builds.evidence };
     const { report } = await verifyEvidence(evidence, {
-      ...this.#builds.options,
+      ...builds.options,
       bootProofsOnly: true,
-      policy: this.#policy,
+      policy,
       now: now(),
       cache: this.#cache,
       ...(allowDebug !== undefined && { allowDebug }),
       ...(acceptance !== undefined && { acceptance }),
     });
     this.#noteEvidence(watched, report);
-    const finding = await findingOf(watched, bootProof, report).catch(asFailure);
+    const finding = await findingOf(watched, bootProof, { report, settingDigest }).catch(asFailure);
     if ("kind" in finding) return finding;
     this.#seen.set(watchedName(watched), now());
     this.#silence?.seen(watched);
@@ -520,34 +502,6 @@ class Watch {
     const [boot] = claims?.bootProofs ?? [];
     if (boot !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(boot.hardware.documentTime));
   }
-}
-
-/** Files that a policy names, trust anchors and trusted roots, change what it accepts without a change of its bytes. */
-function isSamePolicy(one: Policy, other: Policy): boolean {
-  if (one === other) return true;
-  const [own, others] = [bytesOf(one), bytesOf(other)];
-  if (own === null || others === null || !equalBytes(own, others)) return false;
-  const anchors = other.trustAnchors;
-  const areSame = one.trustAnchors.every(({ certificate }, index) =>
-    equalBytes(certificate.der, anchors[index]!.certificate.der),
-  );
-  const roots = rootsOf(other);
-  return areSame && rootsOf(one).every((text, index) => text === roots[index]);
-}
-
-function rootsOf({ deployments }: Policy): string[] {
-  return deployments.flatMap(({ provenance = [] }) =>
-    provenance.flatMap(({ trustedRoots }) => trustedRoots.map(({ text }) => text)),
-  );
-}
-
-function bytesOf(policy: Policy): Uint8Array | null {
-  return ParsedPolicy.is(policy) ? policy.bytes() : null;
-}
-
-async function digestOf(policy: Policy): Promise<string | null> {
-  const bytes = bytesOf(policy);
-  return bytes === null ? null : toHex(await sha256(bytes));
 }
 
 /** The value as the line will hold it is verified, so that the line reproduces its verdict. */

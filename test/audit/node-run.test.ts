@@ -17,6 +17,7 @@ const fileOf = (content: string | Uint8Array): string => {
   return path;
 };
 
+const POLICY = JSON.stringify({ policy: "bootproof/1", deployments: [{ manifestHash: "ab".repeat(32) }] });
 const setting: AuditSetting = { policy: null, now: "2026-01-01T00:00:00.000Z", bootProofs: [] };
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
@@ -393,7 +394,10 @@ describe("a state", () => {
 
   it.each<[string, (options: AuditFilesOptions) => Partial<AuditFilesOptions>, RegExp]>([
     ["inputs", () => ({ inputs: [input] }), /other options: INPUT\. /],
-    ["a moment", () => ({ setting: { ...setting, trustAnchors: [] as never[], at: "now" } }), /: --at\. /],
+    ["a moment", () => ({ setting: { ...setting, at: "now" } }), /: --at\. /],
+    ["no anchors", () => ({ setting: { ...setting, trustAnchors: [] } }), /: the trust anchors\. /],
+    ["builds", () => ({ setting: { ...setting, provenance: ["{}"] } }), /: --provenance\. /],
+    ["another policy", () => ({ setting: { ...setting, policy: { text: POLICY } } }), /: --policy\. /],
     [
       "what is written",
       () => ({ setting: { ...setting, bootProofs: [] }, failFast: true, onlyFailures: true }),
@@ -423,8 +427,9 @@ describe("a state", () => {
   it.each([
     ["", /damaged, or no state/],
     ["{", /damaged, or no state/],
+    ['{"state": "bootproof-audit-state/3"}', /no state of an audit, or one that another version .* Start anew with/],
     ['{"state": "bootproof-audit-state/1"}', /no state of an audit, or one that another version/],
-    ['{"state": "bootproof-audit-state/3"}', /damaged: tool: missing, a string wanted; now: missing/],
+    ['{"state": "bootproof-audit-state/4"}', /damaged: tool: missing, a string wanted; now: missing/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });

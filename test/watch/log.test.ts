@@ -325,11 +325,19 @@ describe("a line", () => {
     ["failed", '"failed":[]', '"failed":[{"id":"no.check","subject":"boot[0]","detail":""}]'],
     ["app", '"app":"signer"', '"app":null'],
     ["unknown", '"stale"', '"more":1,"stale"'],
-    ["log", "bootproof-log/1", "bootproof-log/2"],
+    ["log", "bootproof-log/2", "bootproof-log/3"],
+    ["settingDigest", `"settingDigest":"${"cd".repeat(32)}",`, ""],
   ])("is refused for %s", async (_, from, to) => {
     const text = texts[0]!.replace(from, to);
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
+  });
+
+  it("is refused without the digest of its setting, and says what to do", async () => {
+    const old = texts[0]!.replace("bootproof-log/2", "bootproof-log/1").replace(/"settingDigest":"\w+",/, "");
+    await expect(readLine(Buffer.from(old))).rejects.toThrow(/earlier version.*Keep the file as it is, and begin/);
+    const event = '{"log":"bootproof-log/1","n":1,"previous":"","at":"","event":"policy-changed"}';
+    await expect(readLine(Buffer.from(event))).rejects.toThrow(/begin another log/);
   });
 });
 
@@ -408,7 +416,7 @@ describe("an event", () => {
   const end = { entries: 4, head: "cd".repeat(32) };
   const spelled = async (event: LogEvent): Promise<string> =>
     Buffer.from((await eventLineAfter(end, event)).bytes).toString("utf8");
-  const atStart = `{"log":"bootproof-log/1","n":5,"previous":"${end.head}","at":"${START.toISOString()}","event":`;
+  const atStart = `{"log":"bootproof-log/2","n":5,"previous":"${end.head}","at":"${START.toISOString()}","event":`;
 
   it("is chained like a finding, and has only its own members", async () => {
     expect(await Promise.all(EVENTS.map(spelled))).toEqual([
@@ -416,7 +424,10 @@ describe("an event", () => {
         `"since":"${START.toISOString()}","message":"no \\u202econnection"}`,
       `${atStart}"outage-ended","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],` +
         `"since":"${START.toISOString()}","failedPolls":3}`,
-      `${atStart}"policy-changed","policy":"lab","policyDigest":"${"ab".repeat(32)}","before":null}`,
+      `${atStart}"setting-changed","changed":["policy","trustedRoots"],"policy":"lab",` +
+        `"policyDigest":"${"ab".repeat(32)}","settingDigest":"${"cd".repeat(32)}","before":"${"ef".repeat(32)}"}`,
+      `${atStart}"setting-refused","since":"${START.toISOString()}",` +
+        `"faults":[{"file":"a\\u202e.json","reason":"no such file"}]}`,
       `${atStart}"continued","file":"boots.2.jsonl"}`,
     ]);
     for (const event of EVENTS) {
@@ -436,7 +447,7 @@ describe("an event", () => {
     expect([state.standing("app signer"), state.tail()]).toEqual([before, { entries: 2, head: next.hash }]);
   });
 
-  it.each<[string, LogEvent, string, string]>([
+  it.each<[string, LogEvent, string | RegExp, string]>([
     ["another event", EVENTS[0]!, "outage-began", "outage"],
     ["an event of a prototype", EVENTS[0]!, "outage-began", "constructor"],
     ["members of a finding", EVENTS[0]!, '"kind"', '"verdict":"verified","kind"'],
@@ -445,18 +456,21 @@ describe("an event", () => {
     ["nothing watched", EVENTS[0]!, '[{"app":"signer"},{"ephemeralKey":"04ab"}]', "[]"],
     ["both names", EVENTS[0]!, '{"app":"signer"}', '{"app":"signer","ephemeralKey":"04"}'],
     ["no number of polls", EVENTS[1]!, '"failedPolls":3', '"failedPolls":-1'],
-    ["no digest", EVENTS[2]!, '"before":null', '"before":"ab"'],
+    ["no digest", EVENTS[2]!, `"before":"${"ef".repeat(32)}"`, '"before":null'],
+    ["an unknown part", EVENTS[2]!, '"trustedRoots"', '"allowDebug"'],
+    ["no fault", EVENTS[3]!, /"faults":.*\]/, '"faults":[]'],
+    ["a fault without a file", EVENTS[3]!, '"file":"a\\u202e.json",', ""],
     ["a time of another spelling", EVENTS[1]!, ".000Z", "Z"],
     [
       "members in another order",
-      EVENTS[3]!,
+      EVENTS.at(-1)!,
       '"event":"continued","file":"boots.2.jsonl"',
       '"file":"b","event":"continued"',
     ],
     ...["", ".", "..", "../boots", "a/b", "a\\\\b", "C:boots", "a\\nb", "é".repeat(128)].map(
-      (name): [string, LogEvent, string, string] => [
+      (name): [string, LogEvent, string | RegExp, string] => [
         `the file "${name.slice(0, 9)}"`,
-        EVENTS[3]!,
+        EVENTS.at(-1)!,
         "boots.2.jsonl",
         name,
       ],

@@ -59,7 +59,7 @@ describe("a log in a file", () => {
   it.each([
     ["another file, without a line feed", '{"policy":"bootproof/1","deployments":[]}'],
     ["text", "mine"],
-    ["a line of another format", '{"log":"bootproof-log/2","n":1'],
+    ["a line of another format", '{"log":"bootproof-log/3","n":1'],
   ])("removes nothing that is not part of a line: %s", async (_name, text) => {
     for (const before of [0, 2]) {
       const path = newPath();

@@ -3,12 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { parsePolicy, type Policy } from "../../src/appraise/policy.js";
-import { toHex, toUtf8 } from "../../src/bytes.js";
+import { parsePolicy } from "../../src/appraise/policy.js";
 import { ClientError, ServiceError } from "../../src/client/errors.js";
 import type { JsonValue } from "../../src/decode/json.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { sha256 } from "../../src/verify/digest.js";
 import type { FailureKind, LogEntry, LogEvent, LogLine, Watched } from "../../src/watch/entry.js";
 import { type Failure, FetchError, Outages, type WatchMessage, backoffMs, failureOf } from "../../src/watch/outages.js";
 import { openLog, readLog } from "../../src/watch/node.js";
@@ -501,119 +499,6 @@ describe("what a watch has not seen once", () => {
     const down = await watching(() => fails("unreachable"), { until: HOUR });
     expect(down.summary).toMatchObject({ unseen: [{ app }], unfetched: [{ kind: "unreachable" }] });
     expect((await watching(() => bootProof, { until: HOUR })).summary.unseen).toEqual([]);
-  });
-});
-
-describe("another policy", () => {
-  const text = (rest: object): string => JSON.stringify({ ...policyFile, ...rest });
-  const digest = async (of: string): Promise<string> => toHex(await sha256(toUtf8(of)));
-  const strangers = text({ deployments: labPolicy(anchorPem, [labDeployment(new Forge())])["deployments"] });
-  const plain = (of: string): { bytes: Uint8Array } => ({ bytes: toUtf8(of) });
-
-  /** Changes at each poll after the first, before its response. */
-  async function changing(
-    policies: readonly (Policy | { bytes: Uint8Array })[],
-  ): Promise<Outcome & { differs: boolean[]; waits: number[]; ended: number }> {
-    const clock = new SimulatedClock();
-    const [differs, waits]: [boolean[], number[]] = [[], []];
-    let ended = 0;
-    let change: (policy: Policy | { bytes: Uint8Array }) => boolean = () => false;
-    const service = (_: number, poll: number): JsonValue => {
-      const next = policies[poll - 1];
-      if (poll > 0 && next !== undefined) differs.push(change(next));
-      return bootProof;
-    };
-    const result = await watching(service, {
-      until: 20 * MINUTE,
-      clock,
-      policyChanges: (given) => {
-        change = given;
-        return () => ended++;
-      },
-      sleep: (milliseconds, signal) => (waits.push(milliseconds), clock.sleep(milliseconds, signal)),
-    });
-    return { ...result, differs, waits, ended };
-  }
-
-  it("is recorded with both digests, and what it rejects is news at once", async () => {
-    const { entries, differs, ended, summary } = await changing([plain(strangers)]);
-    expect(entries.map((entry) => ("event" in entry ? entry.event : entry.verdict))).toEqual([
-      "verified",
-      "policy-changed",
-      "rejected",
-    ]);
-    const [before, policyDigest] = [await digest(text({})), await digest(strangers)];
-    expect(entries[1]).toMatchObject({ policy: "lab", before, policyDigest });
-    expect(entries[2]).toMatchObject({ policyDigest });
-    // No interval between the poll in which it changed and the next one.
-    expect(entries[2]!.at).toBe(new Date(START.getTime() + MINUTE).toISOString());
-    expect([differs, ended, summary.refused]).toEqual([[true], 1, [{ app }]]);
-  });
-
-  it("wakes a watch that waits", async () => {
-    const clock = new SimulatedClock();
-    let change: (policy: { bytes: Uint8Array }) => boolean = () => false;
-    const { entries } = await watching(() => bootProof, {
-      until: 3 * DAY,
-      clock,
-      intervalMs: DAY,
-      policyChanges: (given) => ((change = given), () => {}),
-      sleep: (milliseconds, signal) => {
-        queueMicrotask(() => change(plain(strangers)));
-        return clock.sleep(milliseconds, signal);
-      },
-    });
-    const at = START.toISOString();
-    expect(entries).toMatchObject([{ at }, { at, event: "policy-changed" }, { at, verdict: "rejected" }]);
-  });
-
-  it("is none with the same bytes, nor when it was changed back", async () => {
-    expect(await changing([plain(text({})), policy])).toMatchObject({
-      differs: [false, false],
-      entries: { length: 1 },
-    });
-    const waiting = await changing([plain(text({ name: "other" }))]);
-    expect(eventsOf(waiting.entries)).toEqual(["policy-changed"]);
-    let entries = 0;
-    await watching(() => bootProof, {
-      until: 5 * MINUTE,
-      onEntry: () => entries++,
-      policyChanges: (change) => {
-        expect([change(plain(strangers)), change(plain(strangers)), change(policy)]).toEqual([true, false, true]);
-        return () => {};
-      },
-    });
-    expect(entries).toBe(1);
-  });
-
-  it("is one with the same bytes and another trust anchor", async () => {
-    const other = forgeEvidence({ lab: new Forge(), at: START }).anchorPem;
-    const named = text({ trustAnchors: [{ file: "root.pem" }] });
-    const plainWith = (pem: string) => ({ bytes: toUtf8(named), anchors: { "root.pem": pem } });
-    const { entries, differs } = await changing([plainWith(anchorPem), plainWith(anchorPem), plainWith(other)]);
-    expect(differs).toEqual([true, false, true]);
-    const [first, second] = [await digest(text({})), await digest(named)];
-    expect(entries.flatMap((entry) => ("before" in entry ? [[entry.before, entry.policyDigest]] : []))).toEqual([
-      [first, second],
-      [second, second],
-    ]);
-    expect(entries.at(-1)).toMatchObject({ verdict: "rejected" });
-  });
-
-  it("that is malformed is refused, and the one before stays", async () => {
-    const faults: unknown[] = [];
-    const { entries } = await watching(() => bootProof, {
-      until: 5 * MINUTE,
-      policyChanges: (change) => {
-        try {
-          change(plain("{}"));
-        } catch (error) {
-          faults.push((error as Error).name);
-        }
-        return () => {};
-      },
-    });
-    expect([faults, entries.length, entries[0]]).toMatchObject([["MalformedError"], 1, { verdict: "verified" }]);
   });
 });
 

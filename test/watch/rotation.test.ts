@@ -245,7 +245,7 @@ function lineEnd(path: string): number {
 }
 
 describe("a log with a signed state", () => {
-  const MANY = { rotate: { bytes: 3000 }, ...SIGNED };
+  const MANY = { rotate: { bytes: 3300 }, ...SIGNED };
 
   it("knows by it what all its lines say", async () => {
     const path = newPath();

@@ -29,6 +29,7 @@ export async function finding(app: string, bootProof: JsonValue, more: Partial<F
     deployment: "prod",
     policy: "lab",
     policyDigest: null,
+    settingDigest: "cd".repeat(32),
     tool: { name: "bootproof", version: "0.1.0" },
     evidenceDigest: toHex(await sha256(toUtf8(JSON.stringify(bootProof)))),
     bootProofs: [bootProof],
@@ -43,7 +44,11 @@ const watched = [{ app: "signer" }, { ephemeralKey: "04ab" }];
 export const EVENTS: readonly LogEvent[] = [
   { at, event: "outage-began", kind: "unreachable", watched, since: at, message: "no \u202econnection" },
   { at, event: "outage-ended", watched, since: at, failedPolls: 3 },
-  { at, event: "policy-changed", policy: "lab", policyDigest: "ab".repeat(32), before: null },
+  {
+    ...{ at, event: "setting-changed", changed: ["policy", "trustedRoots"], policy: "lab" },
+    ...{ policyDigest: "ab".repeat(32), settingDigest: "cd".repeat(32), before: "ef".repeat(32) },
+  },
+  { at, event: "setting-refused", since: at, faults: [{ file: "a\u202e.json", reason: "no such file" }] },
   { at, event: "continued", file: "boots.2.jsonl" },
 ];
 

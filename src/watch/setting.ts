@@ -1,0 +1,168 @@
+/** What a watch verifies by, and how it is read again (watch/README.md, "Another setting"). */
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
+import type { Policy } from "../appraise/policy.js";
+import { toHex } from "../bytes.js";
+import { type Builds, type DemandedBuilds, buildsOf } from "../client/builds.js";
+import type { Signal } from "../client/platform.js";
+import { untilAborted } from "../client/transport.js";
+import { ownMembers } from "../decode/input.js";
+import { cut } from "../errors.js";
+import {
+  type PlainPolicy,
+  type SettingPart,
+  digestOfParts,
+  parsePlainPolicy,
+  policyContent,
+  settingParts,
+} from "../plain-settings.js";
+import { sha256 } from "../verify/digest.js";
+import { type LogEvent, RELOADED, type SettingFault } from "./entry.js";
+import type { WatchMessage } from "./outages.js";
+
+/** Policy and bundles: what a watch reads again, all of it together. */
+export interface WatchSetting extends DemandedBuilds {
+  /** From `parsePolicy`; or plain data, if another copy of this package made it. */
+  readonly policy: Policy | PlainPolicy;
+}
+
+/** Why a setting could not be read. */
+export interface SettingRefusal {
+  readonly refused: readonly SettingFault[];
+}
+
+/** How a watch gets another setting while it runs. */
+export interface SettingReload {
+  /**
+   * Reads policy and bundles. A rejection refuses the reload, as does a policy that is malformed, or demands provenance
+   * without bundles: nothing changes then, and `read` is called again before each poll, until it succeeds.
+   */
+  readonly read: () => Promise<WatchSetting | SettingRefusal>;
+  /** Called once at the start with a function that asks for a reload. What it returns is called at the end. */
+  readonly when: (ask: () => void) => () => void;
+}
+
+/** Options that decide verdicts, and do not change while a watch runs. */
+interface Strictness {
+  readonly allowDebug?: boolean;
+  readonly acceptance?: "standard" | "strict";
+}
+
+/** A setting that was read whole. */
+export interface HeldSetting {
+  readonly policy: ParsedPolicy;
+  readonly builds: Builds;
+  readonly parts: Readonly<Record<SettingPart, string>>;
+  readonly digest: string;
+}
+
+/** Rejects with {@link MalformedError} for malformed plain data, and with TypeError as `buildsOf` does. */
+export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
+  const own = ownMembers(setting, { policy: true, provenance: true, provenanceVerifier: true });
+  const given = own.policy;
+  const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
+  const builds = buildsOf(policy, own);
+  const { provenance } = builds.evidence;
+  const parts = await settingParts({ policy: policyContent(policy), provenance, allowDebug, acceptance });
+  return { policy, builds, parts, digest: await digestOfParts(parts) };
+}
+
+interface ReloadOptions {
+  readonly strictness: Strictness;
+  readonly read: SettingReload["read"];
+  readonly now: () => Date;
+  readonly tell: (message: WatchMessage) => void;
+  /** Between two messages about one refusal. */
+  readonly repeatMs: number;
+}
+
+interface Refusal {
+  readonly since: Date;
+  readonly toldAt: Date;
+  readonly faults: readonly SettingFault[];
+}
+
+/** Reads a setting again when that was asked for, and after a refusal until it succeeds. */
+export class Reloads {
+  readonly #options: ReloadOptions;
+  #isAsked = false;
+  #refusal: Refusal | null = null;
+
+  constructor(options: ReloadOptions) {
+    this.#options = options;
+  }
+
+  ask(): void {
+    this.#isAsked = true;
+  }
+
+  /** Whether the next poll follows at once. */
+  get isAsked(): boolean {
+    return this.#isAsked;
+  }
+
+  /** The first attempt that failed, if the newest one did. */
+  get refusedSince(): Date | null {
+    return this.#refusal?.since ?? null;
+  }
+
+  /** The setting of the next poll; `event` is for the log. */
+  async next(
+    before: HeldSetting,
+    signal: Signal,
+  ): Promise<{ readonly setting: HeldSetting; readonly event: LogEvent | null }> {
+    if (!this.#isAsked && this.#refusal === null) return { setting: before, event: null };
+    this.#isAsked = false;
+    const read = await this.#read(signal);
+    if (signal.aborted) return { setting: before, event: null };
+    if ("refused" in read) return { setting: before, event: this.#refuse(read.refused) };
+    const event = await this.#accept(before, read);
+    return { setting: read.digest === before.digest ? before : read, event };
+  }
+
+  async #read(signal: Signal): Promise<HeldSetting | SettingRefusal> {
+    try {
+      const read = await untilAborted(this.#options.read(), signal);
+      return Object.hasOwn(read, "refused")
+        ? (read as SettingRefusal)
+        : await holdSetting(read as WatchSetting, this.#options.strictness);
+    } catch (error) {
+      return { refused: [{ file: null, reason: error instanceof Error ? error.message : String(error) }] };
+    }
+  }
+
+  async #accept(before: HeldSetting, { policy, parts, digest }: HeldSetting): Promise<LogEvent | null> {
+    const at = this.#options.now();
+    const changed = RELOADED.filter((part) => parts[part] !== before.parts[part]);
+    const isNews = digest !== before.digest || this.#refusal !== null;
+    this.#refusal = null;
+    this.#options.tell({ event: "setting-read", at, changed });
+    if (!isNews) return null;
+    const bytes = policy.bytes();
+    const policyDigest = bytes && toHex(await sha256(bytes));
+    const digests = { policyDigest, settingDigest: digest, before: before.digest };
+    return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests };
+  }
+
+  /** The log has each refusal once, until its faults change. */
+  #refuse(refused: readonly SettingFault[]): LogEvent | null {
+    const at = this.#options.now();
+    const faults = bounded(refused);
+    const { since = at, toldAt = null, faults: known = null } = this.#refusal ?? {};
+    const isNews = JSON.stringify(faults) !== JSON.stringify(known);
+    const isTold = isNews || toldAt === null || at.getTime() - toldAt.getTime() >= this.#options.repeatMs;
+    if (isTold) this.#options.tell({ event: "setting-refused", at, since, faults, again: known !== null });
+    this.#refusal = { since, toldAt: isTold ? at : toldAt, faults };
+    return isNews ? { event: "setting-refused", at: at.toISOString(), since: since.toISOString(), faults } : null;
+  }
+}
+
+const MAX_FAULTS = 16;
+const MAX_TEXT = 1024;
+
+/** For the log: a policy may have many faults. */
+function bounded(faults: readonly SettingFault[]): SettingFault[] {
+  if (faults.length === 0) return [{ file: null, reason: "refused without a reason" }];
+  return faults
+    .slice(0, MAX_FAULTS)
+    .map(({ file, reason }) => ({ file: file === null ? null : cut(file, MAX_TEXT), reason: cut(reason, MAX_TEXT) }));
+}
