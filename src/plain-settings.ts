@@ -3,7 +3,8 @@
  * names is embedded as the PEM text of its certificate.
  */
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
-import { type Policy, parsePolicy } from "./appraise/policy.js";
+import { type Policy, namedFiles, parsePolicy } from "./appraise/policy.js";
+import type { FileKind, NamedFile } from "./appraise/shapes.js";
 import { fromUtf8, toUtf8 } from "./bytes.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "./decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "./decode/json.js";
@@ -27,8 +28,14 @@ const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, a
  * The policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no bytes.
  */
 export function plainPolicy(policy: Policy): PlainPolicy {
-  const bytes = ParsedPolicy.is(policy) ? policy.bytes() : null;
-  if (bytes === null) throw new TypeError("policy: one that was read from text or bytes wanted");
+  if (!ParsedPolicy.is(policy) || policy.bytes() === null)
+    throw new TypeError("policy: one that was read from text or bytes wanted");
+  return policyContent(policy);
+}
+
+/** {@link plainPolicy}, of a policy that was read from a parsed value, too. */
+export function policyContent(policy: ParsedPolicy): PlainPolicy {
+  const bytes = policy.content();
   const json = parseJson(bytes);
   const [anchors, roots] = [anchorPems(json, policy), rootTexts(json, policy)];
   return {
@@ -67,32 +74,24 @@ export function parsePlainPolicy(policy: PlainPolicy): Policy {
 
 /** The PEM text of each file that the policy names, by name: made from the certificate, without other content. */
 export function anchorPems(file: JsonValue, { trustAnchors }: Policy): Readonly<Record<string, string>> {
-  const pems = anchorFiles(file).map(([name, index]) => [name, pemOf(trustAnchors[index]!)] as const);
-  return Object.fromEntries(pems) as Record<string, string>;
+  return contentsOf("trustAnchor", file, ([, index]) => pemOf(trustAnchors[index as number]!));
 }
 
 /** The JSON text of each file that the policy names as a trusted root, by name. */
 export function rootTexts(file: JsonValue, { deployments }: Policy): Readonly<Record<string, string>> {
-  const texts = rootFiles(file).map(([name, deployment, entry]) => {
-    const demand = deployments[deployment]!.provenance![entry]!;
-    return [name, demand.trustedRoots.find(({ file }) => file?.name === name)!.file!.text] as const;
+  return contentsOf("trustedRoot", file, ([, deployment, , entry], name) => {
+    const demand = deployments[deployment as number]!.provenance![entry as number]!;
+    return demand.trustedRoots.find((root) => root.file?.name === name)!.file!.text;
   });
-  return Object.fromEntries(texts);
 }
 
-function rootFiles(policy: JsonValue): readonly (readonly [name: string, deployment: number, entry: number])[] {
-  const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
-  const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
-    isJsonObject(value) ? value[name] : undefined;
-  return listOf(memberOf(policy, "deployments")).flatMap((deployment, index) =>
-    listOf(memberOf(deployment, "provenance")).flatMap((entry, at) => {
-      const root = memberOf(entry, "trustedRoot");
-      return (Array.isArray(root) ? root : [root]).flatMap((source) => {
-        const name = memberOf(source, "file");
-        return typeof name === "string" ? [[name, index, at] as const] : [];
-      });
-    }),
-  );
+function contentsOf(
+  wanted: FileKind,
+  file: JsonValue,
+  contentOf: (path: NamedFile["path"], name: string) => string,
+): Readonly<Record<string, string>> {
+  const files = namedFiles(file).filter(({ kind }) => kind === wanted);
+  return Object.fromEntries(files.map(({ path, name }) => [name, contentOf(path, name)]));
 }
 
 /** Whether a deployment of a policy file demands provenance, whatever else is wrong with the file. */
@@ -101,16 +100,10 @@ export function pinsProvenance(policy: JsonValue | undefined): boolean {
   return Array.isArray(deployments) && deployments.some((one) => isJsonObject(one) && Object.hasOwn(one, "provenance"));
 }
 
-/** The names of the files, whatever else is wrong with the policy. */
+/** The names of the trust anchor files, whatever else is wrong with the policy. */
 export function anchorFileNames(bytes: Uint8Array): readonly string[] {
-  return anchorFiles(attempt(() => parseJson(bytes)).value).map(([name]) => name);
-}
-
-function anchorFiles(policy: JsonValue | undefined): readonly (readonly [name: string, index: number])[] {
-  const anchors = isJsonObject(policy) && Array.isArray(policy["trustAnchors"]) ? policy["trustAnchors"] : [];
-  return anchors.flatMap((anchor, index) =>
-    isJsonObject(anchor) && typeof anchor["file"] === "string" ? [[anchor["file"], index] as const] : [],
-  );
+  const files = namedFiles(attempt(() => parseJson(bytes)).value);
+  return files.filter(({ kind }) => kind === "trustAnchor").map(({ name }) => name);
 }
 
 function pemOf({ certificate }: TrustAnchor): string {

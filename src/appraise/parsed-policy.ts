@@ -50,8 +50,9 @@ type Appraise = (
 type Demands = (bootProofs: readonly (VerifiedBootProof | null)[], policy: Policy, now: Date) => readonly HeldDemand[];
 
 interface PolicySource {
-  /** The bytes that it was read from; null if it was read from a parsed value. */
-  readonly bytes: Uint8Array | null;
+  /** The bytes that it was read from, or the JSON text of the parsed value. */
+  readonly content: Uint8Array;
+  readonly isText: boolean;
   readonly appraise: Appraise;
   readonly demands: Demands;
 }
@@ -79,9 +80,14 @@ export class ParsedPolicy implements Policy {
     return typeof value === "object" && value !== null && #source in value;
   }
 
-  /** A copy of {@link PolicySource.bytes}. */
+  /** A copy of the bytes that it was read from; null if it was read from a parsed value. */
   bytes(): Uint8Array | null {
-    return this.#source.bytes?.slice() ?? null;
+    return this.#source.isText ? this.content() : null;
+  }
+
+  /** A copy of {@link bytes}, or of the JSON text of the parsed value. */
+  content(): Uint8Array {
+    return this.#source.content.slice();
   }
 
   /** Appraises verified evidence; null stands for a rejected piece. */

@@ -37,7 +37,7 @@ import {
 } from "./pins.js";
 import { provenanceShape } from "./provenance.js";
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
-import { COMMENT, arrayOf, duration, fileObject, short } from "./shapes.js";
+import { COMMENT, type NamedFile, arrayOf, duration, fileObject, namedFile, namedFilesIn, short } from "./shapes.js";
 
 export type { DeploymentPins, Policy };
 
@@ -188,9 +188,30 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
   if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
-  const read = readShape(policyShape(own), value);
+  const read = readShape(policyShape(readingOnce(own, value)), value);
   if (read.value === undefined) throw new MalformedError("policy", read.faults);
-  return madePolicy(policyOf(read.value), { bytes, appraise, demands: provenanceDemands });
+  const content = bytes ?? toUtf8(JSON.stringify(value));
+  const source = { content, isText: bytes !== null, appraise, demands: provenanceDemands };
+  return madePolicy(policyOf(read.value), source);
+}
+
+/** The files that a policy names, whatever else is wrong with it: of each its kind, its name, and where that is. */
+export function namedFiles(policy: unknown): readonly NamedFile[] {
+  return namedFilesIn(policyShape({}), policy);
+}
+
+/** Each file once, so that two pins never get two contents of one file; and no file that {@link namedFiles} omits. */
+function readingOnce({ readFile }: ParsePolicyOptions, policy: unknown): ParsePolicyOptions {
+  if (readFile === undefined) return {};
+  const texts = new Map<string, string | null>(namedFiles(policy).map(({ name }) => [name, null]));
+  return {
+    readFile: (name) => {
+      if (!texts.has(name)) throw new Error("its member is not of the shape namedFile");
+      const text = texts.get(name) ?? readFile(name);
+      texts.set(name, text);
+      return text;
+    },
+  };
 }
 
 function bytesOf(input: unknown): Uint8Array | null {
@@ -338,7 +359,7 @@ function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins):
 
 function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
   return {
-    form: { either: [oneOf(AWS_NITRO_ROOT_G1_NAME), fileObject({ pem: text }), fileObject({ file: text })] },
+    form: { either: [oneOf(AWS_NITRO_ROOT_G1_NAME), fileObject({ pem: text }), namedFile("trustAnchor", text)] },
     read: (value, place) => {
       const anchor = attempt(() => trustAnchor(value, place, options));
       return anchor.value ?? place.fault<AnchorSource>(faultText(anchor.faults));

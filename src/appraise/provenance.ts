@@ -19,7 +19,7 @@ import {
   type ProvenanceQuestion,
   type TrustedRoot,
 } from "../verify/provenance-demand.js";
-import { arrayOf, fileObject, oneOrMore } from "./shapes.js";
+import { arrayOf, fileObject, namedFile, oneOrMore } from "./shapes.js";
 
 type OneOrMore<T> = T | readonly T[];
 /** A trusted root in the policy: a file, or its text. */
@@ -72,7 +72,7 @@ const ref = refined(value, (read, place) =>
 );
 
 const rootFile: Shape<ProvenanceRoot> = either(
-  fileObject<{ readonly file: string }>({ file: value }),
+  namedFile("trustedRoot", value),
   fileObject<{ readonly json: string }>({ json: sizedText(1, MAX_ROOT_BYTES) }),
   '{"file": …} or {"json": …}',
 );

@@ -1,5 +1,7 @@
 /** The shapes of the policy file: those of `decode/shapes.ts`, frozen once read, and a comment on any object. */
+import { type JsonValue, isJsonObject } from "../decode/json.js";
 import {
+  type Form,
   type MembersOf,
   type Shape,
   list,
@@ -70,4 +72,43 @@ export function fileRecord<T>(
 /** An object of these members. */
 export function fileObject<T extends object>(members: MembersOf<T>): Shape<Readonly<T>> {
   return frozen(objectOf(members, { beside: BESIDE }));
+}
+
+/** What a file that a policy names is: a certificate, or one or several trusted roots of Sigstore. */
+export type FileKind = "trustAnchor" | "trustedRoot";
+
+/** `{"file": name}`. Only names that this shape reads may be opened: {@link namedFilesIn} finds no others. */
+export function namedFile(kind: FileKind, name: Shape<string>): Shape<{ readonly file: string }> {
+  const shape = fileObject<{ readonly file: string }>({ file: name });
+  return { ...shape, form: { ...shape.form, namesFile: kind } as Form };
+}
+
+export interface NamedFile {
+  readonly kind: FileKind;
+  readonly name: string;
+  /** Where the name is, for example `["trustAnchors", 0, "file"]`. */
+  readonly path: readonly (string | number)[];
+}
+
+/** The files that a value of this shape names, whatever else is wrong with it. */
+export function namedFilesIn({ form }: Shape<unknown>, value: unknown, path: NamedFile["path"] = []): NamedFile[] {
+  if (form === undefined) return [];
+  if ("either" in form) return form.either.flatMap((shape) => namedFilesIn(shape, value, path));
+  if ("nullable" in form) return namedFilesIn(form.nullable, value, path);
+  if ("items" in form && Array.isArray(value))
+    return value.flatMap((item: unknown, index) => namedFilesIn(form.items, item, [...path, index]));
+  if (!isJsonObject(value)) return [];
+  if ("members" in form && form.namesFile !== undefined) return namedIn(value["file"], form.namesFile, path);
+  const shapeOf = (name: string): Shape<unknown> | undefined => {
+    if ("each" in form) return form.each;
+    return "members" in form && Object.hasOwn(form.members, name) ? form.members[name] : undefined;
+  };
+  return Object.entries(value).flatMap(([name, member]) => {
+    const shape = shapeOf(name);
+    return shape === undefined ? [] : namedFilesIn(shape, member, [...path, name]);
+  });
+}
+
+function namedIn(name: JsonValue | undefined, kind: string, path: NamedFile["path"]): NamedFile[] {
+  return typeof name === "string" ? [{ kind: kind as FileKind, name, path: [...path, "file"] }] : [];
 }

@@ -29,7 +29,13 @@ export type Form =
   | { readonly either: readonly Shape<unknown>[] }
   | { readonly nullable: Shape<unknown> }
   | { readonly items: Shape<unknown>; readonly least: number; readonly most: number }
-  | { readonly members: Members; readonly unknown: "refuse" | "keep" | "ignore"; readonly beside: Members }
+  | {
+      readonly members: Members;
+      readonly unknown: "refuse" | "keep" | "ignore";
+      readonly beside: Members;
+      /** The kind of the file that the member `file` names: its content counts in place of its name. */
+      readonly namesFile?: string;
+    }
   | {
       readonly each: Shape<unknown>;
       readonly name: RegExp | undefined;
