@@ -104,19 +104,21 @@ export function renewedEntry(
       return { fault: "the bundle's statement is of another type" };
     if (!digests.every((digest) => digest !== undefined && subjects.includes(digest)))
       return { fault: "the bundle is of another binary" };
-    const anew = renewedMembers(identity, demand);
+    const { ref, ...rest } = renewedMembers(identity, demand);
+    const anew = { ...rest, ...(ref !== undefined && { ref: [ref] }) };
     const [asItIs, asShown] = [demand, { ...demand, ...anew }].map((one) => signerFaults(identity, one));
     if (asItIs!.length === 0) return { entry, changes: [] };
     if (asShown!.length > 0) return { fault: asShown!.map(({ detail }) => detail).join("; ") };
-    const changes = Object.entries(anew).map(([member, value]) => `${member} ${String(value)}`);
-    return { entry: { ...entry, ...anew }, changes };
+    const members = { ...rest, ...(ref !== undefined && { ref }) };
+    const changes = Object.entries(members).map(([member, value]) => `${member} ${value}`);
+    return { entry: { ...entry, ...members }, changes };
   });
   return tried.find((one) => "entry" in one) ?? tried.at(-1)!;
 }
 
-function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand): { ref?: [string]; commit?: string } {
+function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand): { ref?: string; commit?: string } {
   return {
-    ...(demand.ref?.some(isExact) && ref !== null && { ref: [ref] }),
+    ...(demand.ref?.some(isExact) && ref !== null && { ref }),
     ...(demand.commit !== undefined && commit !== null && { commit }),
   };
 }

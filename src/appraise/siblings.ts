@@ -22,14 +22,19 @@ import type { ProvenanceFile } from "./provenance.js";
 
 /** What a caller can act on. */
 export type DemandCode =
-  "demand-unmet" | "demand-of-one-version" | "demand-not-shown" | "siblings-differ" | "drop-undemanded";
+  | "demand-unmet"
+  | "demand-of-one-version"
+  | "demand-not-shown"
+  | "siblings-differ"
+  | "drop-undemanded"
+  | "provenance-undemanded";
 
-/** A demand that an added deployment would not keep, or a name in `drop` that nobody demands. */
+/** A demand that an added deployment would not keep; or what the caller gave for a demand that nobody has. */
 export interface DemandRefusal {
   readonly code: DemandCode;
   /** The name that `drop` takes, such as `shareSet`, `labels.deploymentLabel` or `pcrs.8`. */
   readonly demand: string;
-  /** The deployment that would be added; null for a name in `drop`. */
+  /** The deployment that would be added; null for what the caller gave. */
   readonly deployment: string | null;
   /** The deployments of the policy that demand it. */
   readonly siblings: readonly string[];
@@ -62,9 +67,11 @@ interface Deployment {
 interface Addition extends Deployment {
   /** What its boot proofs show. Empty: no enclave attests it, so what it does not pin is not known. */
   readonly facts: readonly DocumentFacts[];
+  /** A deployment of the policy accepts the same, so it is not added. */
+  readonly isThere: boolean;
 }
 
-interface Terms {
+export interface Terms {
   readonly drop: ReadonlySet<string>;
   /** Pins that the maker of the deployment compared in another way. */
   readonly judged: ReadonlySet<PinName>;
@@ -73,10 +80,10 @@ interface Terms {
 }
 
 /** The deployments of the namespaces with the highest `minNonce`, which is lowest where none is pinned. */
-export function newestSiblings<D extends Pick<DeploymentPins, "namespace" | "minNonce">>(
-  deployments: readonly D[],
+export function newestSiblings(
+  deployments: readonly DeploymentPins[],
   namespaces: readonly string[],
-): D[] {
+): DeploymentPins[] {
   const siblings = deployments.filter(({ namespace }) => namespace?.some((one) => namespaces.includes(one)));
   const floor = Math.max(...siblings.map(floorOf));
   return siblings.filter((one) => floorOf(one) === floor);
@@ -93,14 +100,21 @@ export function keepDemands(
   terms: Terms,
 ): { readonly files: readonly DeploymentFile[]; readonly notes: readonly string[] } {
   const kept = additions.map((addition) => {
-    const siblings = newestSiblings(
-      before.map(({ file, pins }) => ({ file, pins, namespace: pins.namespace, minNonce: pins.minNonce })),
+    const newest = newestSiblings(
+      before.map(({ pins }) => pins),
       namespacesOf(addition),
     );
+    const siblings = before.filter(({ pins }) => newest.includes(pins));
+    if (addition.isThere) return { ...UNCHANGED, file: addition.file, demanded: demandsOfAll(siblings) };
     return siblings.length === 0 ? withoutSibling(addition, before) : besideSiblings(addition, siblings, terms);
   });
   const demanded = new Set(kept.flatMap((one) => one.demanded));
-  const refusals = [...kept.flatMap((one) => one.refusals), ...undemanded(terms.drop, [...demanded])];
+  const isUsed = demanded.has("provenance") || additions.some(({ pins }) => pins.provenance !== undefined);
+  const refusals = [
+    ...kept.flatMap((one) => one.refusals),
+    ...undemanded(terms.drop, [...demanded]),
+    ...(terms.bundles.length > 0 && !isUsed ? [UNUSED_BUNDLES] : []),
+  ];
   if (refusals.length > 0) throw new DemandError(refusals);
   return { files: kept.map(({ file }) => file), notes: kept.flatMap(({ notes }) => notes) };
 }
@@ -116,6 +130,8 @@ interface Beside {
   readonly notes: readonly string[];
 }
 
+const UNCHANGED: Omit<Beside, "file"> = { refusals: [], demanded: [], notes: [] };
+
 /** Without a namespace in one of the two, nothing says whether they are siblings. */
 function withoutSibling(addition: Addition, before: readonly Deployment[]): Beside {
   const { file, pins } = addition;
@@ -129,17 +145,17 @@ function withoutSibling(addition: Addition, before: readonly Deployment[]): Besi
         `${lost.join(", ")}`,
     ];
   });
-  return { file, refusals: [], demanded: [], notes };
+  return { ...UNCHANGED, file, notes };
 }
 
 function besideSiblings(addition: Addition, siblings: readonly Deployment[], terms: Terms): Beside {
-  const demanded = siblings.flatMap(({ pins }) => demandsOf(pins));
+  const demanded = demandsOfAll(siblings);
   const answers = siblings.map((sibling) => answersOf(addition, sibling, terms));
   const names = siblings.map(({ pins }) => pins.name);
   const differing = ANSWERED.filter((name) => new Set(answers.map((each) => outcomeOf(each.get(name)))).size > 1);
   if (differing.length > 0) {
     const refusals = differing.map((name) => differ(name, addition, names));
-    return { file: addition.file, refusals, demanded, notes: [] };
+    return { ...UNCHANGED, file: addition.file, refusals, demanded };
   }
   const kept = [...answers[0]!];
   const carried = kept.flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value] as const]));
@@ -172,6 +188,9 @@ function outcomeOf({ key, refusals = [] }: Answer = KEPT): string {
 /** The types of app proof are no pin, but narrow what a deployment accepts as a pin does. */
 const TYPES = "appProofs";
 const ANSWERED = [...PIN_NAMES, TYPES] as const;
+
+/** What `drop` takes, without the parts of pins. */
+export const DROPPABLE: readonly string[] = ANSWERED;
 
 function answersOf(addition: Addition, sibling: Deployment, terms: Terms): Map<(typeof ANSWERED)[number], Answer> {
   const pinned = PIN_NAMES.filter((name) => sibling.pins[name] !== undefined && !terms.drop.has(name));
@@ -323,7 +342,7 @@ const LABELS: Row<PinTypes["labels"]["pin"]> = {
   parts: (labels) => Object.keys(labels).map((label) => `labels.${label}`),
   keep: ({ wanted, own = {}, addition: { facts }, terms }) => {
     const entries = Object.entries(wanted).filter(([label]) => !terms.drop.has(`labels.${label}`));
-    const mine: Readonly<Record<string, string | undefined>> = own;
+    const mine = { ...own } as Readonly<Record<string, string | undefined>>;
     const refusals = entries.flatMap(([label, text]) => {
       const demand = `labels.${label}`;
       if (label === VERSION_LABEL)
@@ -401,6 +420,10 @@ export const KEEPING: { readonly [K in PinName]: Row<PinTypes[K]["pin"]> } = {
   provenance: PROVENANCE,
 };
 
+function demandsOfAll(deployments: readonly Deployment[]): string[] {
+  return deployments.flatMap(({ pins }) => demandsOf(pins));
+}
+
 /** The names that `drop` takes for what a deployment demands. */
 function demandsOf(pins: DeploymentPins): string[] {
   const parts = <K extends PinName>(name: K): readonly string[] => {
@@ -422,6 +445,15 @@ function undemanded(drop: ReadonlySet<string>, demanded: readonly string[]): Dem
       advice: demanded.length === 0 ? "There is nothing to drop." : `What can be dropped: ${demanded.join(", ")}.`,
     }));
 }
+
+const UNUSED_BUNDLES: DemandRefusal = {
+  code: "provenance-undemanded",
+  demand: "provenance",
+  deployment: null,
+  siblings: [],
+  message: "no deployment of the same namespace demands it, so the bundles would pin nothing",
+  advice: "Say who has to have built it: --repository URL and --trusted-root FILE.",
+};
 
 function differ(demand: string, { pins }: Addition, siblings: readonly string[]): DemandRefusal {
   return {
