@@ -1,4 +1,4 @@
-/** What a deployment that is added to a policy keeps of the demands of its siblings (appraise/README.md, "Siblings"). */
+/** What a deployment that is added keeps of the demands of its siblings (appraise/README.md, "Siblings"). */
 import type { ProvenanceBundle } from "../decode/provenance-bundle.js";
 import { nearest } from "../decode/nearest.js";
 import { cut, listed, shownName } from "../errors.js";
@@ -169,7 +169,7 @@ function besideSiblings(addition: Addition, siblings: readonly Deployment[], ter
   };
 }
 
-/** What happens to one pin of the sibling. Without a value the addition's own pin keeps the demand, or it is dropped. */
+/** What happens to one pin of the sibling. Without a value the addition's own pin counts, if there is one. */
 interface Answer {
   /** For the file of the addition. */
   readonly value?: unknown;
@@ -350,10 +350,9 @@ const LABELS: Row<PinTypes["labels"]["pin"]> = {
           ? refused(demand, "demand-of-one-version", `${quoted(text)} there`).refusals!
           : [];
       const shown = mine[label] === undefined ? facts.map(({ bootProof }) => bootProof!.labels[label]) : [mine[label]];
-      const other = shown.find((one) => one !== text);
-      return other === undefined && shown.every((one) => one === text)
-        ? []
-        : unmet(demand, quoted(text), other == null ? "none" : quoted(other)).refusals!;
+      const differing = shown.filter((one) => one !== text);
+      if (differing.length === 0) return [];
+      return unmet(demand, quoted(text), typeof differing[0] === "string" ? quoted(differing[0]) : "none").refusals!;
     });
     const value = { ...Object.fromEntries(entries), ...own };
     return refusals.length > 0 || textOf(value) === textOf(own) ? { refusals } : { value, key: textOf(value) };

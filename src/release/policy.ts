@@ -141,12 +141,13 @@ function besidePolicy({ release, approvers }: Readable, { deployments }: Policy,
   const { name, manifest } = release;
   const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
   const facts = bootProof!;
-  const same = newestSiblings(deployments, [facts.namespace]);
-  const whys = same.map((one) => whyNotBeside(one, { approvers, facts, role: pcrs.get(3)! }));
-  const chosen = same[whys.findIndex((why) => why === null)];
+  const why = (one: DeploymentPins): string | null => whyNotBeside(one, { approvers, facts, role: pcrs.get(3)! });
+  const chosen = newestSiblings(deployments, [facts.namespace]).find((one) => why(one) === null);
   if (chosen === undefined) {
+    const same = deployments.filter((one) => one.namespace?.includes(facts.namespace) === true);
     const none = `no deployment of the policy is of the namespace ${JSON.stringify(facts.namespace)}`;
-    faults.push(...(same.length === 0 ? [none] : whys.map(String)).map((message) => ({ path: name, message })));
+    const whys = same.length === 0 ? [none] : same.flatMap((one) => why(one) ?? []);
+    faults.push(...whys.map((message) => ({ path: name, message })));
     return [];
   }
   const set = chosen.manifestSet!;
