@@ -80,8 +80,9 @@ export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, Policy
 export { makeBuildPolicy, makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
 export type { BuildMeasurements, BuildOptions, MadePolicy, PinOptions, ReleaseOptions } from "./appraise/pin.js";
 export { addToPolicy, dropDeployment } from "./appraise/edit.js";
+export { DemandError, type DemandCode, type DemandRefusal } from "./appraise/siblings.js";
 export type { AcceptedToo, NarrowerThing } from "./appraise/accepted.js";
-export type { AlreadyThere, EditedPolicy, StillAccepting } from "./appraise/edit.js";
+export type { AddOptions, AlreadyThere, EditedPolicy, StillAccepting } from "./appraise/edit.js";
 export { compareBuild, compareMeasured } from "./appraise/measured.js";
 export type {
   DifferingPin,

@@ -231,6 +231,7 @@ async function packed(bytes: Uint8Array): Promise<unknown> {
 const WITHOUT_BYTES = [
   "MalformedError",
   "RejectedError",
+  "DemandError",
   "VerifiedActivity",
   "VerifiedAppProof",
   "VerifiedAttestation",

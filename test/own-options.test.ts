@@ -809,6 +809,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "ExpectedEntries.read",
   "ExpectedEntries.unmet",
   "RejectedError",
+  "DemandError",
   "requireAuthentic",
   "requireVerified",
   "MalformedError",

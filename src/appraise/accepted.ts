@@ -13,7 +13,7 @@ import {
 import { scopeOf } from "./questions.js";
 
 /** `changed`: accepts some evidence that it did not before, and no longer accepts some that it did. */
-type AcceptedTurn = "wider" | "narrower" | "changed";
+export type AcceptedTurn = "wider" | "narrower" | "changed";
 
 /** Null if both accept the same. */
 export type Accepts<T> = (before: T, after: T) => AcceptedTurn | null;

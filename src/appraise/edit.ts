@@ -1,13 +1,17 @@
 /** Edits policy files for a roll-out and its end. Other text stays as it is. */
 import { equalBytes, fromUtf8 } from "../bytes.js";
-import { jsonInput, ownMembers } from "../decode/input.js";
+import { copyPlain, jsonInput, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
+import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { MalformedError, listed, shownName } from "../errors.js";
+import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type AcceptedToo, acceptSame, acceptedToo } from "./accepted.js";
 import { appended, changed, type TextEdit, type JsonEntry, entriesAt, insertedBefore, removed } from "./json-edit.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
+import { type DocumentFacts, PIN_NAMES, type PinName, comparePin, factsOf } from "./pins.js";
 import { type DeploymentFile, type ParsePolicyOptions, ownParseOptions, parsePolicy } from "./policy.js";
+import { type Terms, keepDemands } from "./siblings.js";
 import { nearest } from "../decode/nearest.js";
 
 /** A changed policy file, with notes for its reviewer. */
@@ -33,24 +37,50 @@ export interface StillAccepting extends AcceptedToo {
   readonly message: string;
 }
 
+export interface AddOptions extends ParsePolicyOptions {
+  /**
+   * Demands of siblings that the added deployments need not keep: a pin, a part of one (`labels.deploymentLabel`,
+   * `pcrs.8`), or `appProofs`.
+   */
+  readonly drop?: readonly string[];
+  /** Sigstore bundles of the new builds. The demands of siblings are pinned anew for them. No signature is verified. */
+  readonly provenance?: readonly unknown[];
+}
+
+const ADD_OPTIONS: Readonly<Record<keyof AddOptions, true>> = { readFile: true, drop: true, provenance: true };
+
 /**
  * Starts a roll-out: appends the deployments of another policy, and adds its trust anchors. A deployment that accepts
- * the same as an existing one is not added; a name in use gets ` (2)`. Other text stays as it is. Throws
- * {@link MalformedError} (`json` or `policy`) if either policy or the result is malformed, and for a debug deployment
- * if the policy does not allow debug mode: adding must not loosen the policy.
+ * the same as an existing one is not added; a name in use gets ` (2)`. Other text stays as it is.
+ *
+ * Adding must not loosen the policy. A new deployment keeps the demands of the deployment of its namespace with the
+ * highest `minNonce`: what `made.evidence` meets is carried over, and the rest is a {@link DemandError} unless `drop`
+ * names it. Verify the evidence, with its bundles of provenance, under the result before you write it.
+ *
+ * Throws {@link MalformedError} (`json` or `policy`) if either policy or the result is malformed, and for a debug
+ * deployment if the policy does not allow debug mode; (`provenance`) for a malformed bundle.
  */
 export function addToPolicy(
   policy: string | Uint8Array | object,
   made: MadePolicy,
-  options: ParsePolicyOptions = {},
+  options: AddOptions = {},
 ): EditedPolicy {
-  options = ownParseOptions(options);
+  const own = ownOptions("options", options, ADD_OPTIONS);
+  const { drop = [], provenance = [] } = own;
+  options = ownParseOptions(otherMembers(own, "drop", "provenance"));
   made = ownMade(made);
   const text = textOf(policy);
   const before = parsePolicy(text, options);
-  const adding = parsePolicy(made.policy, options);
   refuseRules(made.policy);
-  refuseDebug(before, adding);
+  refuseDebug(before, parsePolicy(made.policy, options));
+  const terms = {
+    drop: new Set(copyPlain(drop)),
+    judged: new Set(made.judged),
+    bundles: copyPlain(provenance).map((bundle) => decodeProvenanceBundle(bundle)),
+  };
+  const { notes, ...kept } = withDemands({ text, before }, made, options, terms);
+  made = kept.made;
+  const adding = parsePolicy(made.policy, options);
   const taken = new Set(before.deployments.map(({ name }) => name));
   const { missing, alreadyThere } = apartFrom(before.deployments, adding.deployments);
   const deployments = missing.map((index) => namedApart(made.policy.deployments[index]!, taken));
@@ -66,8 +96,36 @@ export function addToPolicy(
     added: deployments.map(({ name }) => name),
     alreadyThere,
     stillAcceptedBy: [],
-    notes: notesOn(before, after, { anchors, isRelease: made.policy.trustAnchors === undefined }),
+    notes: [...notes, ...notesOn(before, after, { anchors, isRelease: made.policy.trustAnchors === undefined })],
   };
+}
+
+/** What is there already stays as it is. */
+function withDemands(
+  { text, before }: { readonly text: string; readonly before: Policy },
+  made: MadePolicy,
+  options: ParsePolicyOptions,
+  terms: Terms,
+): { readonly made: MadePolicy; readonly notes: readonly string[] } {
+  const adding = parsePolicy(made.policy, options).deployments;
+  const facts = (made.evidence ?? []).map((one) => factsOf(one));
+  const there = (jsonInput(text) as unknown as MadePolicy["policy"]).deployments;
+  const { missing } = apartFrom(before.deployments, adding);
+  const additions = made.policy.deployments.map((file, index) => {
+    const pins = adding[index]!;
+    const own = facts.filter((one) => PIN_NAMES.every((name) => isMet(name, pins, one)));
+    return { file, pins, facts: own, isThere: !missing.includes(index) };
+  });
+  const { files, notes } = keepDemands(
+    additions,
+    before.deployments.map((pins, index) => ({ pins, file: there[index]! })),
+    terms,
+  );
+  return { made: { ...made, policy: { ...made.policy, deployments: files } }, notes };
+}
+
+function isMet(name: PinName, pins: DeploymentPins, facts: DocumentFacts): boolean {
+  return comparePin(name, pins, facts)?.met !== false;
 }
 
 /**
@@ -135,10 +193,15 @@ function acceptingText(dropped: string, other: string, { extent, narrower }: Acc
   return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
+const MADE: Readonly<Record<keyof MadePolicy, true>> = { policy: true, notes: true, evidence: true, judged: true };
+
 /** Copies the policy, so that every part of the change uses the same values. */
 function ownMade(made: MadePolicy): MadePolicy {
-  const { policy, notes } = ownMembers(made, { policy: true, notes: true });
-  return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes };
+  const { policy, notes, evidence = [], judged = [] } = ownMembers(made, MADE);
+  const own = [...evidence];
+  if (!own.every((one) => VerifiedBootProof.isVerified(one)))
+    throw new TypeError("made.evidence: no VerifiedBootProof");
+  return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes, evidence: own, judged: [...judged] };
 }
 
 const LAST = "a policy needs at least one deployment. To replace it, add the new one first, or make a new policy";

@@ -1,8 +1,10 @@
-/** Makes an entry of the pin `provenance` from what a bundle shows. */
+/** Makes an entry of the pin `provenance` from what a bundle shows, or from an entry of an earlier version. */
 import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
-import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
+import { type ProvenanceBundle, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { type Fault, MalformedError, type Reading } from "../errors.js";
+import { signerFaults } from "../verify/build-signer.js";
+import type { ProvenanceDemand } from "../verify/provenance-demand.js";
 import type { ProvenanceFile, ProvenanceRoot } from "./provenance.js";
 
 export interface PinProvenanceOptions {
@@ -65,4 +67,90 @@ function shownBy(identity: BuildIdentity, repository: string): Omit<ProvenanceFi
 function malformed(message: string): MalformedError {
   const fault: Fault = { path: "certificate", message };
   return new MalformedError("provenance", [fault]);
+}
+
+function isExact(ref: string): boolean {
+  return !ref.endsWith("/*");
+}
+
+/** Whether the builds of a later version cannot meet it. */
+export function namesOneVersion({ commit, ref = [] }: ProvenanceDemand): boolean {
+  return commit !== undefined || ref.some(isExact);
+}
+
+interface Entry {
+  readonly entry: ProvenanceFile;
+  readonly demand: ProvenanceDemand;
+}
+
+/** The entry for another build, with the members that differ; or why none of the bundles meets it. */
+type Renewed = { readonly entry: ProvenanceFile; readonly changes: readonly string[] } | { readonly fault: string };
+
+/**
+ * The entry of an earlier version for a build of these digests. An entry that a bundle meets stays as it is; else
+ * `commit` and an exact `ref` become those of the bundle, and all else must be met. Verifies no signature.
+ */
+export function renewedEntry(
+  { entry, demand }: Entry,
+  bundles: readonly ProvenanceBundle[],
+  digests: readonly (string | undefined)[],
+): Renewed {
+  const tried = bundles.map((bundle): Renewed => {
+    const shown = readBuildIdentity(bundle.certificate);
+    if (shown.faults.length > 0) return { fault: shown.faults.map(({ message }) => message).join("; ") };
+    const identity = shown.value as BuildIdentity;
+    const subjects = bundle.statement.subjects.map(({ sha256 }) => sha256);
+    if (!demand.predicateTypes.includes(bundle.statement.predicateType))
+      return { fault: "the bundle's statement is of another type" };
+    if (!digests.every((digest) => digest !== undefined && subjects.includes(digest)))
+      return { fault: "the bundle is of another binary" };
+    const { ref, ...rest } = renewedMembers(identity, demand);
+    const anew = { ...rest, ...(ref !== undefined && { ref: [ref] }) };
+    const [asItIs, asShown] = [demand, { ...demand, ...anew }].map((one) => signerFaults(identity, one));
+    if (asItIs!.length === 0) return { entry, changes: [] };
+    if (asShown!.length > 0) return { fault: asShown!.map(({ detail }) => detail).join("; ") };
+    const members = { ...rest, ...(ref !== undefined && { ref }) };
+    const changes = Object.entries(members).map(([member, value]) => `${member} ${value}`);
+    return { entry: { ...entry, ...members }, changes };
+  });
+  return tried.find((one) => "entry" in one) ?? tried.at(-1)!;
+}
+
+function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand): { ref?: string; commit?: string } {
+  return {
+    ...(demand.ref?.some(isExact) && ref !== null && { ref }),
+    ...(demand.commit !== undefined && commit !== null && { commit }),
+  };
+}
+
+/** Compared whole. Not the trusted roots: the caller chose them, and a service changes its keys. */
+const SAME = ["workload", "issuer", "repository", "repositoryId", "identity", "runner", "trigger"] as const;
+
+/** Whether an entry demands what another one does, of any version. */
+export function keepsDemand(wanted: ProvenanceDemand, own: ProvenanceDemand): boolean {
+  return (
+    SAME.every((name) => wanted[name] === undefined || own[name] === wanted[name]) &&
+    isSignerKept(wanted.signer, own.signer) &&
+    isWithin(own.workflow, wanted.workflow) &&
+    isWithin(own.predicateTypes, wanted.predicateTypes) &&
+    isRefKept(wanted.ref, own.ref) &&
+    (wanted.commit === undefined || own.commit !== undefined)
+  );
+}
+
+function isWithin(own: readonly string[] | undefined, wanted: readonly string[] | undefined): boolean {
+  return wanted === undefined || (own?.every((one) => wanted.includes(one)) ?? false);
+}
+
+/** Without a signer the build's own workflow has to sign. One without a ref is that workflow in any version. */
+function isSignerKept(wanted: string | undefined, own: string | undefined): boolean {
+  return own === wanted || (wanted?.includes("@") === false && own?.startsWith(`${wanted}@`) === true);
+}
+
+/** An exact ref is of one version: another exact one may take its place. */
+function isRefKept(wanted: ProvenanceDemand["ref"], own: ProvenanceDemand["ref"]): boolean {
+  if (wanted === undefined) return true;
+  const isKept = (ref: string): boolean =>
+    wanted.includes(ref) || (isExact(ref) && wanted.some((one) => isExact(one) || ref.startsWith(one.slice(0, -1))));
+  return own?.every(isKept) ?? false;
 }

@@ -9,7 +9,7 @@ import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { writePins } from "./pin-writers.js";
-import { type DocumentFacts, type SetFile, factsOf } from "./pins.js";
+import { type DocumentFacts, type PinName, type SetFile, factsOf } from "./pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "./policy.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 
@@ -17,6 +17,10 @@ import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 export interface MadePolicy {
   readonly policy: PolicyFile;
   readonly notes: readonly string[];
+  /** The boot proofs that it was made from. Without them what a deployment does not pin is not known. */
+  readonly evidence?: readonly VerifiedBootProof[];
+  /** Pins of the policy that it was made for, which were compared in another way: the approvals of a release. */
+  readonly judged?: readonly PinName[];
 }
 
 export interface PinOptions {
@@ -52,10 +56,11 @@ export function makePolicy(
   if (bootProofs.length === 0 || !bootProofs.every((one) => VerifiedBootProof.isVerified(one)))
     throw new TypeError("only a VerifiedBootProof can be pinned");
   refuseMixedModes(bootProofs);
-  return together(
+  const made = together(
     bootProofs.map((one) => makeOne(one, options)),
     options.name ?? shortened([...new Set(bootProofs.map(({ manifest }) => manifest.namespace.name))].join(", ")),
   );
+  return { ...made, evidence: [...bootProofs] };
 }
 
 /** `allowDebug` is for the whole policy: one debug enclave would allow it for all other deployments. */

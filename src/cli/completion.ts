@@ -88,6 +88,7 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
   member: async () => (await import("../review/members.js")).ACCEPTABLE,
+  demand: async () => (await import("../appraise/siblings.js")).DROPPABLE,
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,

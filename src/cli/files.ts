@@ -99,10 +99,16 @@ export class InputFiles {
 
 /** Reads text files relative to another file, such as the trust anchors of a policy. */
 export function readerBeside(path: string): (relative: string) => string {
+  const bytesOf = bytesBeside(path);
+  return (relative) => fromUtf8(bytesOf(relative)) ?? "";
+}
+
+/** Reads files relative to another file. */
+export function bytesBeside(path: string): (relative: string) => Uint8Array {
   const folder = path === STDIN ? "." : dirname(path);
   return (relative) => {
     try {
-      return fromUtf8(readFile(resolve(folder, relative), MAX_FILE_BYTES)) ?? "";
+      return readFile(resolve(folder, relative), MAX_FILE_BYTES);
     } catch (error) {
       throw new Error(reasonOf(error), { cause: error });
     }

@@ -9,6 +9,7 @@ export type ValueWord =
   | "address"
   | "arn"
   | "command"
+  | "demand"
   | "duration"
   | "fault"
   | "file"
@@ -64,6 +65,7 @@ export const OPTIONS = {
   commitment: ["kind", "loosens"],
   data: ["folder", "neither"],
   "deployment-id": ["id", "demands"],
+  drop: ["demand...", "loosens"],
   "ear-key": ["file", "neither"],
   "entry-timeout": ["duration", "neither"],
   "ephemeral-key": ["hex", "demands"],
@@ -382,12 +384,16 @@ export const COMMAND_OPTIONS = {
     ["allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode"],
     ["nonce", "with --boot-proof: the expected nonce; it is not pinned"],
     ["provenance", "with --boot-proof: a Sigstore bundle of the build; what it shows is pinned"],
-    ["repository", "with --provenance: the URL of the repository that the build must be of"],
-    ["trusted-root", "with --provenance: the trusted root of Sigstore that verifies it (gh attestation trusted-root)"],
+    [
+      "repository",
+      "with --provenance: the URL of the repository that the build must be of (--add-to: as demanded there)",
+    ],
+    ["trusted-root", "with --repository: the trusted root of Sigstore that verifies it (gh attestation trusted-root)"],
     ["app-proof-type", "the types of app proof that the deployment may sign (default: any)"],
     ["name", "the policy's name, which reports show"],
     ["out", "the file to write, as a whole or not at all; an existing file is replaced (default: -, stdout)"],
     ["add-to", "add to the deployments of this policy, and leave the rest of it as it is; --out writes elsewhere"],
+    ["drop", "with --add-to: demands of the deployments of its namespace that the new one need not keep"],
   ],
   "policy check": [TEXT_OR_JSON],
   "release check": [

@@ -1,11 +1,12 @@
-/** `bootproof pin --provenance`: pins who built the application, once the bundle was verified under the new policy. */
+/** `bootproof pin`: verifies boot proofs and bundles of their builds under the policy that they result in. */
 import type { MadePolicy } from "../appraise/pin.js";
-import type { DeploymentFile, PolicyFile } from "../appraise/policy.js";
+import type { DeploymentFile, Policy, PolicyFile } from "../appraise/policy.js";
 import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { fromUtf8 } from "../bytes.js";
 import { otherMembers } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
+import type { Report } from "../report/report.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
@@ -17,29 +18,53 @@ interface Pinned {
   readonly messages: readonly string[];
 }
 
-interface PinnedBootProofs {
-  readonly flags: Flags<"pin">;
+/** What was verified, and is verified again under the policy that results. */
+export interface VerifiedPieces {
   readonly pieces: readonly NamedEvidence[];
   /** Those under which the boot proofs were verified. */
   readonly options: VerifyOptions;
+  readonly builds: readonly NamedEvidence[];
+}
+
+/** The report of the first boot proof that the policy rejects. */
+export async function rejectedUnder(
+  policy: Policy,
+  { pieces, options, builds }: VerifiedPieces,
+): Promise<Report | null> {
+  const { verifyEvidence } = await import("../bootproof.js");
+  // A policy names its own anchors, and says itself whether it allows debug mode.
+  const judging = {
+    ...otherMembers(options, "trustAnchors", "allowDebug"),
+    policy,
+    bootProofsOnly: true,
+    ...(await verifierFor(policy)),
+  };
+  for (const piece of pieces) {
+    const { report } = await verifyEvidence({ bootProofs: [piece], provenance: builds }, judging);
+    if (report.verdict !== "verified") return report;
+  }
+  return null;
+}
+
+/** The bundles of `--provenance`. */
+export async function readBuilds(paths: readonly string[], files: InputFiles): Promise<readonly NamedEvidence[]> {
+  const { provenance = [] } = await readProvenance(files, paths, "pin");
+  return provenance as readonly NamedEvidence[];
 }
 
 /** Null: the bundles do not meet the pins that they make, and the reason is written. */
 export async function pinnedWithBuilds(
   { made, messages }: Pinned,
-  { flags, pieces, options }: PinnedBootProofs,
-  files: InputFiles,
-  io: Io,
+  verified: VerifiedPieces,
+  { flags, files, io }: { readonly flags: Flags<"pin">; readonly files: InputFiles; readonly io: Io },
 ): Promise<Pinned | null> {
-  const [{ pinProvenance }, { parsePolicy }, { verifyEvidence }] = await Promise.all([
+  const [{ pinProvenance }, { parsePolicy }] = await Promise.all([
     import("../appraise/pin-provenance.js"),
     import("../appraise/policy.js"),
-    import("../bootproof.js"),
   ]);
-  const { provenance = [] } = await readProvenance(files, flags.provenance!, "pin");
   const json = await trustedRootText(files, flags.trustedRoot!);
   files.throwFaults();
-  const [bundle, ...others] = provenance as readonly NamedEvidence[];
+  const [bundle, ...others] = verified.builds;
   if (bundle === undefined || others.length > 0)
     throw new UsageError(["--provenance: one bundle wanted, of one build"]);
   const pinned = attempt(() =>
@@ -51,16 +76,8 @@ export async function pinnedWithBuilds(
   const policyFile: PolicyFile = { ...made.policy, deployments };
   const read = attempt(() => parsePolicy(policyFile));
   if (read.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(read.faults))}`]);
-  // A policy names its own anchors.
-  const judging = {
-    ...otherMembers(options, "trustAnchors"),
-    policy: read.value,
-    bootProofsOnly: true,
-    ...(await verifierFor(read.value)),
-  };
-  for (const piece of pieces) {
-    const { report } = await verifyEvidence({ bootProofs: [piece], provenance: [bundle] }, judging);
-    if (report.verdict === "verified") continue;
+  const report = await rejectedUnder(read.value, verified);
+  if (report !== null) {
     const { renderFailures } = await import("../report/text.js");
     io.stderr.write(`Not pinned.\n${renderFailures(report, messageOptions(io))}`);
     return null;

@@ -14,13 +14,16 @@ import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
 import { type PolicySource, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
+import type { VerifiedPieces } from "./pin-provenance.js";
 import { pinFolders } from "./pin-release.js";
 import { parseYaml } from "./read-yaml.js";
 import { areFolders } from "./release-folders.js";
 
-interface Pinned {
+export interface Pinned {
   readonly made: MadePolicy;
   readonly messages: readonly string[];
+  /** Only of boot proofs. */
+  readonly verified?: VerifiedPieces;
 }
 
 /** Null: a boot proof was rejected, and the reason is written. */
@@ -63,9 +66,25 @@ async function pinBootProofs(
   const made = attempt(() => makePolicy(verified, pinOptions(flags)));
   if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
   const messages = adviceOnPinning(judged, made.value);
-  if (flags.provenance === undefined) return { made: made.value, messages };
-  const { pinnedWithBuilds } = await import("./pin-provenance.js");
-  return pinnedWithBuilds({ made: made.value, messages }, { flags, pieces, options }, files, io);
+  return withBuilds({ made: made.value, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
+}
+
+/** Without a repository the bundles are for what the policy of `--add-to` demands. */
+async function withBuilds(
+  pinned: Required<Pinned>,
+  flags: Flags<"pin">,
+  files: InputFiles,
+  io: Io,
+): Promise<Pinned | null> {
+  if (flags.provenance === undefined) return pinned;
+  const { pinnedWithBuilds, readBuilds } = await import("./pin-provenance.js");
+  const verified = { ...pinned.verified, builds: await readBuilds(flags.provenance, files) };
+  if (flags.repository === undefined) {
+    files.throwFaults();
+    return { ...pinned, verified };
+  }
+  const whole = await pinnedWithBuilds(pinned, verified, { flags, files, io });
+  return whole && { ...whole, verified };
 }
 
 /** Default: the anchors of the --add-to policy, and the AWS Nitro root. */

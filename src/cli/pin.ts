@@ -1,22 +1,23 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { Command } from "commander";
 import type { MadePolicy } from "../appraise/pin.js";
-import type { ParsePolicyOptions } from "../appraise/policy.js";
-import { equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import type { DemandError } from "../appraise/siblings.js";
+import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { rejectedText } from "../checks.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, readerBeside } from "./files.js";
-import { type Io, UsageError } from "./io.js";
+import { InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
+import { type Io, type Problem, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
 import { type Flags, type OptionName, addOptions } from "./option-table.js";
 import { nonceOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
-import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { type Pinned, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { areFolders } from "./release-folders.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
@@ -35,6 +36,10 @@ Examples:
   A roll-out: the new deployment beside the old one, until the old one is dropped. Duplicates are not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
+
+  The new deployment keeps what the old one demands. What the new evidence does not meet has to be dropped by name:
+    $ bootproof pin --boot-proof new.json --add-to policy.json --drop labels.deploymentLabel
+    $ bootproof pin --boot-proof new.json --add-to policy.json --provenance build.sigstore.json
 
   Who built the application, too: a bundle of the build is verified, and what it shows is pinned:
     $ bootproof pin --boot-proof boot.json --provenance build.sigstore.json --trusted-root trusted_root.jsonl \\
@@ -126,11 +131,12 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   args.throwFaults();
 }
 
-/** A bundle can name any repository and be of any Sigstore: the caller says which. */
-function refuseProvenance(args: ArgumentReader, { provenance = [] }: Flags<"pin">): void {
+/** A bundle can name any repository and be of any Sigstore: the caller says which, or the policy of --add-to. */
+function refuseProvenance(args: ArgumentReader, { provenance = [], addTo }: Flags<"pin">): void {
   const others = ["repository", "trusted-root"] as const;
+  const isAsDemanded = addTo !== undefined && !others.some((option) => args.has(option));
   for (const option of others) {
-    if (provenance.length > 0 && !args.has(option)) args.fault(`--provenance requires --${option}`);
+    if (provenance.length > 0 && !args.has(option) && !isAsDemanded) args.fault(`--provenance requires --${option}`);
     if (provenance.length === 0 && args.has(option)) args.fault(`--${option} requires --provenance`);
   }
 }
@@ -167,7 +173,8 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
 }
 
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
-  const { out, addTo, name } = flags;
+  const { out, addTo, name, drop } = flags;
+  if (drop !== undefined && addTo === undefined) args.fault("--drop requires --add-to POLICY: it is about its demands");
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is for a new policy: the policy of --add-to keeps its name");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
@@ -202,7 +209,8 @@ async function pin(flags: Flags<"pin">, io: Io): Promise<number> {
   const base = flags.addTo === undefined ? undefined : await readPolicyFile(files, flags.addTo, ADD_TO);
   const pinned = await pinnedFrom(flags, base, files, io);
   if (pinned === null) return EXIT.rejected;
-  const result = base === undefined ? newPolicy(pinned.made) : await withAdded(base, pinned.made, target);
+  const result =
+    base === undefined ? newPolicy(pinned.made) : await withAdded({ base, target, drop: flags.drop }, pinned);
   const isUntouched = target === base?.path && equalBytes(toUtf8(result.text), base.bytes);
   if (!isUntouched) await deliver(result, target, io, base);
   const written = verb === null ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
@@ -237,13 +245,22 @@ function namesText(names: readonly string[]): string {
   );
 }
 
-/** Throws {@link UsageError} if the result is no valid policy. */
-async function withAdded(base: PolicySource, made: MadePolicy, target: string): Promise<Result> {
+interface Addition {
+  readonly base: PolicySource;
+  readonly target: string;
+  readonly drop: readonly string[] | undefined;
+}
+
+/** Throws {@link UsageError} if the result is no valid policy, keeps too little, or rejects what it was made from. */
+async function withAdded({ base, target, drop = [] }: Addition, { made, verified }: Pinned): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
-  const edited = attempt(() => addToPolicy(base.bytes, made, base.options));
+  const provenance = verified?.builds.map(({ value }) => value) ?? [];
+  const options = { ...base.options, drop, provenance };
+  const edited = await keptOrRefused(base.path, () => attempt(() => addToPolicy(base.bytes, made, options)));
   if (edited.value === undefined) throw new UsageError(whyNotAdded(base.path, edited.faults));
   const { text, added, alreadyThere, notes } = edited.value;
-  const elsewhere = target === base.path ? null : await anchorsElsewhere(base, text, target);
+  if (verified !== undefined && added.length > 0) await refuseRejecting(base, text, verified);
+  const elsewhere = target === base.path ? null : await filesElsewhere(base, text, target);
   if (elsewhere !== null && target !== STDIN) throw new UsageError([`${target}: not written: ${elsewhere}`]);
   const old = base.policy.deployments.map(({ name }) => name);
   return {
@@ -257,6 +274,41 @@ async function withAdded(base: PolicySource, made: MadePolicy, target: string): 
     ],
   };
 }
+
+async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
+  const { refusalText } = await import("../appraise/siblings.js");
+  try {
+    return add();
+  } catch (error) {
+    // By name: the class may be that of another copy (`bin/build.mjs`).
+    if (!(error instanceof Error) || error.name !== "DemandError") throw error;
+    const problems = (error as DemandError).refusals.map((one): Problem => {
+      return { message: printable(`not pinned: ${refusalText(one)}`), advice: printable(one.advice) };
+    });
+    throw new UsageError([`${printable(nameOf(path))}: unchanged, since a demand of it would be lost:`, ...problems]);
+  }
+}
+
+/** A policy that rejects what it was made from would reject what runs. */
+async function refuseRejecting(
+  { path, options }: PolicySource,
+  text: string,
+  verified: NonNullable<Pinned["verified"]>,
+): Promise<void> {
+  const [{ parsePolicy }, { rejectedUnder }] = await Promise.all([
+    import("../appraise/policy.js"),
+    import("./pin-provenance.js"),
+  ]);
+  const report = await rejectedUnder(parsePolicy(text, options), verified);
+  if (report === null) return;
+  const failed = report.checks.some(({ id, status }) => status === "fail" && id.startsWith("provenance."));
+  const message = `${nameOf(path)}: unchanged, since the result would refuse this boot proof: ${rejectedText(report)}`;
+  throw new UsageError([{ message: printable(message), ...(failed && { advice: BUILD_REMEDY }) }]);
+}
+
+const BUILD_REMEDY =
+  "Give the bundles of the builds that are demanded (--provenance FILE). To add the deployment without this demand: " +
+  "--drop provenance";
 
 const NOTHING_ADDED = "with no deployment added: the policy has it already";
 
@@ -273,15 +325,32 @@ function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
   ].map(printable);
 }
 
-/** Trust anchors are read relative to the policy: elsewhere they would be other files, or missing. */
-async function anchorsElsewhere({ path, options }: PolicySource, text: string, target: string): Promise<string | null> {
-  const { parsePolicy } = await import("../appraise/policy.js");
-  const anchors = (readFile: ParsePolicyOptions): string =>
-    attempt(() =>
-      parsePolicy(text, readFile)
-        .trustAnchors.map(({ certificate }) => toHex(certificate.der))
-        .join(),
-    ).value ?? "";
-  if (anchors({ readFile: readerBeside(target) }) === anchors(options)) return null;
-  return `its trust anchors are files beside ${path}: write it into the same folder, so that they are found`;
+/** Files are read relative to the policy: elsewhere they would be other files, or missing. */
+async function filesElsewhere({ path }: PolicySource, text: string, target: string): Promise<string | null> {
+  const { namedFiles } = await import("../appraise/policy.js");
+  const names = [...new Set(namedFiles(JSON.parse(text)).map(({ name }) => name))];
+  if (target === STDIN) return names.length === 0 ? null : `${NAMES_FILES}: ${listed(names, ", ")}. ${beside(path)}`;
+  const [here, there] = [path, target].map(bytesBeside);
+  const others = names.flatMap((name) => {
+    const found = bytesOrReason(there!, name);
+    if (typeof found === "string") return [`${name} (${found})`];
+    return equalBytes(found, here!(name)) ? [] : [`${name} (another content)`];
+  });
+  return others.length === 0
+    ? null
+    : `${NAMES_FILES}, and there they are others: ${listed(others, ", ")}. ${beside(path)}`;
+}
+
+const NAMES_FILES = "the policy names files relative to its own folder";
+
+function beside(path: string): string {
+  return `Write it into the folder of ${nameOf(path)}, or copy the files`;
+}
+
+function bytesOrReason(read: (name: string) => Uint8Array, name: string): Uint8Array | string {
+  try {
+    return read(name);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }

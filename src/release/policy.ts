@@ -6,6 +6,7 @@ import { writePins } from "../appraise/pin-writers.js";
 import { type DocumentFacts, type SetFile, isZeroPcr, manifestFacts } from "../appraise/pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
+import { newestSiblings } from "../appraise/siblings.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -28,8 +29,9 @@ export interface ReleasePolicyOptions {
   /** The approvals of each release have to reach the threshold of this set, too. */
   readonly manifestSet?: SetFile | JsonValue;
   /**
-   * A policy that the result is added to: each release has to have the quorum key and PCR3 of one of its deployments of
-   * the same namespace, approvals that reach the threshold of its set, and a nonce that is not below its `minNonce`.
+   * A policy that `addToPolicy` adds the result to: of the deployments of the same namespace with the highest
+   * `minNonce`, each release has to have the quorum key and PCR3 of one, approvals that reach the threshold of its set,
+   * and a nonce that is not below its `minNonce`.
    */
   readonly addTo?: Policy;
   /** Of each deployment: `appProofs.types`. */
@@ -78,7 +80,12 @@ export async function releasePolicy(
   // A policy that is too large is refused here, before anyone relies on it.
   parsePolicy(JSON.stringify(policy, undefined, 2));
   const isWord = manifestSet === undefined && addTo === undefined;
-  return { policy, notes: [...notes, ...notesOn(check, isWord, pins.commitment)] };
+  return {
+    policy,
+    notes: [...notes, ...notesOn(check, isWord, pins.commitment)],
+    // The approvals of each release reach the threshold of the set there.
+    ...(addTo !== undefined && { judged: ["manifestSet"] as const }),
+  };
 }
 
 function faultsIn({ releases, histories }: ReleaseCheck): Fault[] {
@@ -134,12 +141,13 @@ function besidePolicy({ release, approvers }: Readable, { deployments }: Policy,
   const { name, manifest } = release;
   const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
   const facts = bootProof!;
-  const same = deployments.filter((one) => one.namespace?.includes(facts.namespace) === true);
-  const whys = same.map((one) => whyNotBeside(one, { approvers, facts, role: pcrs.get(3)! }));
-  const chosen = same[whys.findIndex((why) => why === null)];
+  const why = (one: DeploymentPins): string | null => whyNotBeside(one, { approvers, facts, role: pcrs.get(3)! });
+  const chosen = newestSiblings(deployments, [facts.namespace]).find((one) => why(one) === null);
   if (chosen === undefined) {
+    const same = deployments.filter((one) => one.namespace?.includes(facts.namespace) === true);
     const none = `no deployment of the policy is of the namespace ${JSON.stringify(facts.namespace)}`;
-    faults.push(...(same.length === 0 ? [none] : whys.map(String)).map((message) => ({ path: name, message })));
+    const whys = same.length === 0 ? [none] : same.flatMap((one) => why(one) ?? []);
+    faults.push(...whys.map((message) => ({ path: name, message })));
     return [];
   }
   const set = chosen.manifestSet!;

@@ -240,7 +240,7 @@ describe("adding to a policy", () => {
     const again = addToPolicy(text, old);
     const loose = { ...old.policy.deployments[0]!, name: "loose", minNonce: 1 };
     const after = dropDeployment(
-      addToPolicy(text, { policy: { ...old.policy, deployments: [loose] }, notes: [] }).text,
+      addToPolicy(text, { policy: { ...old.policy, deployments: [loose] }, notes: [] }, { drop: ["minNonce"] }).text,
       name,
     );
     const verdict = async (policy: string, alterations: Alterations): Promise<string> => {

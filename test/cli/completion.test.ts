@@ -63,7 +63,7 @@ describe("completion", () => {
     );
     const files = ["file", "policy"];
     const folders = ["folder"];
-    const words = ["format", "report-format", "kind", "member", "when", "fault", "version"];
+    const words = ["format", "report-format", "kind", "member", "demand", "when", "fault", "version"];
     const own = [
       "arn",
       "hex",
