@@ -100,8 +100,8 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
 }
 
 const NOT_INTACT =
-  `the page is not, byte for byte, the page that ${TOOL.name} ${TOOL.version} makes of its evidence. What is verified ` +
-  "here is that evidence, and nothing else that the page shows.";
+  `the page is not, byte for byte, the page that ${TOOL.name} ${TOOL.version} makes of its evidence. Only that ` +
+  "evidence is verified here, and nothing else that the page shows.";
 
 /** A good verdict on the evidence of a page that is not intact: a reader would take it for one on the page. */
 function refusedPage(judged: JudgedPage | null): JudgedPage | null {

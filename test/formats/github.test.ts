@@ -109,7 +109,9 @@ describe("workflow commands", () => {
   it("say that evidence is only too old, that a piece is missing, that a report contradicts itself", () => {
     expect(commandsOf(renderGithub(STALE_REPORT))[0]!.message).toMatch(/^REJECTED, STALE: the evidence is genuine/);
     expect(commandsOf(renderGithub(PIECELESS))[0]!.message).toMatch(/^REJECTED: nothing is proven\./);
-    expect(commandsOf(renderGithub(CONTRADICTORY))[0]!.message).toMatch(/^NOT GOOD: the verdict "verified" is wrong, since a check failed\.\n/);
+    expect(commandsOf(renderGithub(CONTRADICTORY))[0]!.message).toMatch(
+      /^NOT GOOD: the verdict "verified" is wrong, since a check failed\.\n/,
+    );
     expect(commandsOf(renderGithub(UNKNOWN_STATUS))[1]!.message).toContain("unknown status perfect: PCR0");
   });
 
