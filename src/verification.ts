@@ -2,7 +2,14 @@
 import { privateMark } from "./decode/private-mark.js";
 import { type Check, rejectedText } from "./checks.js";
 import { listed } from "./errors.js";
-import { type ActivityReport, type Report, type Verdict, isMadeReport } from "./report/report.js";
+import {
+  type ActivityReport,
+  type Judged,
+  type Report,
+  type Verdict,
+  isAccepted,
+  isMadeReport,
+} from "./report/report.js";
 import type { VerifiedActivity } from "./verify/activity.js";
 import type { VerifiedAppProof } from "./verify/app-proof.js";
 import type { VerifiedAttestation } from "./verify/attestation.js";
@@ -90,15 +97,15 @@ export class RejectedError extends Error {
 }
 
 /** Whether the report has the verdict `verified`, and the caller does not refuse it. */
-export function isAcceptedReport({ verdict, refusedFor }: Pick<Report, "verdict" | "refusedFor">): boolean {
-  return verdict === "verified" && refusedFor === undefined;
+export function isAcceptedReport(report: Judged): boolean {
+  return report.verdict === "verified" && isAccepted(report);
 }
 
 /** The refusal in one line; the rejection, where the verdict is that. */
 export function refusalText(report: Report): string {
   if (report.verdict === "rejected" || report.refusedFor === undefined) return rejectedText(report);
   const words = report.refusedFor.map((reason) => reason.slice(0, MAX_REASON));
-  return `refused under strict acceptance, though ${report.verdict}: ${listed(words, " ")}`;
+  return `refused, though ${report.verdict}: ${listed(words, " ")}`;
 }
 
 /** Characters: a reason may quote the evidence. */
@@ -135,7 +142,7 @@ export function requireAuthentic(report: Report): void;
 export function requireAuthentic<V extends AnyVerification>(verification: V): Authentic<V>;
 export function requireAuthentic(answer: Report | AnyVerification): unknown {
   const report = reportOf(answer);
-  if (report.verdict === "rejected" || report.refusedFor !== undefined) throw rejection(report);
+  if (!isAccepted(report)) throw rejection(report);
   return answer === report ? undefined : answer;
 }
 

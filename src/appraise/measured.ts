@@ -15,7 +15,10 @@ import type { PcrPin } from "./pins.js";
 
 /** Measurements of files and names, from `bootproof/image`. */
 export interface Measured {
-  /** By index, 48 bytes each: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. */
+  /**
+   * By index, 48 bytes each: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. An image without 8 is unsigned:
+   * its PCR8 is zeros.
+   */
   readonly pcrs?: Readonly<Record<number, Uint8Array>>;
   /** SHA-256 of the application's binary. */
   readonly pivotHash?: Uint8Array;
@@ -30,7 +33,7 @@ export interface DifferingPin {
 
 export interface MeasuredDeployment {
   readonly name: string;
-  /** Every compared pin is met, and each measured thing has one. */
+  /** Every compared pin is met, and each measured thing has one: an image PCR0. */
   readonly fits: boolean;
   readonly differing: readonly DifferingPin[];
   /** Measured, but not pinned: any value would pass. */
@@ -42,7 +45,7 @@ export interface MeasuredDeployment {
 export interface MeasuredComparison {
   readonly fits: boolean;
   readonly deployments: readonly MeasuredDeployment[];
-  /** The one that fits, or has the fewest differences; null without deployments. */
+  /** The one that fits, or has the fewest differences, then the fewest pins not compared; null without deployments. */
   readonly nearest: MeasuredDeployment | null;
 }
 
@@ -131,35 +134,53 @@ function withProvenance(
 /** PCR8 of an unsigned image. */
 const UNSIGNED = "00".repeat(PCR_LENGTH);
 
-/** Throws TypeError for anything but a policy from `parsePolicy`, and without measurements. */
+/**
+ * Compares each deployment of a policy with what was measured. An image is pinned only by PCR0, which covers kernel,
+ * command line and all ramdisks; every other pin is compared too. Throws TypeError for anything but a policy from
+ * `parsePolicy`, without measurements, and for PCR1, 2 or 8 of an image without its PCR0.
+ */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a policy from parsePolicy wanted");
   measured = ownMembers(measured, { pcrs: true, pivotHash: true });
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
-  if (found.has(0) && !found.has(8)) found.set(8, UNSIGNED);
+  const isOfImage = [...found.keys()].some((index) => OF_AN_IMAGE.includes(index));
+  if (isOfImage && !found.has(0)) throw new TypeError("measured.pcrs: PCR0 wanted, which alone covers a whole image");
+  if (isOfImage && !found.has(8)) found.set(8, UNSIGNED);
   const pivotHash = measured.pivotHash === undefined ? null : toHex(measured.pivotHash);
   if (found.size === 0 && pivotHash === null) throw new TypeError("measured: pcrs or pivotHash wanted");
   return comparisonOf(policy.deployments.map((pins) => compareDeployment(pins, found, pivotHash)));
 }
 
 function comparisonOf(deployments: readonly MeasuredDeployment[]): MeasuredComparison {
-  const distance = ({ differing, unpinned }: MeasuredDeployment): number => differing.length + unpinned.length;
-  const [nearest = null] = [...deployments].sort((one, other) => distance(one) - distance(other));
-  return { fits: deployments.some(({ fits }) => fits), deployments, nearest };
+  return { fits: deployments.some(({ fits }) => fits), deployments, nearest: nearestOf(deployments) };
 }
 
+/** An enclave meets one alternative of `pcrs` completely, so each is compared as a whole, and the nearest counts. */
 function compareDeployment(
   pins: DeploymentPins,
   found: ReadonlyMap<number, string>,
   pivotHash: string | null,
 ): MeasuredDeployment {
-  // One image must be met completely: the nearest is compared.
-  const images = (pins.pcrs ?? [[]]).map((image) => ({ image, differing: differingPcrs(image, found) }));
-  const [{ image, differing }] = images.sort((one, other) => one.differing.length - other.differing.length) as [
-    (typeof images)[number],
-  ];
+  return nearestOf((pins.pcrs ?? [[]]).map((image) => compareImage(pins, image, found, pivotHash)))!;
+}
+
+/** The fewest differences, then the fewest pins that were not compared. */
+function nearestOf(compared: readonly MeasuredDeployment[]): MeasuredDeployment | null {
+  const distance = ({ differing, unpinned }: MeasuredDeployment): number => differing.length + unpinned.length;
+  const [nearest = null] = [...compared].sort(
+    (one, other) => distance(one) - distance(other) || one.notCompared.length - other.notCompared.length,
+  );
+  return nearest;
+}
+
+function compareImage(
+  pins: DeploymentPins,
+  image: readonly PcrPin[],
+  found: ReadonlyMap<number, string>,
+  pivotHash: string | null,
+): MeasuredDeployment {
   const indexes = image.map(({ index }) => index);
-  const all = [...differing, ...differingPivot(pins, pivotHash)];
+  const differing = [...differingPcrs(image, found), ...differingPivot(pins, pivotHash)];
   const unpinned = [
     ...unpinnedPcrs(indexes, found),
     ...(pivotHash !== null && pins.pivotHash === undefined ? ["pivotHash"] : []),
@@ -169,8 +190,7 @@ function compareDeployment(
     ...(pivotHash === null && pins.pivotHash !== undefined ? ["pivotHash"] : []),
     ...(pins.provenance === undefined ? [] : ["provenance"]),
   ];
-  const fits = all.length === 0 && unpinned.length === 0;
-  return { name: pins.name, fits, differing: all, unpinned, notCompared };
+  return { name: pins.name, fits: differing.length + unpinned.length === 0, differing, unpinned, notCompared };
 }
 
 function differingPcrs(image: readonly PcrPin[], found: ReadonlyMap<number, string>): DifferingPin[] {
@@ -186,11 +206,13 @@ function differingPivot({ pivotHash: accepted }: DeploymentPins, pivotHash: stri
   return isMet ? [] : [{ pin: "pivotHash", expected: accepted, found: pivotHash }];
 }
 
-/** The thing that each PCR measures. PCR8 identifies an image's signer, not the image. */
-const THINGS: readonly (readonly number[])[] = [[0, 1, 2], [3], [4]];
+/** PCR0 covers a whole image: kernel, command line and all ramdisks. PCR1 and PCR2 cover a part of it each. */
+const OF_AN_IMAGE: readonly number[] = [0, 1, 2, 8];
 
+/** Measured, and any value passes. PCR8 says who signed an image, not which it is, so it needs no pin. */
 function unpinnedPcrs(pinned: readonly number[], found: ReadonlyMap<number, string>): string[] {
-  return THINGS.filter(
-    (indexes) => indexes.some((index) => found.has(index)) && !indexes.some((index) => pinned.includes(index)),
-  ).flatMap((indexes) => indexes.map((index) => `pcrs.${index}`));
+  const isCovered = (index: number): boolean => index === 8 || (pinned.includes(0) && OF_AN_IMAGE.includes(index));
+  return [...found.keys()]
+    .filter((index) => !pinned.includes(index) && !isCovered(index))
+    .map((index) => `pcrs.${index}`);
 }

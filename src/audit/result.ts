@@ -1,7 +1,6 @@
 import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
-import { isGoodVerdict } from "../report/facts.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
@@ -32,10 +31,7 @@ export interface AuditResult {
 
 export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
-/** Whether `verify` would end with exit code 0. */
-export function isAccepted({ verdict, refusedFor }: Pick<AuditResult, "verdict" | "refusedFor">): boolean {
-  return isGoodVerdict(verdict) && refusedFor === undefined;
-}
+export { isAccepted } from "../report/report.js";
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
 export function resultLine(result: AuditResult): string {

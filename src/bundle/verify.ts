@@ -12,7 +12,7 @@ import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers, refuseUnverifiable } from "../inputs.js";
 import { reportDifferences } from "../report/differences.js";
-import { type Report, refusedReport } from "../report/report.js";
+import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
@@ -109,12 +109,8 @@ async function verified(
 
 /** What weakens the verdict of a bundle weakens it for a strict caller, too. */
 async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
-  const { bundleNotices } = await import("./text.js");
-  const notices = bundleNotices({ policyFrom, packed }, report.verdict);
-  return refusedReport(
-    report,
-    notices.filter(({ kind }) => kind === "but").map(({ text }) => text),
-  );
+  const [{ bundleNotices }, { strictReport }] = await Promise.all([import("./text.js"), import("../report/facts.js")]);
+  return strictReport(report, bundleNotices({ policyFrom, packed }, report.verdict));
 }
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;

@@ -98,14 +98,16 @@ export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditF
 
 const ENDS = { done: "", failed: ", then stopped at the first that is not accepted", aborted: " so far" } as const;
 
-function headline({ entries, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
+function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)
     .filter((verdict) => verdicts[verdict] > 0)
     .map((verdict) => {
       const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} for age alone)` : "";
       return `${count(verdicts[verdict])} ${verdict}${age}`;
     });
-  return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}`;
+  const refused = verdicts.verified + verdicts.authentic - accepted;
+  const why = refused === 0 ? "" : `; ${count(refused)} REFUSED for a BUT, though verified or authentic`;
+  return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
 }
 
 /** They are numbered, and have no result. */

@@ -103,7 +103,7 @@ async function bundle({ files: named, provenance, policy, options }: BundleReque
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
     io.stderr.write(`Not bundled.\n${renderFailures(report, messageOptions(io))}`);
-    return exitCodeOf(report.verdict);
+    return exitCodeOf(report);
   }
   const text = jsonDocument(made);
   if (toUtf8(text).length > MAX_BUNDLE_BYTES)

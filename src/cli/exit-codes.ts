@@ -1,10 +1,10 @@
 /** Exit codes (cli/README.md, "Exit codes"). A public contract. */
-import type { Verdict } from "../report/report.js";
+import { type Judged, isAccepted } from "../report/report.js";
 
 export const EXIT = {
   /** `verified`; or `authentic`, with `--no-policy` only. Also help, and any other success. */
   good: 0,
-  /** The evidence was read and rejected. */
+  /** The evidence was read, and is rejected or refused. */
   rejected: 1,
   /** `diff`: the files differ. `measure`: no deployment of the policy pins what was measured. */
   different: 1,
@@ -15,6 +15,6 @@ export const EXIT = {
 
 type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-export function exitCodeOf(verdict: Verdict): ExitCode {
-  return verdict === "rejected" ? EXIT.rejected : EXIT.good;
+export function exitCodeOf(judged: Judged): ExitCode {
+  return isAccepted(judged) ? EXIT.good : EXIT.rejected;
 }

@@ -4,6 +4,7 @@
  */
 import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
+import type { ReportFormat } from "../report/report.js";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
@@ -15,23 +16,28 @@ interface ReportedFailure extends CommandFailure {
   readonly see: string | null;
 }
 
-/** The formats with a document for failures; for others stdout stays empty. */
-const DOCUMENTS = {
-  json: (failure: ReportedFailure) => Promise.resolve(document(failure)),
-  junit: async (failure: CommandFailure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
-  sarif: async (failure: CommandFailure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
-  github: async (failure: CommandFailure) => (await import("../formats/github.js")).renderGithubFailure(failure),
-} as const;
+type FailureDocument = (failure: ReportedFailure) => string | Promise<string>;
 
-export type FailureFormat = keyof typeof DOCUMENTS;
+/** What a format says where nothing was judged. Null: it has no words for that, so stdout stays empty. */
+const DOCUMENTS: Readonly<Record<ReportFormat, FailureDocument | null>> = {
+  text: null,
+  json: document,
+  html: null,
+  junit: async (failure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
+  sarif: async (failure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
+  github: async (failure) => (await import("../formats/github.js")).renderGithubFailure(failure),
+  markdown: null,
+  ear: null,
+  vsa: null,
+};
 
-export function isFailureFormat(name: string): name is FailureFormat {
-  return Object.hasOwn(DOCUMENTS, name);
+export function isFailureFormat(name: string): name is ReportFormat {
+  return Object.hasOwn(DOCUMENTS, name) && DOCUMENTS[name as ReportFormat] !== null;
 }
 
 interface FailureOptions {
   /** Null: no document. */
-  readonly format: FailureFormat | null;
+  readonly format: ReportFormat | null;
   /** Removes keys. */
   readonly shown: (text: string) => string;
 }
@@ -45,7 +51,8 @@ export async function tellFailure(error: unknown, io: Io, { format, shown }: Fai
   const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
   io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
   const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
-  if (format !== null) writeIfPossible(io, await DOCUMENTS[format](failure));
+  const made = format === null ? null : DOCUMENTS[format];
+  if (made !== null) writeIfPossible(io, await made(failure));
   return exitCode;
 }
 

@@ -5,7 +5,8 @@ import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
 import { CheckedCommand } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { type FailureFormat, isFailureFormat, tellFailure } from "./failure.js";
+import type { ReportFormat } from "../report/report.js";
+import { isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import type * as MessageLines from "./message-lines.js";
@@ -178,7 +179,7 @@ the other two with all values filled in, up to a first VERIFIED and a first REJE
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 /** The last format on the command line, wherever it is and whatever else is wrong. */
-function failureFormatOf(program: Command, argv: readonly string[]): FailureFormat | null {
+function failureFormatOf(program: Command, argv: readonly string[]): ReportFormat | null {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);
   let command = program;

@@ -152,9 +152,13 @@ function nearestLines(nearest: MeasuredDeployment, page: Page): string[] {
       `    found    ${found}`,
     ]),
     ...(unpinned.length === 0 ? [] : wrapped(page, "  ", `does not pin ${unpinned.join(", ")}: any value would pass`)),
+    ...(unpinned.includes("pcrs.0") ? wrapped(page, "  ", ONLY_PCR0) : []),
     ...notCompared(nearest, page),
   ];
 }
+
+const ONLY_PCR0 =
+  "PCR0 alone covers the whole image. PCR1 and PCR2 cover a part of it each, and PCR8 only who signed it: pin pcrs.0";
 
 const ASK: Readonly<Record<string, string>> = {
   "pcrs.3": " (--role-arn)",

@@ -22,7 +22,8 @@ PCR0 is the whole image: kernel, command line and ramdisks. PCR1 is kernel, comm
 other ramdisks. PCR8 is the certificate that signed the image, if it is signed; PCR3 the role of the parent instance,
 PCR4 the instance. This does not prove that an enclave runs the image: verify a boot proof, with bootproof verify.
 
-With --policy: whether one of its deployments pins what was measured. It must pin every value that was measured. With
+With --policy: whether one of its deployments pins what was measured: an image by its PCR0, and everything else that was
+measured by its own pin. Every other pin of the deployment is compared too, as far as its value was measured. With
 --provenance, bundles that meet what the deployment demands of its application's build pin the binary.
 
 Examples:

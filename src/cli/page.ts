@@ -147,9 +147,9 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   if (checked.kind === null) files.fault(file, "not a page of bootproof (bootproof verify --format html makes them)");
   files.throwFaults();
   io.stdout.write(format === "json" ? pageCheckJson(checked) : pageCheckText(checked, nameOf(file), io));
-  const isRefused = checked.verification?.report.refusedFor !== undefined;
-  const isGood = checked.sameBytes && (checked.kind === "verifier" || checked.verification !== null) && !isRefused;
-  return isGood ? exitCodeOf(checked.verification?.report.verdict ?? "verified") : EXIT.rejected;
+  const { kind, sameBytes, verification } = checked;
+  if (verification !== null && sameBytes) return exitCodeOf(verification.report);
+  return kind === "verifier" && sameBytes ? EXIT.good : EXIT.rejected;
 }
 
 async function settingOf(files: InputFiles, request: CheckRequest): Promise<Omit<PageCheckOptions, "script">> {

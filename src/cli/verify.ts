@@ -2,11 +2,11 @@
 import type { Command } from "commander";
 import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
-import type { ReportFormat } from "../report/report.js";
+import { type ReportFormat, isAccepted } from "../report/report.js";
 import { CONNECTION_HELP } from "./connection.js";
 import type { VerifiedSource } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
-import { EXIT, exitCodeOf } from "./exit-codes.js";
+import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, textOptions, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
@@ -96,7 +96,7 @@ async function carryOut(request: VerifyRequest, io: Io): Promise<number> {
     io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
     if (refusal.length > 0) io.stderr.write(refusalText(refusal));
   }
-  return refusal.length > 0 ? EXIT.rejected : exitCodeOf(judged.report.verdict);
+  return exitCodeOf(judged.report);
 }
 
 function refusalText(buts: readonly string[]): string {
@@ -191,6 +191,6 @@ async function pageOf(
 async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise<void> {
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);
-  if (report.verdict !== "rejected" && why !== null)
+  if (isAccepted(report) && why !== null)
     io.stderr.write(`warning: the statement is FAILED: ${why}. Evidence that passes a policy of your own is PASSED.\n`);
 }

@@ -84,7 +84,7 @@ function findingText(entry: FindingEntry): string {
   const stale = entry.stale ? ", for its age alone" : "";
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
   const buts = (refusedFor ?? []).map((reason) => ` BUT ${printable(reason)}`).join("");
-  const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, ${verdict.toUpperCase()}`;
+  const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
   return `${at} #${n} ${word} ${nameOfEntry(entry)}${why}${buts}\n`;
 }
 

@@ -1,9 +1,9 @@
 import type { Check } from "../checks.js";
-import { type Notice, isGood, withRefusal } from "../report/facts.js";
+import { type Notice, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED } from "../report/text.js";
+import { WANTED, verdictSentence } from "../report/text.js";
 import {
   type CommandFailure,
   badChecks,
@@ -11,7 +11,6 @@ import {
   detailOf,
   failureLines,
   fileOf,
-  headline,
   openLines,
   reasonLines,
   whoOf,
@@ -24,7 +23,7 @@ type Command = "error" | "warning" | "notice";
  * `notices`: what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => `${commandsOf(report, withRefusal(report, notices)).join("\n")}\n`);
+  return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
 }
 
 export function renderGithubFailure(failure: CommandFailure): string {
@@ -33,8 +32,8 @@ export function renderGithubFailure(failure: CommandFailure): string {
 }
 
 function commandsOf(report: Report, notices: readonly Notice[]): string[] {
-  const lines = [headline(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
-  if (isGood(report, notices)) return [command("notice", { title: "bootproof" }, lines)];
+  const lines = [verdictSentence(report), ...besideVerdict(report, notices), ...openLines(report)];
+  if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
   const warned = report.checks.filter(({ status }) => status === "warn");
   // GitHub shows ten errors of a step: the first one has the counts.
   return [

@@ -1,17 +1,16 @@
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { known } from "../report/check-lines.js";
-import { type Notice, butsOf, isGood, withRefusal } from "../report/facts.js";
+import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED } from "../report/text.js";
+import { WANTED, verdictSentence } from "../report/text.js";
 import {
   type CommandFailure,
   badChecks,
   besideVerdict,
   detailOf,
   failureLines,
-  headline,
   notesOf,
   openLines,
   reasonLines,
@@ -31,10 +30,9 @@ type Attributes = Readonly<Record<string, string | number>>;
  * const xml = renderJunit(report);
  * ```
  */
-export function renderJunit(report: Report, given: readonly Notice[] = []): string {
+export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
-    const notices = withRefusal(report, given);
-    const failed = badChecks(report).filter(isFailed).length + (isGood(report, notices) ? 0 : 1);
+    const failed = badChecks(report).filter(isFailed).length + (isGood(report) ? 0 : 1);
     const errors = badChecks(report).filter((check) => !isFailed(check)).length;
     const counts = { tests: report.checks.length + 1, failures: failed, errors };
     const suite = {
@@ -80,8 +78,8 @@ function timestampOf({ verifiedAt }: Report): string {
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
-  const text = headline(report, notices);
-  const good = isGood(report, notices);
+  const text = verdictSentence(report);
+  const good = isGood(report);
   const buts = good ? [] : butsOf(report, notices).map((but) => `BUT ${but}`);
   const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...buts])];
   return testCase({ classname: "report", name: "verdict" }, [

@@ -1,13 +1,13 @@
 import { toUtf8 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { type Notice, butsOf, countWords, withRefusal } from "../report/facts.js";
+import { type Notice, butsOf, countWords } from "../report/facts.js";
 import { whoText } from "../report/pieces.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { grouped, provenStatements } from "../report/statements.js";
-import { WANTED } from "../report/text.js";
-import { badChecks, besideVerdict, detailOf, headline, openParts, reasonLines, whoOf } from "./parts.js";
+import { WANTED, verdictSentence } from "../report/text.js";
+import { badChecks, besideVerdict, detailOf, openParts, reasonLines, whoOf } from "./parts.js";
 
 /** Bytes of each list: GitHub shows nothing of a step summary above 1 MiB. */
 const MAX_FAILURES = 250_000;
@@ -22,7 +22,7 @@ const MAX_DETAILS = 150_000;
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
     const parts = [
-      verdictPart(report, withRefusal(report, notices)),
+      verdictPart(report, notices),
       failuresPart(report),
       ...openParts(report).map(({ heading, statements }) => listPart(heading, statements)),
       ...(report.claims === null ? [] : [listPart("Proven", provenStatements(report))]),
@@ -34,7 +34,7 @@ export function renderMarkdown(report: Report, notices: readonly Notice[] = []):
 }
 
 function verdictPart(report: Report, notices: readonly Notice[]): string {
-  const sentence = headline(report, notices);
+  const sentence = verdictSentence(report);
   const end = sentence.indexOf(":");
   const buts = butsOf(report, notices).length;
   const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"})`;

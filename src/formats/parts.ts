@@ -5,12 +5,12 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { type Notice, butsOf, countWords, hasBadChecks, headlineFacts, isBad, isGoodVerdict } from "../report/facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
-import { originLines, verdictSentence } from "../report/text.js";
+import { originLines } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;
@@ -34,18 +34,6 @@ export function badChecks({ checks }: Report): Check[] {
   return checks.filter(isBad);
 }
 
-/** The verdict in a sentence, after the reason of the caller to refuse the evidence. */
-export function headline(report: Report, notices: readonly Notice[]): string {
-  const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? [text] : []));
-  return [...refused, headlineOf(report)].join(" ");
-}
-
-function headlineOf(report: Report): string {
-  const sentence = verdictSentence(report);
-  if (!hasBadChecks(report) || !isGoodVerdict(report.verdict)) return sentence;
-  return `NOT GOOD: a check failed, so the verdict of this report is wrong: ${sentence}`;
-}
-
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
   return [
     ...butsOf(report, notices).map((text) => `BUT ${text}`),
@@ -58,7 +46,7 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
 
 export function notesOf(notices: readonly Notice[]): string[] {
   return notices.flatMap(({ kind, text }) => {
-    if (kind === "but" || kind === "refused") return [];
+    if (kind === "but") return [];
     return kind === "item" ? `- ${text}` : text;
   });
 }

@@ -1,7 +1,7 @@
 /** The output formats of reports, one row each, total over `REPORT_FORMATS`. Large ones are loaded on demand. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
-import { type Notice, withRefusal } from "../report/facts.js";
+import type { Notice } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
@@ -62,7 +62,7 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
 };
 
 function noticesOf({ report, bundle }: VerifiedSource): readonly Notice[] {
-  return withRefusal(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
+  return bundle === null ? [] : bundleNotices(bundle, report.verdict);
 }
 
 function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; readonly name: string } {

@@ -2,7 +2,7 @@
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { butsOf, isBad } from "../report/facts.js";
+import { butsOf, isBad, whyNotGood } from "../report/facts.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
@@ -25,6 +25,7 @@ export interface OwnClaim {
   readonly failed: readonly Check[];
   readonly warnings: readonly Check[];
   readonly buts: readonly string[];
+  readonly refusedFor?: readonly string[];
   readonly notes: readonly string[];
   readonly notProven: readonly string[];
 }
@@ -43,6 +44,7 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
     failed: report.checks.filter(isBad),
     warnings: report.checks.filter(({ status }) => status === "warn"),
     buts: butsOf(report, notices),
+    ...(report.refusedFor && { refusedFor: report.refusedFor }),
     notes: notices.filter(({ kind }) => kind !== "but").map((notice) => notice.text),
     notProven: [
       ...unprovenWords(report).flatMap(({ heading, statements }) => statements.map((each) => `${heading}: ${each}`)),
@@ -60,13 +62,15 @@ export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: 
   return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";
 }
 
-/** Why the evidence does not pass a policy, even under a good verdict; null if it passes. */
+/** Why the evidence does not pass a policy, or passes and is not accepted; null if it passes. */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
   if (bundle?.policyFrom === "bundle") return "the policy came with the bundle: the bundle's maker chose it";
   if (report.verdict === "authentic") return "no policy was given";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
     return "debug mode was found and allowed: nothing about the code is proven";
   if (!meetsCallersPolicy(report, bundle)) return "the evidence was rejected";
+  const refusal = whyNotGood(report);
+  if (refusal !== null) return refusal;
   const { notApplied = [] } = report;
   return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;
 }

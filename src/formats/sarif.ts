@@ -1,20 +1,19 @@
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
-import { type Notice, butsOf, isGood, withRefusal } from "../report/facts.js";
+import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { grouped, provenStatements } from "../report/statements.js";
-import { WANTED } from "../report/text.js";
+import { WANTED, verdictSentence } from "../report/text.js";
 import { TOOL } from "../version.js";
 import {
   type CommandFailure,
   badChecks,
   besideVerdict,
   fileOf,
-  headline,
   notesOf,
   openLines,
   openParts,
@@ -36,7 +35,7 @@ const VERDICT_RULE = "verdict";
  * ```
  */
 export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => jsonDocument(logOf(report, withRefusal(report, notices))));
+  return renderWhole(report, WANTED, () => jsonDocument(logOf(report, notices)));
 }
 
 function logOf(report: Report, notices: readonly Notice[]): JsonObject {
@@ -137,10 +136,10 @@ interface Result {
 
 /** Needed where no failed check shows that the report is not good, or where a BUT belongs to no check. */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
-  const good = isGood(report, notices);
+  const good = isGood(report);
   const isTold = good ? butsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
   if (isTold) return [];
-  const lines = [headline(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
+  const lines = [verdictSentence(report), ...besideVerdict(report, notices), ...openLines(report)];
   return [result(VERDICT_RULE, good ? "warning" : "error", lines, placeOf(firstFile(report), VERDICT_RULE))];
 }
 
@@ -211,7 +210,7 @@ function propertiesOf(report: Report, notices: readonly Notice[]): object {
   return {
     verdict,
     stale,
-    headline: headline(report, notices),
+    headline: verdictSentence(report),
     buts: butsOf(report, notices),
     notes: notesOf(notices),
     notProven: openParts(report),

@@ -9,7 +9,6 @@ import { copyInput, ownOptions, readInput } from "../decode/input.js";
 import { type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
-import { REFUSED } from "../report/facts.js";
 import { jsonDocument, renderJson } from "../report/json.js";
 import type { Report } from "../report/report.js";
 import { WANTED } from "../report/text.js";
@@ -75,8 +74,7 @@ export async function vsaStatement(
 
 function predicateOf(report: Report, bundle: BundleFacts | null): object {
   try {
-    const refusal = report.refusedFor === undefined ? null : REFUSED;
-    return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle) ?? refusal);
+    return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle));
   } catch (cause) {
     throw new TypeError(WANTED, { cause });
   }

@@ -8,7 +8,7 @@ import { verdictSentence } from "../report/text.js";
 import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
-import { refusalOf, shownReport, titleOf, titleText } from "./shown.js";
+import { shownReport, titleOf, titleText } from "./shown.js";
 import { MAX_FILE_BYTES } from "./data.js";
 import { toHex } from "../bytes.js";
 import { sha256 } from "../verify/digest.js";
@@ -24,7 +24,6 @@ import {
   shortDigest,
 } from "./verifier.js";
 import {
-  FAIL_ON_WARNING,
   NOTHING_VERIFIED,
   NOT_VERIFIED,
   type PolicyChoice,
@@ -254,15 +253,13 @@ class Verifier {
       if (request.faults !== null) return this.#refuse(request.faults);
       const verification = await judged(request);
       const { report } = verification;
-      const refusal = refusalOf(report);
       const advice = policyAdvice(report, files, form.policy);
-      const notes = advice === null ? refusal : [...refusal, { kind: "note", text: advice } as const];
+      const notes = advice === null ? [] : [{ kind: "note", text: advice } as const];
       const shown = await shownReport(verification, notes);
       if (this.#changes !== changes) return this.#sayChanged();
       show(result, shown);
       setTitle(titleOf(verification), true);
-      const refused = refusal.length === 0 ? "" : `REFUSED, since “${FAIL_ON_WARNING}” is chosen. Without it: `;
-      this.#say(`Verdict: ${refused}${verdictSentence(report)}`);
+      this.#say(`Verdict: ${verdictSentence(report)}`);
       // Its beginning has the verdict; by default a browser shows the middle of a tall element.
       result.focus({ preventScroll: true });
       result.scrollIntoView({ block: "start", behavior: "instant" });

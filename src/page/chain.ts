@@ -2,8 +2,8 @@
 import type { Check, CheckSubject } from "../checks.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS } from "../report/check-rows.js";
-import { hasBadChecks, isBad, isGoodVerdict } from "../report/facts.js";
-import type { BootProofClaims, Report } from "../report/report.js";
+import { hasBadChecks, isBad } from "../report/facts.js";
+import { type BootProofClaims, type Report, isGoodVerdict } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
 import { ABSENT, DECIDED_BY, LINKS, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";

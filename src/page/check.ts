@@ -3,6 +3,7 @@ import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
+import { refusedReport } from "../report/report.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -39,7 +40,10 @@ export interface PageCheck {
   readonly differences: readonly PageDifference[];
   /** Why its evidence cannot be verified. */
   readonly faults: readonly Fault[];
-  /** The evidence verified by the caller's options; null without evidence, or if it cannot be. */
+  /**
+   * The evidence verified by the caller's options; null without evidence, or if it cannot be. Of a page that is not
+   * intact the report has `refusedFor`.
+   */
   readonly verification: JudgedPage | null;
   /** Who chose the policy, or chose none. Null without evidence. */
   readonly policyFrom: "caller" | "bundle" | null;
@@ -88,8 +92,20 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   const parts = { script: ownScript };
   const { html: made, ...facts } =
     data === null ? await checkVerifier(parts, own) : await checkData(data, parts, setting);
-  const differsAt = made === null ? null : firstDifference(bytes, toUtf8(made));
-  return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
+  const whole = { ...facts, version, script };
+  if (made === null) return { ...whole, sameBytes: false, differsAt: null };
+  const differsAt = firstDifference(bytes, toUtf8(made));
+  if (differsAt === null) return { ...whole, sameBytes: true, differsAt };
+  return { ...whole, verification: refusedPage(facts.verification), sameBytes: false, differsAt };
+}
+
+const NOT_INTACT =
+  `the page is not, byte for byte, the page that ${TOOL.name} ${TOOL.version} makes of its evidence. Only that ` +
+  "evidence is verified here, and nothing else that the page shows.";
+
+/** A good verdict on the evidence of a page that is not intact: a reader would take it for one on the page. */
+function refusedPage(judged: JudgedPage | null): JudgedPage | null {
+  return judged && { ...judged, report: refusedReport(judged.report, [NOT_INTACT]) };
 }
 
 function takePage(html: string | Uint8Array): Uint8Array {

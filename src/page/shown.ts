@@ -1,7 +1,7 @@
 /** Shows a verification, alike in a page's file and when a page verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
-import { type Notice, butsOf, headlineFacts, withRefusal } from "../report/facts.js";
+import { type Notice, butsOf, headlineFacts, isGood } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { MarkupNode } from "./markup.js";
@@ -12,18 +12,11 @@ type Verified = Pick<PageVerification, "evidence" | "report" | "bundle">;
 
 export function shownReport(verified: Verified, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
   const { evidence, report } = verified;
-  return reportView({ report, evidence, notices: withRefusal(report, [...noticesOf(verified), ...notes]) });
+  return reportView({ report, evidence, notices: [...noticesOf(verified), ...notes] });
 }
 
 function noticesOf({ bundle, report }: Verified): Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
-}
-
-const REFUSED = "You chose that a BUT is a failure, and this verdict has one.";
-
-/** The notice of a refused report, in the words of the form that the reader filled in. */
-export function refusalOf({ refusedFor }: Pick<Report, "refusedFor">): Notice[] {
-  return refusedFor === undefined ? [] : [{ kind: "refused", text: REFUSED }];
 }
 
 const TITLES: Readonly<Record<Verdict, string>> = {
@@ -36,7 +29,7 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 export function titleOf(verified: Verified): string {
   const { report } = verified;
   const buts = butsOf(report, noticesOf(verified)).length;
-  const verdict = report.refusedFor === undefined ? TITLES[report.verdict] : "REFUSED";
+  const verdict = report.verdict === "rejected" || isGood(report) ? TITLES[report.verdict] : "REFUSED";
   const counted = buts === 0 ? "" : ` with ${buts === 1 ? "one BUT" : `${buts} BUTs`}`;
   return titleText(`${verdict}${counted}: ${subjectOf(report)}`);
 }

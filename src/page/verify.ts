@@ -26,7 +26,8 @@ import {
   pinsProvenance,
 } from "../plain-settings.js";
 import { reportDifferences } from "../report/differences.js";
-import { type Report, refusedReport } from "../report/report.js";
+import { strictReport } from "../report/facts.js";
+import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type BundleBytes, type PageContent, type PageEvidence, isBundleBytes, ownContent } from "./data.js";
@@ -144,7 +145,7 @@ export async function judgePage(
 /** For a strict caller the page's policy is a reason to refuse, as the bundle's is. */
 function refusedForPolicy(judged: JudgedPage, acceptance: VerifyOptions["acceptance"]): JudgedPage {
   if (acceptance !== "strict" || judged.bundle?.policyFrom === "bundle") return judged;
-  return { ...judged, report: refusedReport(judged.report, [POLICY_OF_THE_PAGE]) };
+  return { ...judged, report: strictReport(judged.report, [{ kind: "but", text: POLICY_OF_THE_PAGE }]) };
 }
 
 /** Demands of a page's maker only tighten. */

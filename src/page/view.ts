@@ -1,8 +1,8 @@
 /** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
-import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, isBad, isGood } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
-import type { Report, Verdict } from "../report/report.js";
+import { type Report, type Verdict, isGoodVerdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
 import { verdictSentence } from "../report/text.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
@@ -24,7 +24,7 @@ export async function reportView({ report, evidence, notices }: Shown): Promise<
   const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
   const pieces = await evidencePieces(inputPieces(evidence), isBare, report);
   return [
-    verdictHeader(report, butsOf(report, notices), refusalText(notices)),
+    verdictHeader(report, butsOf(report, notices)),
     ...noticeList(notices),
     statementsPart(report),
     chainSection(report),
@@ -40,21 +40,17 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
   rejected: "failed",
 };
 
-function refusalText(notices: readonly Notice[]): string | null {
-  return notices.find(({ kind }) => kind === "refused")?.text ?? null;
-}
-
-/** `refusal`: why the reader does not accept a good verdict, whose own word is then in the sentence. */
-function verdictHeader(report: Report, buts: readonly string[], refusal: string | null): Markup {
+/** A good verdict that does not count looks like a rejected one. */
+function verdictHeader(report: Report, buts: readonly string[]): Markup {
   const sentence = verdictSentence(report);
   const end = sentence.indexOf(":");
   const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
-  const known = isKnown ? VERDICT_SHAPES[report.verdict] : "unproven";
-  const state = refusal === null ? known : "failed";
+  const shown = isGood(report) || !isGoodVerdict(report.verdict) ? report.verdict : "rejected";
+  const state = isKnown ? VERDICT_SHAPES[shown] : "unproven";
   const count = buts.length === 1 ? "with one BUT" : `with ${buts.length} BUTs`;
   return element(
     "header",
-    { class: `verdict verdict-${colourOf(isKnown ? report.verdict : "unknown", refusal)}` },
+    { class: `verdict verdict-${isKnown ? shown : "unknown"}` },
     element(
       "div",
       { class: "verdict-band" },
@@ -62,11 +58,10 @@ function verdictHeader(report: Report, buts: readonly string[], refusal: string 
         "h1",
         {},
         icon({ state, warnings: [] }),
-        element("span", { class: "word" }, refusal === null ? sentence.slice(0, end) : "REFUSED"),
+        element("span", { class: "word" }, sentence.slice(0, end)),
         buts.length === 0 ? null : element("span", { class: "count" }, ` ${count}`),
       ),
-      refusal === null ? null : element("p", { class: "sentence" }, `${printable(refusal)} Without that choice:`),
-      element("p", { class: "sentence" }, refusal === null ? capitalized(sentence.slice(end + 1).trim()) : sentence),
+      element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
       element("p", { class: "counts" }, countWords(report.checks).join(", ")),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
@@ -82,10 +77,6 @@ function verdictHeader(report: Report, buts: readonly string[], refusal: string 
           }),
         ),
   );
-}
-
-function colourOf(verdict: string, refusal: string | null): string {
-  return refusal === null ? verdict : "rejected";
 }
 
 function headRows(report: Report): (readonly [string, string])[] {
@@ -107,7 +98,7 @@ function openCount(report: Report): Markup {
 }
 
 function noticeList(notices: readonly Notice[]): MarkupNode[] {
-  const others = notices.filter(({ kind }) => kind !== "but" && kind !== "refused");
+  const others = notices.filter(({ kind }) => kind !== "but");
   if (others.length === 0) return [];
   return [
     element(

@@ -4,15 +4,7 @@ import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
-import {
-  type Claims,
-  type EvidencePiece,
-  type Report,
-  type Verdict,
-  areStale,
-  makeReport,
-  refusedReport,
-} from "./report.js";
+import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
 
 interface Conclusion {
   readonly setting: {
@@ -79,14 +71,10 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });
-  return setting.acceptance === "strict" ? refused(report) : report;
-}
-
-/** Rejects where the reasons cannot be loaded: without them the report would look accepted. */
-async function refused(report: Report): Promise<Report> {
-  if (report.verdict === "rejected") return report;
-  const { caveats } = await import("./unproven.js");
-  return refusedReport(report, caveats(report));
+  if (setting.acceptance !== "strict" || verdict === "rejected") return report;
+  // Rejects where the reasons cannot be loaded: without them the report would look accepted.
+  const { strictReport } = await import("./facts.js");
+  return strictReport(report, []);
 }
 
 /** A policy that came with the evidence is checked like any other, but decides neither verdict nor report. */

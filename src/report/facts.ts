@@ -1,45 +1,33 @@
 /** What every rendering of a report shows: which checks are bad, how many there are, the BUTs, and the head. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { printable, quoted } from "./printable.js";
-import type { BootProofClaims, Report } from "./report.js";
+import { type BootProofClaims, type Report, isAccepted, isGoodVerdict, refusedReport } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
 import { caveats } from "./unproven.js";
 
-/**
- * What is shown beside the verdict, but is not in the report: a BUT or a note. `refused`: why the caller does not
- * accept the evidence, although its verdict is good.
- */
+/** What is shown beside the verdict, but is not in the report: a BUT or a note. */
 export interface Notice {
-  readonly kind: "but" | "note" | "item" | "refused";
+  readonly kind: "but" | "note" | "item";
   readonly text: string;
-}
-
-export function isGoodVerdict(verdict: unknown): boolean {
-  return verdict === "verified" || verdict === "authentic";
 }
 
 /**
  * Whether a report may be shown as good. A report from a file may have been altered: with a failed check it is not
- * good, whatever its verdict. Nor is one that the caller refuses.
+ * good, whatever its verdict.
  */
-export function isGood(
-  { verdict, checks, refusedFor }: Pick<Report, "verdict" | "checks" | "refusedFor">,
-  notices: readonly Notice[],
-): boolean {
-  const isRefused = refusedFor !== undefined || notices.some(({ kind }) => kind === "refused");
-  return isGoodVerdict(verdict) && !hasBadChecks({ checks }) && !isRefused;
+export function isGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">): boolean {
+  return isAccepted(report) && !hasBadChecks(report);
+}
+
+/** Why a report is not good, although its verdict is, in words for every format; null for any other report. */
+export function whyNotGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">): string | null {
+  if (isGood(report) || !isGoodVerdict(report.verdict)) return null;
+  const why = hasBadChecks(report) ? "is wrong, since a check failed" : "is not accepted with a BUT";
+  return `the verdict "${report.verdict}" ${why}`;
 }
 
 export function hasBadChecks({ checks }: Pick<Report, "checks">): boolean {
   return checks.some(isBad);
-}
-
-export const REFUSED = "REFUSED: under strict acceptance (--fail-on-warning), a BUT is a failure.";
-
-/** The notices of a report, with that of a caller who refuses it. */
-export function withRefusal({ refusedFor }: Pick<Report, "refusedFor">, notices: readonly Notice[]): readonly Notice[] {
-  const isTold = refusedFor === undefined || notices.some(({ kind }) => kind === "refused");
-  return isTold ? notices : [...notices, { kind: "refused", text: REFUSED }];
 }
 
 /** A failure, or an unknown status. */
@@ -58,8 +46,15 @@ export function countWords(checks: readonly Check[]): string[] {
   return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
 }
 
+/** Everything that weakens the verdict, and every reason of the caller to refuse it: each is shown. */
 export function butsOf(report: Report, notices: readonly Notice[]): string[] {
-  return [...notices.filter(({ kind }) => kind === "but").map(({ text }) => text), ...new Set(caveats(report))];
+  const told = notices.filter(({ kind }) => kind === "but").map(({ text }) => text);
+  return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
+}
+
+/** The report of a caller who accepts no BUT: what is shown as one is a reason to refuse. */
+export function strictReport(report: Report, notices: readonly Notice[]): Report {
+  return refusedReport(report, butsOf(report, notices));
 }
 
 /** What the head shows of one boot proof. All text is printable. */

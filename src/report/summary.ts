@@ -2,7 +2,7 @@
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
-import { type Notice, butsOf, countWords, headlineFacts, withRefusal } from "./facts.js";
+import { type Notice, butsOf, countWords, headlineFacts } from "./facts.js";
 import { BUT, type Page, type TextOptions, butLines, headingLines, pageOf, wrapped } from "./layout.js";
 import { whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
@@ -47,21 +47,19 @@ export function summaryOf(
   notices: readonly Notice[],
 ): string {
   const page = pageOf({ ...options, detail: "summary" });
-  return renderWhole(report, WANTED, () => `${summaryLines(report, withRefusal(report, notices), page).join("\n")}\n`);
+  return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
 }
 
 function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {
   const buts = butsOf(report, notices).flatMap((text) => butLines(wrapped(page, `${BUT} `, text), page));
-  const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? wrapped(page, "", text) : []));
   const above = aboveAll(report, page);
-  const counted = [...above.verdict, ...buts.slice(0, BUT_LINES), ...refused, ...above.rest].length;
+  const counted = [...above.verdict, ...buts.slice(0, BUT_LINES), ...above.rest].length;
   const left = LINES - counted - AFTER;
   const failures = failureLines(report, page, left);
   const room = left - failures.length + 1;
   return [
     ...above.verdict,
     ...buts,
-    ...refused,
     ...above.rest,
     ...failures,
     "",

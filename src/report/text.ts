@@ -1,6 +1,6 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { type Notice, butsOf, countWords, headlineFacts, withRefusal } from "./facts.js";
+import { type Notice, butsOf, countWords, hasBadChecks, headlineFacts, isGood, whyNotGood } from "./facts.js";
 import {
   type Page,
   type Style,
@@ -16,10 +16,10 @@ import { checkParagraphs } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report, Verdict } from "./report.js";
-import { provenStatements, unprovenWords } from "./statements.js";
+import { capitalized, provenStatements, unprovenWords } from "./statements.js";
 import { isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
-const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
+const VERDICT_STYLES: Readonly<Record<Verdict, readonly Style[]>> = {
   verified: ["onGreen"],
   authentic: ["onYellow"],
   rejected: ["bold", "red"],
@@ -48,7 +48,7 @@ export function renderReport(report: Report, options: TextOptions, notices: read
   const { height = Infinity, ...others } = ownPageOptions(options);
   const page = pageOf(others);
   return renderWhole(report, WANTED, () => {
-    const text = reportText(report, withRefusal(report, notices), page);
+    const text = reportText(report, notices, page);
     // The prompt takes a row too.
     const isLonger = text.split("\n").length > height;
     return isLonger ? `${text}\n${paragraphs([headlineLines(report, page, butsOf(report, notices).length)])}` : text;
@@ -74,7 +74,7 @@ export function renderFailures(report: Report, options: TextOptions): string {
   const lines = failed.flatMap((check) =>
     checkLines(check, `${labelOf(check.about ?? check.subject, report)}: `, page),
   );
-  return paragraphs([verdictLines(report, withRefusal(report, []), page), lines]);
+  return paragraphs([verdictLines(report, [], page), lines]);
 }
 
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
@@ -87,11 +87,17 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 };
 const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
 
+/** The first sentence of every format. A good verdict that does not count is not its first word. */
 export function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
-  const sentence = known(SENTENCES, report.verdict);
-  if (sentence !== undefined) return sentence(report, policy);
-  return `UNKNOWN: ${quoted(String(report.verdict))} is not a verdict of this tool. Nothing is proven.`;
+  const sentence = known(SENTENCES, report.verdict)?.(report, policy);
+  if (sentence === undefined)
+    return `UNKNOWN: ${quoted(String(report.verdict))} is not a verdict of this tool. Nothing is proven.`;
+  const why = whyNotGood(report);
+  if (why === null) return sentence;
+  // Without "VERIFIED:", with which a wrapped line could begin.
+  const rest = capitalized(sentence.slice(sentence.indexOf(":") + 2));
+  return hasBadChecks(report) ? `NOT GOOD: ${why}.` : `REFUSED: ${why}. ${rest}`;
 }
 
 function failureSentence(report: Report): string {
@@ -113,7 +119,7 @@ function headlineLines(report: Report, page: Page, buts: number): string[] {
 
 export function paintedVerdict([first, ...others]: readonly string[], report: Report, page: Page): string[] {
   const [word] = /^[^:(]*[^:( ]/.exec(first!)!;
-  const styles = known(VERDICT_STYLES, report.verdict) ?? ["bold", "red"];
+  const styles = VERDICT_STYLES[isGood(report) ? report.verdict : "rejected"];
   return [page.paint(word, ...styles) + first!.slice(word.length), ...others];
 }
 

@@ -7,7 +7,7 @@ import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { known } from "./check-lines.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
-import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
+import type { ActivityClaims, BootProofClaims, Claims, HardwareClaims, ImageClaims, Report } from "./report.js";
 import {
   carriesNonce,
   grouped,
@@ -40,19 +40,23 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
+/** What can weaken a good verdict, in the order in which it is shown. */
+export const CAVEATS = {
+  root: (report, { bootProofs }) =>
+    mergedStatements(bootProofs.map(({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)]))),
+  debug: (_, { bootProofs }) => mergedStatements(bootProofs.map(({ image }) => (image.debug ? [DEBUG] : []))),
+  age: (report, { bootProofs }) => mergedStatements(bootProofs.map((_, index) => ageCaveats(report, index))),
+  scope: (report, claims) => scopeCaveats(report, claims),
+  rules: (report) => rulesNotApplied(report).map(({ but }) => but),
+  time: (_, claims) => untimedCaveats(claims),
+  question: (report) => warnings(report, "activity.request").map((text) => `${text}.`),
+  claims: (report, claims) => claimCaveats(report, claims),
+} as const satisfies Readonly<Record<string, (report: Report, claims: Claims) => readonly string[]>>;
+
 /** The BUTs: what weakens a good verdict. */
 export function caveats(report: Report): string[] {
   const { claims } = report;
-  if (claims === null) return [];
-  return [
-    ...mergedStatements(claims.bootProofs.map((boot, index) => bootCaveats(boot, isAws(report, index)))),
-    ...mergedStatements(claims.bootProofs.map((_, index) => ageCaveats(report, index))),
-    ...scopeCaveats(report, claims),
-    ...rulesNotApplied(report).map(({ but }) => but),
-    ...untimedCaveats(claims),
-    ...warnings(report, "activity.request").map((text) => `${text}.`),
-    ...claimCaveats(report, claims),
-  ];
+  return claims === null ? [] : Object.values(CAVEATS).flatMap((caveatsOf) => caveatsOf(report, claims));
 }
 
 /** As a BUT, and as a statement under "Not proven". */
@@ -74,14 +78,10 @@ function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; r
   ];
 }
 
-function bootCaveats({ hardware, image }: BootProofClaims, aws: boolean): string[] {
-  const other =
-    `the certificates lead to ${quoted(hardware.trustAnchor)}, not to AWS: ` +
-    "nothing shows that this is AWS hardware.";
-  return [
-    ...(aws ? [] : [other]),
-    ...(image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
-  ];
+const DEBUG = "debug mode was found and allowed: nothing about the code is proven.";
+
+function rootCaveat({ trustAnchor }: HardwareClaims): string {
+  return `the certificates lead to ${quoted(trustAnchor)}, not to AWS: nothing shows that this is AWS hardware.`;
 }
 
 /** Of a setup document under a policy without `maxAge`. */

@@ -10,7 +10,7 @@ import {
   watchedName,
 } from "./entry.js";
 import { type MembersOf, count, flag, instant, keyOf, objectOf, optional, record, text } from "../decode/shapes.js";
-import type { Verdict } from "../report/report.js";
+import { type Verdict, isAccepted } from "../report/report.js";
 import type { Delivered } from "./outages.js";
 
 /** An outage began or ended. */
@@ -127,7 +127,7 @@ export class LogState {
 
 export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
   const { entry } = line;
-  return isFinding(entry) && (entry.verdict === "rejected" || entry.refusedFor !== undefined);
+  return isFinding(entry) && !isAccepted(entry);
 }
 
 export function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {

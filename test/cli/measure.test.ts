@@ -27,6 +27,7 @@ const extended = (text: string): string => createHash("sha384").update(Buffer.al
 const PCRS = pcrsOf(SECTIONS);
 const ZEROS = "00".repeat(48);
 const OTHER = "ab".repeat(48);
+const SIGNER = pcrsOf(SECTIONS, signer.certificate)[8]!;
 const HASH = createHash("sha256").update("a program").digest("hex");
 
 const lab = new Forge();
@@ -192,8 +193,18 @@ describe("measure --policy", () => {
       false,
     ],
     ["no PCR of an image, which any passes", [IMAGE], { pivotHash: HASH }, false],
-    ["no more than who signed", [SIGNED], { pcrs: { 8: pcrsOf(SECTIONS, signer.certificate)[8] } }, false],
-    ["who signed, too", [SIGNED], { pcrs: { 0: PCRS[0], 8: pcrsOf(SECTIONS, signer.certificate)[8] } }, true],
+    ["no more than who signed", [SIGNED], { pcrs: { 8: SIGNER } }, false],
+    ["who signed, too", [SIGNED], { pcrs: { 0: PCRS[0], 8: SIGNER } }, true],
+    ["the whole image, and its parts", [IMAGE], { pcrs: { 0: PCRS[0], 1: PCRS[1], 2: PCRS[2] } }, true],
+    ["one part of an image", [IMAGE], { pcrs: { 1: PCRS[1] } }, false],
+    ["the other part of an image", [IMAGE], { pcrs: { 2: PCRS[2] } }, false],
+    ["both parts of an image, and not the whole", [IMAGE], { pcrs: { 1: PCRS[1], 2: PCRS[2] } }, false],
+    ["both parts and who signed", [SIGNED], { pcrs: { 1: PCRS[1], 2: PCRS[2], 8: SIGNER } }, false],
+    ["the whole image, and another part", [IMAGE], { pcrs: { 0: PCRS[0], 2: OTHER } }, false],
+    ["the whole image, and another signer", [SIGNED], { pcrs: { 0: PCRS[0], 8: OTHER } }, false],
+    ["the whole signed image, signed by nobody", [SIGNED], { pcrs: { 0: PCRS[0], 8: ZEROS } }, false],
+    ["the whole image, whoever signs it", [SIGNED], { pcrs: { 0: PCRS[0] } }, true],
+    ["the image of one alternative, the signer of another", [SIGNED], { pcrs: [{ 8: SIGNER }, { 0: OTHER }] }, false],
     ["that nobody signed", [IMAGE], { pcrs: { 0: PCRS[0], 8: ZEROS } }, true],
     ["that somebody signed", [IMAGE], { pcrs: { 0: PCRS[0], 8: OTHER } }, false],
     ["another binary", ["--binary", BINARY], { pivotHash: "ab".repeat(32) }, false],
@@ -209,6 +220,44 @@ describe("measure --policy", () => {
     expect([code, stderr]).toEqual([fits ? 0 : 1, ""]);
   });
 
+  it.each<[string, readonly string[], readonly object[]]>([
+    ["matches in part", [IMAGE], [{ 1: PCRS[1] }, { 0: PCRS[0], 1: PCRS[1] }]],
+    ["matches in both parts", [IMAGE], [{ 1: PCRS[1], 2: PCRS[2] }, { 0: PCRS[0] }]],
+    ["names only who signed", [SIGNED], [{ 8: SIGNER }, { 0: PCRS[0], 8: SIGNER }]],
+    ["is another image", [IMAGE], [{ 0: OTHER }, { 0: PCRS[0] }]],
+    ["has another signer", [SIGNED], [{ 0: PCRS[0], 8: OTHER }, { 0: PCRS[0], 8: SIGNER }]],
+    ["has no role", [IMAGE, "--role-arn", ROLE], [{ 0: PCRS[0] }, { 0: PCRS[0], 3: extended(ROLE) }]],
+  ])("takes the alternative that fits as a whole, in any order, where the other one %s", async (_, argv, images) => {
+    for (const pcrs of [images, images.toReversed()]) {
+      const { code, stdout } = await given(...argv, "--policy", policyOf(deployment("one", { pcrs })));
+      expect([code, stdout.slice(0, 7)]).toEqual([0, "PINNED:"]);
+    }
+    for (const pcrs of [images[0]!, [images[0], images[0]]]) {
+      const { code, stdout } = await given(...argv, "--policy", policyOf(deployment("one", { pcrs })));
+      expect([code, stdout.slice(0, 10)]).toEqual([1, "DIFFERENT:"]);
+    }
+  });
+
+  it("compares more, of alternatives that both fit, in any order", async () => {
+    const images = [{ 0: PCRS[0], 3: OTHER }, { 0: PCRS[0] }];
+    for (const pcrs of [images, images.toReversed()])
+      expect(await json(IMAGE, "--policy", policyOf(deployment("one", { pcrs })))).toMatchObject({
+        comparison: { fits: true, nearest: { notCompared: [] } },
+      });
+  });
+
+  it("says what is not pinned where the parts of an image are, and not the whole", async () => {
+    const pins = deployment("parts", { pcrs: { 1: PCRS[1], 2: PCRS[2] } });
+    const { stdout } = await given(IMAGE, "--policy", policyOf(pins));
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(text).toContain('The nearest is "parts": does not pin pcrs.0: any value would pass');
+    expect(text).toContain("PCR0 alone covers the whole image.");
+    const { comparison } = await json(IMAGE, "--policy", policyOf(deployment("none", { pivotHash: HASH })));
+    expect(comparison!.nearest).toMatchObject({ unpinned: ["pcrs.0", "pcrs.1", "pcrs.2"] });
+    const other = await given(IMAGE, "--policy", policyOf(older));
+    expect(other.stdout).not.toContain("PCR0 alone");
+  });
+
   it("says of a malformed policy what is wrong, and of the image too", async () => {
     const { code, stderr } = await given(BINARY, "--policy", fileOf({ deployments: [] }));
     expect(code).toBe(2);
@@ -222,6 +271,13 @@ describe("measure --policy", () => {
     });
     expect(() => compareMeasured(policy, {})).toThrow(TypeError);
     expect(() => compareMeasured({ ...policy }, { pcrs: {} })).toThrow(TypeError);
+    const pcr = (index: number): Uint8Array => Buffer.from(PCRS[index]!, "hex");
+    for (const part of [{ 1: pcr(1) }, { 2: pcr(2) }, { 8: Buffer.from(SIGNER, "hex") }, { 3: pcr(1), 1: pcr(1) }])
+      expect(() => compareMeasured(policy, { pcrs: part })).toThrow("measured.pcrs: PCR0 wanted");
+    expect(compareMeasured(policy, { pcrs: { 0: pcr(0), 5: pcr(0) } }).nearest).toMatchObject({
+      fits: false,
+      unpinned: ["pcrs.5"],
+    });
     const { fits, nearest } = compareMeasured(policy, { pivotHash: Buffer.from(HASH, "hex") });
     expect([fits, nearest!.notCompared]).toEqual([true, ["pcrs.0", "pcrs.1", "pcrs.2"]]);
   });

@@ -204,6 +204,12 @@ describe("page --verify", () => {
     expect(text.status).toBe(1);
     expect(flat(text.stdout)).toMatch(/^NOT INTACT: .* trust nothing that it shows, nor the result of its button\. /);
     expect(flat(text.stdout)).toMatch(/The first difference is at byte \d+, in its head, .* REJECTED: /);
+    const good = check(pageOf("verified").replaceAll("AWS", "aws"), ...callersWords("verified"));
+    expect([good.status, good.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^NOT INTACT: [^]*^REFUSED: [^]*^BUT the page/m),
+    ]);
+    expect(good.stdout).not.toMatch(/^VERIFIED/m);
     const evidence = check(withOtherEvidence(pageOf("authentic")), ...callersWords("authentic"));
     expect([evidence.status, flat(evidence.stdout)]).toEqual([
       1,
@@ -229,7 +235,7 @@ describe("page --verify", () => {
     expect(other).toMatch(
       /^NOT CHECKED: .* bootproof 9\.8\.7 made it, and this is bootproof 0\.1\.0, .* \(npx bootproof@9\.8\.7 page/,
     );
-    expect(other).toContain("VERIFIED: every check passed");
+    expect(other).toContain('REFUSED: the verdict "verified" is not accepted with a BUT. Every check passed');
     const hostile = flat(
       check(html.replace('"bootproof 0.1.0">', '"bootproof 1; rm -rf \u001b[2J">'), ...POLICY).stdout,
     );

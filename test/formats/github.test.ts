@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { UNPRINTABLE } from "../../src/decode/json.js";
 import { renderGithub, renderGithubFailure } from "../../src/formats/github.js";
-import type { Notice } from "../../src/report/facts.js";
+import { strictReport } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
 import {
   AUTHENTIC,
@@ -109,7 +109,9 @@ describe("workflow commands", () => {
   it("say that evidence is only too old, that a piece is missing, that a report contradicts itself", () => {
     expect(commandsOf(renderGithub(STALE_REPORT))[0]!.message).toMatch(/^REJECTED, STALE: the evidence is genuine/);
     expect(commandsOf(renderGithub(PIECELESS))[0]!.message).toMatch(/^REJECTED: nothing is proven\./);
-    expect(commandsOf(renderGithub(CONTRADICTORY))[0]!.message).toMatch(/^NOT GOOD: a check failed/);
+    expect(commandsOf(renderGithub(CONTRADICTORY))[0]!.message).toMatch(
+      /^NOT GOOD: the verdict "verified" is wrong, since a check failed\.\n/,
+    );
     expect(commandsOf(renderGithub(UNKNOWN_STATUS))[1]!.message).toContain("unknown status perfect: PCR0");
   });
 
@@ -134,12 +136,12 @@ describe("workflow commands", () => {
     expect(error!.message).toMatch(/\nexpected {2}[^\n]*\[01\]\nactual {4}[^\n]*\[02\]\n/);
   });
 
-  it("say why the caller refuses it before the verdict, and not again", () => {
-    const refused: Notice = { kind: "refused", text: "REFUSED: a BUT is a failure here." };
-    const [first] = commandsOf(renderGithub(WITH_BUT, [...NOTICES, refused])) as [Command];
+  it("say that the caller refuses it before anything else, and not again", () => {
+    const [first] = commandsOf(renderGithub(strictReport(WITH_BUT, NOTICES), NOTICES)) as [Command];
     expect(first.name).toBe("error");
     expect(first.message.split("REFUSED")).toHaveLength(2);
-    expect(first.message).toMatch(/^REFUSED: a BUT is a failure here\. VERIFIED: /);
+    expect(first.message).toMatch(/^REFUSED: the verdict "verified" is not accepted with a BUT\. Every check passed, /);
+    expect(first.message.split("BUT the policy came with the bundle")).toHaveLength(2);
   });
 
   it("have no empty line for checks that there are none of", () => {

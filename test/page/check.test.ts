@@ -186,6 +186,13 @@ describe("the check of a page", () => {
   it("finds another text over data that are as they were", async () => {
     const found = await check(html.replaceAll("VERIFIED", "VERY GOOD"));
     expect(found).toMatchObject({ sameBytes: false, sameReport: true, differsAt: { part: "text" } });
+    // Its evidence is good, and a reader would take that for the page.
+    const { report } = found.verification!;
+    expect(report).toMatchObject({
+      verdict: "verified",
+      refusedFor: [expect.stringMatching(/^the page is not, byte /)],
+    });
+    expect((await check(html)).verification!.report).not.toHaveProperty("refusedFor");
   });
 
   it("finds another script", async () => {

@@ -1,0 +1,320 @@
+/** No format is good where the exit code is not 0: every format and every door, for every reason. */
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { NO_ENTRIES } from "../../src/audit/run.js";
+import { type AuditResult, isAccepted, resultLine, resultOf } from "../../src/audit/result.js";
+import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, requireVerified } from "../../src/bootproof.js";
+import { type BundleFacts, POLICY_OF_THE_PAGE, bundleNotices } from "../../src/bundle/text.js";
+import { summaryText } from "../../src/cli/audit-text.js";
+import type { Check } from "../../src/checks.js";
+import { exitCodeOf } from "../../src/cli/exit-codes.js";
+import { pageCheckJson, pageCheckText } from "../../src/cli/page-text.js";
+import { entryJson, entryText } from "../../src/cli/watch-text.js";
+import { renderEar } from "../../src/formats/ear.js";
+import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
+import { renderVsa } from "../../src/formats/vsa.js";
+import { generateApiKey } from "../../src/lab/api-key.js";
+import { toHtml } from "../../src/page/markup.js";
+import { shownReport, titleOf } from "../../src/page/shown.js";
+import { type Notice, butsOf, strictReport } from "../../src/report/facts.js";
+import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";
+import { renderFailures } from "../../src/report/text.js";
+import { CAVEATS } from "../../src/report/unproven.js";
+import { findingOf, lineAfter, NO_LINE } from "../../src/watch/entry.js";
+import { isRefusal } from "../../src/watch/store.js";
+import { PASSED, UNTIMED, report, reportOf, reportWith } from "../report/reports.js";
+import { bootproof, fileOf, vector } from "../cli/support.js";
+import { AUTHENTIC, BAD, EVIDENCE, WARNED } from "./told.js";
+
+interface Row {
+  readonly report: Report;
+  readonly notices?: readonly Notice[];
+  readonly bundle?: BundleFacts;
+}
+
+/** All that an EAR asks for before it affirms anything. */
+const IDS = [
+  ...([
+    "cose.structure",
+    "cose.algorithm",
+    "cose.signature",
+    "doc.structure",
+    "chain.anchor",
+    "chain.signature",
+  ] as const),
+  ...(["chain.algorithm", "chain.validity", "chain.constraints", "policy.deployment", "policy.manifest-set"] as const),
+];
+const WHOLE = IDS.map((id): Check => ({ id, subject: "boot[0]", status: "pass", detail: "passed" }));
+const warned = (id: typeof WARNED.id): Partial<Report> => ({
+  checks: [...WHOLE.filter((check) => check.id !== id), { ...WARNED, id, about: "boot[0]" }],
+});
+const but = (text: string): readonly Notice[] => [{ kind: "but", text }];
+const LYING = { place: "verdict", packed: '"rejected"', anew: '"verified"' };
+const packed = { now: "2026-03-05T06:07:08.000Z", verdict: "verified", differences: [LYING] } as const;
+
+/** What keeps a caller from accepting a good verdict: all that weakens a report, and what its door knows beside it. */
+const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report" | "page policy", Row>> = {
+  root: { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
+  debug: { report: reportOf({ image: { debug: true } }) },
+  age: { report: report(warned("policy.age")) },
+  scope: { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },
+  rules: { report: report({ notApplied: ["appProofs.required"] }) },
+  time: { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
+  question: { report: reportWith({}, warned("activity.request")) },
+  claims: { report: reportWith({ subOrganizationId: "new" }) },
+  "bundle policy": { report: AUTHENTIC, bundle: { policyFrom: "bundle", packed: null } },
+  "bundle report": { report: report({}), bundle: { policyFrom: "caller", packed } },
+  "page policy": { report: AUTHENTIC, notices: but(POLICY_OF_THE_PAGE) },
+};
+
+type Door =
+  | ReportFormat
+  | "text, narrow"
+  | "text, in short"
+  | "text, in full"
+  | "failures"
+  | "EAR of the library"
+  | "VSA of the library"
+  | "page --verify"
+  | "page --verify, as JSON"
+  | "audit"
+  | "audit, summary"
+  | "watch"
+  | "watch, as JSON";
+
+interface Judging {
+  readonly written: (source: VerifiedSource) => string | Promise<string>;
+  /** As a reader of that format decides, without our code. */
+  readonly looksGood: (text: string) => boolean;
+}
+
+const earKey = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as { kty: string };
+const OPTIONS = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(0) } as const;
+const readText = (text: string): boolean => /^(?:VERIFIED|AUTHENTIC)/m.test(text);
+interface Parsed {
+  readonly verdict?: string;
+  readonly refusedFor?: unknown;
+  readonly checks?: readonly { readonly status: string }[];
+}
+const readJson = ({ verdict, refusedFor, checks = [] }: Parsed): boolean =>
+  /^(?:verified|authentic)$/.test(String(verdict)) &&
+  refusedFor === undefined &&
+  checks.every(({ status }) => /^(?:pass|warn|skip)$/.test(status));
+const readEar = (text: string): boolean =>
+  Buffer.from(text.split(".")[1] ?? "", "base64url")
+    .toString()
+    .includes('"ear_status":"affirming"');
+const readVsa = (text: string): boolean => /"PASSED"|BOOTPROOF_VERIFIED/.test(text);
+
+const text = (more: object): Judging => ({
+  written: (source) => REPORT_RENDERERS.text(source, { color: false, ...more }),
+  looksGood: readText,
+});
+const format = (name: ReportFormat, looksGood: Judging["looksGood"]): Judging => ({
+  written: (source) => REPORT_RENDERERS[name](source, { color: false, earKey }),
+  looksGood,
+});
+
+const auditOf = async ({ report: judged }: VerifiedSource): Promise<AuditResult> => {
+  const { verdict, stale, checks } = judged;
+  const parts = { verdict, stale, checks, appraisal: null, report: async () => judged };
+  return { n: 1, ...(await resultOf(parts, [], "strict")) };
+};
+const watched = async ({ report: judged }: VerifiedSource) =>
+  lineAfter({ entries: 0, head: NO_LINE }, await findingOf({ app: "signer" }, {}, judged));
+const pageCheckOf = ({ report: judged, bundle, evidence }: VerifiedSource): Parameters<typeof pageCheckText>[0] => ({
+  kind: "report",
+  version: "0.1.0",
+  script: { found: "00", expected: "00", same: true },
+  sameBytes: true,
+  differsAt: null,
+  sameReport: true,
+  differences: [],
+  faults: [],
+  verification: { evidence, report: judged, bundle },
+  policyFrom: "caller",
+  made: null,
+});
+const IO = { stdout: { write: () => true, columns: 80 }, env: {} } as unknown as Parameters<typeof pageCheckText>[2];
+
+const DOORS: Readonly<Record<Door, Judging>> = {
+  text: text({}),
+  "text, narrow": text({ width: 40 }),
+  "text, in short": text({ detail: "summary" }),
+  "text, in full": text({ detail: "verbose", width: 200 }),
+  failures: { written: ({ report: judged }) => renderFailures(judged, { color: false }), looksGood: readText },
+  json: format("json", (shown) => readJson(JSON.parse(shown) as Parsed)),
+  html: {
+    // As page.ts puts it together, which verifies the evidence first.
+    written: async (source) => {
+      const nodes = await shownReport({ ...source, evidence: { bootProofs: [] } });
+      return `<title>${titleOf(source)}</title>${toHtml(nodes)}`;
+    },
+    looksGood: (shown) => /<title>(?:Verified|Authentic)|verdict-(?:verified|authentic)/.test(shown),
+  },
+  junit: format("junit", (shown) => /<testsuites [^>]*failures="0" errors="0"/.test(shown)),
+  sarif: format("sarif", (shown) => {
+    const { runs } = JSON.parse(shown) as { runs: { results: { level: string }[] }[] };
+    return runs[0]!.results.every(({ level }) => level !== "error");
+  }),
+  github: format("github", (shown) => !/^::error/m.test(shown)),
+  markdown: format("markdown", (shown) => /^## (?:VERIFIED|AUTHENTIC)/m.test(shown)),
+  ear: format("ear", readEar),
+  vsa: format("vsa", readVsa),
+  "EAR of the library": { written: ({ report: judged, bundle }) => renderEar(judged, { bundle }), looksGood: readEar },
+  "VSA of the library": {
+    written: ({ report: judged, evidence, bundle }) => renderVsa(judged, evidence, { bundle }),
+    looksGood: readVsa,
+  },
+  "page --verify": { written: (source) => pageCheckText(pageCheckOf(source), "page.html", IO), looksGood: readText },
+  "page --verify, as JSON": {
+    written: (source) => pageCheckJson(pageCheckOf(source)),
+    looksGood: (shown) => readJson((JSON.parse(shown) as { report: Parsed }).report),
+  },
+  audit: {
+    written: async (source) => resultLine(await auditOf(source)),
+    looksGood: (shown) => readJson(JSON.parse(shown) as Parsed),
+  },
+  "audit, summary": {
+    written: async (source) => {
+      const result = await auditOf(source);
+      const verdicts = { ...NO_ENTRIES.verdicts, [result.verdict]: 1 };
+      const summary = { ...NO_ENTRIES, entries: 1, accepted: isAccepted(result) ? 1 : 0, verdicts };
+      return summaryText({ end: "done", summary, before: 0, emptyLines: 0, slowest: null, unmet: null } as never);
+    },
+    looksGood: (shown) => /^1 entry: 1 (?:verified|authentic)$/m.test(shown),
+  },
+  watch: {
+    written: async (source) => entryText((await watched(source)).entry),
+    looksGood: (shown) => /#1 (?:VERIFIED|AUTHENTIC)/.test(shown),
+  },
+  "watch, as JSON": {
+    written: async (source) => entryJson(await watched(source)),
+    looksGood: (shown) => readJson(JSON.parse(shown) as Parsed),
+  },
+};
+
+const NAMES = Object.keys(DOORS) as readonly Door[];
+/** They may say less than the exit code, where nothing is refused: rules, debug mode, another's policy. */
+const SAY_LESS: readonly Door[] = ["ear", "vsa", "EAR of the library", "VSA of the library"];
+
+const sourceOf = ({ report: judged, bundle }: Row): VerifiedSource => ({
+  report: { ...judged, evidence: EVIDENCE, ...(judged.checks === PASSED && { checks: WHOLE }) },
+  bundle: bundle ?? null,
+  evidence: { bootProofs: [] },
+  options: OPTIONS,
+});
+const noticesOf = ({ report: judged, bundle, notices = [] }: Row): readonly Notice[] => [
+  ...(bundle === undefined ? [] : bundleNotices(bundle, judged.verdict)),
+  ...notices,
+];
+const strictly = (row: Row): Row => ({ ...row, report: strictReport(row.report, noticesOf(row)) });
+
+const goodIn = async (row: Row): Promise<Door[]> => {
+  const source = sourceOf(row);
+  const shown = NAMES.map(async (name) => [name, DOORS[name].looksGood(await DOORS[name].written(source))] as const);
+  return (await Promise.all(shown)).flatMap(([name, isGood]) => (isGood ? name : []));
+};
+
+it("is asked of every format that there is", () => {
+  expect(NAMES).toEqual(expect.arrayContaining([...REPORT_FORMATS]));
+});
+
+it("every format is good of what nothing weakens", async () => {
+  const row = { report: report({}) };
+  expect(exitCodeOf(row.report)).toBe(0);
+  expect(await goodIn(row)).toEqual(NAMES);
+  expect(strictly(row).report).toBe(row.report);
+});
+
+describe.each(Object.entries(REASONS))("a BUT for %s", (name, row) => {
+  it("alone leaves the exit code and the formats good", async () => {
+    expect(exitCodeOf(row.report)).toBe(0);
+    expect(await goodIn(row)).toEqual(expect.arrayContaining(NAMES.filter((door) => !SAY_LESS.includes(door))));
+    // A caller whose policy names another root relies on it.
+    if (name === "root") expect(await goodIn(row)).toEqual(NAMES);
+  });
+
+  it("refuses under strict acceptance: the exit code is 1, no format is good, and each says why", async () => {
+    const refused = strictly(row);
+    const { refusedFor } = refused.report;
+    expect(refusedFor).toEqual(butsOf(row.report, noticesOf(row)));
+    expect(refusedFor).not.toEqual([]);
+    expect(exitCodeOf(refused.report)).toBe(1);
+    expect(await goodIn(refused)).toEqual([]);
+    for (const demand of [requireVerified, requireAuthentic]) expect(() => demand(refused.report)).toThrow();
+    expect(isRefusal(await watched(sourceOf(refused)))).toBe(true);
+    const words = refusedFor![0]!.slice(0, 12);
+    for (const door of NAMES.filter((one) => !/^(?:audit, summary|markdown)$/.test(one))) {
+      const shown = await DOORS[door].written(sourceOf(refused));
+      const read = /ear/i.test(door) ? Buffer.from(shown.split(".")[1]!, "base64url").toString() : shown;
+      expect([door, read.replaceAll(/\s+/g, " ").includes(words)]).toEqual([door, true]);
+    }
+  });
+
+  it("is the first word of a text", async () => {
+    for (const door of ["text", "text, narrow", "text, in short", "text, in full", "failures"] as const)
+      expect(await DOORS[door].written(sourceOf(strictly(row)))).toMatch(/^REFUSED: /);
+  });
+
+  it("is a warning at best in each submodule of an EAR, signed or not", async () => {
+    const source = sourceOf(strictly(row));
+    const two = {
+      ...source.report,
+      evidence: [...EVIDENCE, { subject: "boot[1]", name: null, sha256: null } as const],
+    };
+    for (const token of [await DOORS.ear.written({ ...source, report: two }), await renderEar(two)]) {
+      const claims = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as {
+        readonly ear_status: string;
+        readonly submods: Readonly<Record<string, { readonly ear_status: string }>>;
+      };
+      expect(Object.keys(claims.submods)).toEqual(["boot[0]", "boot[1]"]);
+      for (const { ear_status: status } of [claims, ...Object.values(claims.submods)])
+        expect(status).toMatch(/^(?:warning|contraindicated)$/);
+    }
+  });
+});
+
+/** Of a library's caller too: no door of ours makes such a report. */
+const WATCHED: readonly Door[] = ["audit", "audit, summary", "watch", "watch, as JSON"];
+
+it.each(BAD.filter(([name]) => name !== "HOSTILE"))(
+  "no format is good of a report that is not: %s",
+  async (name, bad) => {
+    const isMade = !/^(?:UNKNOWN|CONTRADICTORY)/.test(name);
+    if (isMade) expect(exitCodeOf(bad)).toBe(1);
+    for (const row of [{ report: bad }, { report: { ...bad, refusedFor: ["a BUT"] } }])
+      expect((await goodIn(row)).filter((door) => isMade || !WATCHED.includes(door))).toEqual([]);
+  },
+);
+
+describe("where nothing was judged", () => {
+  const BOOT = vector("boot-proofs/six-members.json");
+  const { publicKey, privateKey } = generateApiKey();
+  const env = { BOOTPROOF_API_PUBLIC_KEY: publicKey, BOOTPROOF_API_PRIVATE_KEY: privateKey };
+  const NOWHERE = ["--base-url", "http://127.0.0.1:1", "--organization-id", "org"];
+  const CASES: readonly (readonly [code: number, argv: readonly string[]])[] = [
+    [2, ["--boot-proof", "no such file", "--no-policy"]],
+    [2, ["--boot-proof", BOOT, "--policy", fileOf({})]],
+    [2, ["--boot-proof", BOOT]],
+    [2, ["--boot-proof", BOOT, "--no-policy", "--now", "yesterday", "--fail-on-warning"]],
+    [3, ["--app", "signer", ...NOWHERE, "--no-policy"]],
+    [3, ["--app", "signer", ...NOWHERE, "--no-policy", "--fail-on-warning"]],
+  ];
+
+  it.each(CASES)(
+    "with exit code %i no format is good, and one without words for it is empty: %j",
+    async (code, argv) => {
+      for (const name of REPORT_FORMATS) {
+        const shown = await bootproof(["verify", ...argv, "--format", name], { env });
+        expect([name, shown.code, shown.stderr === ""]).toEqual([name, code, false]);
+        expect([name, shown.stdout !== "" && isGoodDocument(name, shown.stdout)]).toEqual([name, false]);
+        expect([name, shown.stdout === ""]).toEqual([name, /^(?:text|html|markdown|ear|vsa)$/.test(name)]);
+      }
+    },
+  );
+
+  /** A run of SARIF that failed has no results. */
+  const isGoodDocument = (name: ReportFormat, shown: string): boolean =>
+    name === "sarif" ? !shown.includes('"executionSuccessful": false') : DOORS[name].looksGood(shown);
+});
