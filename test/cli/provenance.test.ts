@@ -131,8 +131,32 @@ describe("verify --provenance", () => {
     const other = bundleOf((statement) => (statement["subject"] = []));
     const unsigned = await verify("--provenance", fileOf(other), "--policy", POLICY);
     expect([unsigned.code, unsigned.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
-    const broken = await verify("--provenance", fileOf("{}"), "--policy", POLICY);
-    expect(broken.code).toBe(1);
+    const broken = fileOf('{"verificationMaterial":{},"dsseEnvelope":{}}');
+    const malformed = await verify("--provenance", broken, "--policy", POLICY);
+    expect([malformed.code, malformed.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
+    // A good one beside it counts.
+    expect((await verify("--provenance", broken, BUILD, "--policy", POLICY)).code).toBe(0);
+  });
+
+  it("is exit code 2 for what is no bundle, demanded or not", async () => {
+    const line = JSON.stringify(JSON.parse(GENUINE));
+    for (const [text, message] of [
+      ["{}", "not a Sigstore bundle"],
+      ["[]", "not a Sigstore bundle"],
+      ['{"verificationMaterial":{}}', "not a Sigstore bundle"],
+      [`${line}\n{"dsseEnvelope":{}}\n`, "bundle 2: not a Sigstore bundle"],
+      [`${line}\n${line.slice(0, -1)}\n`, "bundle 2: not JSON"],
+      ["not JSON", "not JSON"],
+      [line.slice(1), "not JSON"],
+    ] as const) {
+      const file = fileOf(text);
+      for (const policy of [["--policy", POLICY], ["--policy", PLAIN], ["--no-policy"]]) {
+        const { code, stdout, stderr } = await verify("--provenance", file, ...policy);
+        expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
+      }
+      const audit = await bootproof(["audit", "--policy", PLAIN, BOOT, "--provenance", file], NOW);
+      expect([audit.code, audit.stdout, audit.stderr]).toEqual([2, "", expect.stringContaining(message)]);
+    }
   });
 
   it("is listed without a demand, and takes no package", async () => {
