@@ -419,6 +419,11 @@ function listOf(one: string, value: unknown): readonly unknown[] {
   throw new TypeError(`evidence.${one}s: a list wanted; ${hint}`);
 }
 
+/** The caller's bundles of builds, and then those of the evidence: each demand is met by any of them. */
+export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evidence {
+  return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
+}
+
 /**
  * Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError for more than
  * {@link MAX_APP_PROOFS} app proofs or {@link MAX_PROVENANCE} bundles.

@@ -243,7 +243,17 @@ function weaknesses(demand: ProvenanceDemand): string[] {
     ...(signer !== undefined && !signer.includes("@")
       ? [`names the signer ${cut(signer, MAX_SHOWN)} without a ref: any version of that workflow passes`]
       : []),
+    ...(isGithub(demand.issuer)
+      ? UNNAMED.filter(([member]) => demand[member] === undefined).map(([, says]) => says)
+      : []),
   ];
 }
+
+/** Members that are not required of a build of GitHub, and what passes without. */
+const UNNAMED = [
+  ["repositoryId", "leaves the repository's id open: whoever takes over the repository's name signs as the repository"],
+  ["runner", "leaves the runner open: a build on anyone's own machine (self-hosted) passes"],
+  ["trigger", "leaves the trigger open: a run that somebody started by hand or by an issue passes"],
+] as const;
 
 const MAX_SHOWN = 200;

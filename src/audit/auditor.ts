@@ -8,7 +8,7 @@ import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { MalformedError } from "../errors.js";
-import { type VerifySetting, evidenceMembers, readOptions } from "../inputs.js";
+import { type VerifySetting, evidenceMembers, readOptions, withBuilds } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests, Remembered } from "../verify/approved-manifests.js";
 import type { CheckedBootProof, CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
@@ -153,11 +153,6 @@ export class Auditor {
     this.#remembered.set(name, verified);
     if (this.#remembered.size > MAX_BOOT_PROOFS) this.#remembered.delete(this.#remembered.keys().next().value!);
   }
-}
-
-/** The setting's bundles and those of the entry: each demand is met by any of them. */
-function withBuilds(evidence: Evidence, builds: readonly string[]): Evidence {
-  return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
 }
 
 function tooManyBuilds({ provenance = [] }: Evidence): EntryResult | null {

@@ -10,7 +10,7 @@ import {
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
-import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers, refuseUnverifiable } from "../inputs.js";
+import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers, refuseUnverifiable, withBuilds } from "../inputs.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -23,7 +23,15 @@ export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker c
 export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
   /** The caller's; or, explicitly, the bundle's or none. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
+  /** Sigstore bundles of builds, before those inside. At most 64 together. */
+  readonly provenance?: readonly unknown[] | undefined;
 }
+
+type Given = OptionsBesidePolicy & Pick<BundleVerifyOptions, "provenance">;
+const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>> = {
+  ...OPTION_NAMES,
+  provenance: true,
+};
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
@@ -58,7 +66,7 @@ interface Difference {
  * ```
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);
+  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
   if (given.bootProofsOnly !== undefined)
     throw new TypeError("bootProofsOnly: not allowed, since the bundle's maker chose its contents");
   const { policy, ...rest } = given;
@@ -76,7 +84,7 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
 export async function verifyBundleUnder(
   bundle: Bundle,
   policy: Policy,
-  options: OptionsBesidePolicy,
+  options: Given,
   code: "bundle" | "page",
 ): Promise<BundleVerification> {
   return verified(bundle, options, "bundle", (evidence, own) => {
@@ -88,11 +96,13 @@ const BUNDLE_MEMBERS: Readonly<Record<keyof Bundle, true>> = { evidence: true, j
 
 async function verified(
   { evidence: packedEvidence, judgement }: Bundle,
-  given: OptionsBesidePolicy,
+  { provenance = [], ...given }: Given,
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
+  if (!Array.isArray(provenance)) throw new TypeError("provenance: a list of bundles wanted");
   const evidence = copyPlain(evidenceMembers(packedEvidence));
+  const judged = withBuilds(evidence, copyPlain(provenance));
   const options: OptionsBesidePolicy = ownMembers(given as VerifyOptions, OPTION_NAMES);
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
@@ -100,7 +110,7 @@ async function verified(
   const { provenanceVerifier } = options;
   const own = { cache, ...nonce, ...(provenanceVerifier && { provenanceVerifier }) };
   const compared = judgement && packedComparison(evidence, judgement, own);
-  const verification = await verify(evidence, { ...options, cache });
+  const verification = await verify(judged, { ...options, cache });
   const packed = compared && (await compared());
   const whole = { ...verification, policyFrom, packed };
   const report = options.acceptance === "strict" ? await refused(whole) : whole.report;

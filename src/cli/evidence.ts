@@ -8,6 +8,8 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import { MalformedError } from "../errors.js";
 import type { VerifiedSource } from "../formats/reports.js";
 import type { Expected, ExpectedPayload } from "../verify/expectation.js";
+import { withBuilds } from "../inputs.js";
+import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
@@ -63,7 +65,7 @@ interface Judged {
 
 /** Faults of all files are thrown together. */
 export async function judge({ source, options, builds }: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
-  if (source.kind === "bundle") return judgeBundle(source, options, files, io);
+  if (source.kind === "bundle") return judgeBundle({ ...source, builds }, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
   const given = await evidenceOf(source, { ...options, policy }, files, io);
   if (!("evidence" in given)) return { ...given.reported, bundle: null };
@@ -197,7 +199,7 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
 }
 
 async function judgeBundle(
-  { file, demandsOrganization }: Source & { kind: "bundle" },
+  { file, demandsOrganization, builds }: Source & { kind: "bundle" } & { readonly builds: Builds },
   given: JudgeOptions,
   files: InputFiles,
   io: Io,
@@ -219,6 +221,8 @@ async function judgeBundle(
     throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
   }
   const { activity } = bundle!.evidence;
+  const { provenance = [] } = builds;
+  refuseTooManyBuilds(file, bundle!.evidence, provenance.length);
   refuseUnmet(file, activity !== undefined, given.expected ?? {});
   const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
@@ -226,11 +230,20 @@ async function judgeBundle(
   const policy = options.policy ?? library.POLICY_OF_THE_BUNDLE;
   const verifier = await verifierFor(bundle!.judgement?.policy ?? undefined);
   const verification = await library
-    .verifyBundle(named, { ...options, ...verifier, policy })
+    .verifyBundle(named, { ...options, ...verifier, provenance, policy })
     .catch((error: unknown) => {
       throw error instanceof MalformedError ? loosening(error, file) : error;
     });
-  return { report: verification.report, bundle: verification, evidence: named.evidence, options };
+  const evidence = withBuilds(named.evidence, provenance);
+  return { report: verification.report, bundle: verification, evidence, options };
+}
+
+function refuseTooManyBuilds(file: string, { provenance = [] }: Evidence, given: number): void {
+  const all = provenance.length + given;
+  if (all > MAX_PROVENANCE)
+    throw new UsageError([
+      `--provenance: ${all} bundles of provenance with those in ${file}, at most ${MAX_PROVENANCE} allowed`,
+    ]);
 }
 
 function refuseUnmet(

@@ -23,13 +23,20 @@ export async function readProvenance(
   return { provenance: pieces };
 }
 
-/** Named by their index where there are several: `build.jsonl[3]`. */
+/**
+ * Named by their index where there are several: `build.jsonl[3]`. What is not a bundle at all is a fault of the file,
+ * whether a policy demands provenance or not.
+ */
 async function bundlesIn(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
-  const { splitBundles } = await import("../decode/provenance-bundle.js");
+  const { notBundle, splitBundles } = await import("../decode/provenance-bundle.js");
   const read = await files.bytes(path, MAX_BUNDLE_BYTES);
   const bytes = await ofKind(files, path, read, { command, option: "--provenance" });
   const texts = bytes && files.decoded(path, () => splitBundles(bytes));
   if (bytes === undefined || texts === undefined) return [];
+  texts.forEach((text, index) => {
+    const why = notBundle(text);
+    if (why !== null) files.fault(path, texts.length === 1 ? why : `bundle ${index + 1}: ${why}`);
+  });
   const nameAt = (index: number): string => (texts.length === 1 ? nameOf(path) : `${nameOf(path)}[${index}]`);
   return texts.map((text, index) => namedSharing(nameAt(index), text, { bytes }));
 }

@@ -114,9 +114,9 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation", "provenance"] as const;
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
 
-/** A single file without other evidence is a bundle. */
+/** A single file without other evidence is a bundle, beside which provenance may stand. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
   if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
@@ -132,13 +132,15 @@ function fileAmongPayloads({ payload = [], challenge = [] }: Flags<"verify">): s
   return [...payload, ...challenge].find((word) => isFileName(word) && !word.includes(":"));
 }
 
-const TAKES_EVERY_WORD = "--address takes every word up to the next option";
+const takesEveryWord = (option: string): string => `${option} takes every word up to the next option`;
 
 /** A variadic --address also takes the file after it. Returns that file, to avoid a second fault. */
 function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[] = []): string | undefined {
   const file = addresses.find(isFileName);
   if (file !== undefined)
-    args.fault(`${TAKES_EVERY_WORD}, and took ${file}, a file: give it before --address, or after -- (-- ${file})`);
+    args.fault(
+      `${takesEveryWord("--address")}, and took ${file}, a file: give it before --address, or after -- (-- ${file})`,
+    );
   return file;
 }
 
@@ -218,7 +220,7 @@ function sourceOf(
   const fetched = given === undefined ? fetchedSource(flags) : undefined;
   if (fetched === undefined) refuseIdleConnection(args);
   if (given !== undefined) return given;
-  if (fetched === undefined || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags.address));
+  if (fetched === undefined || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
   const connection = fetched && connectionOf(args, flags, io);
   return connection && { ...fetched, connection };
 }
@@ -257,10 +259,11 @@ function refuseIdleConnection(args: ArgumentReader): void {
     );
 }
 
-/** --address may have taken the bundle, which may have any name. */
-function perhapsTaken(addresses: readonly string[] = []): string {
-  if (addresses.length < 2) return "";
-  return ` ${TAKES_EVERY_WORD}: if ${addresses.at(-1)!} is the bundle, give it before --address, or after --.`;
+/** An option of many words may have taken the bundle, which may have any name. */
+function perhapsTaken({ address = [], provenance = [] }: Flags<"verify">): string {
+  const [option, words] = address.length > 1 ? ["--address", address] : ["--provenance", provenance];
+  if (words.length < 2) return "";
+  return ` ${takesEveryWord(option)}: if ${words.at(-1)!} is the bundle, give it before ${option}, or after --.`;
 }
 
 /** A bare document has no organization. */

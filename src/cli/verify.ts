@@ -76,7 +76,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     )
     .allowExcessArguments()
     .usage(
-      "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…]) " +
+      "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) [--provenance FILE…] " +
         "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);

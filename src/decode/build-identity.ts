@@ -38,10 +38,13 @@ export function extensionText(name: keyof typeof EXTENSIONS): string {
 /** The good members, and a fault for each extension that is repeated or not in its form. */
 export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions">): Reading<BuildIdentity> {
   const faults = new FaultList();
-  const ids = extensions.map(({ id }) => id);
-  for (const id of new Set(ids))
-    if (ids.indexOf(id) !== ids.lastIndexOf(id)) faults.push({ path: "", message: `extension ${id}: twice` });
-  const valueOf = (id: string): Uint8Array | null => extensions.find((one) => one.id === id)?.value ?? null;
+  const values = new Map<string, Uint8Array>();
+  const repeated = new Set<string>();
+  for (const { id, value } of extensions)
+    if (values.has(id)) repeated.add(id);
+    else values.set(id, value);
+  for (const id of repeated) faults.push({ path: "", message: `extension ${id}: twice` });
+  const valueOf = (id: string): Uint8Array | null => values.get(id) ?? null;
   const read = (id: string, what: string, decode: (value: Uint8Array, what: string) => string): string | null => {
     const value = valueOf(id);
     if (value === null) return null;

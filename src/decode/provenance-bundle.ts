@@ -3,14 +3,27 @@
  * DSSE envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
  */
 import { fromUtf8 } from "../bytes.js";
-import { FaultList, MalformedError, type Reading, attempt, requireWhole } from "../errors.js";
+import { FaultList, MalformedError, type Reading, attempt, faultText, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonLines, jsonText, parseJson } from "./json.js";
 import { MemberReader, base64Member } from "./json-members.js";
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
+/** A Sigstore library verifies each of these, or compares each with each, before it knows who signed. */
+const MAX_LOG_ENTRIES = 8;
+const MAX_TIMESTAMPS = 8;
+const MAX_CHECKPOINT_SIGNATURES = 100;
+const MAX_CERTIFICATES = 10;
+const MAX_CERTIFICATE_BYTES = 16 * 1024;
+const MAX_EXTENSIONS = 64;
 /** In characters. A Sigstore library may make a regular expression of the name. */
 const MAX_CHECKPOINT_NAME = 256;
+
+/** The versions that may have a chain. A newer one has the signer's certificate alone. */
+const CHAIN_TYPES: readonly unknown[] = [
+  "application/vnd.dev.sigstore.bundle+json;version=0.1",
+  "application/vnd.dev.sigstore.bundle+json;version=0.2",
+];
 
 const STATEMENT_TYPES = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"] as const;
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
@@ -49,6 +62,22 @@ export function splitBundles(file: string | Uint8Array): readonly string[] {
   return jsonLines(text).map((line) => line.text);
 }
 
+/**
+ * Why a text is not a bundle at all: it is not JSON, or has no verification material or no content. Null for any other,
+ * whose faults are those of `provenance.bundle`.
+ */
+export function notBundle(text: string): string | null {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return `not JSON: ${faultText(attempt(() => parseJson(text)).faults)}`;
+  }
+  const has = (name: string): boolean => isJsonObject(json) && (json[name] ?? null) !== null;
+  if (has("verificationMaterial") && (has("dsseEnvelope") || has("messageSignature"))) return null;
+  return "not a Sigstore bundle, which has verificationMaterial and dsseEnvelope";
+}
+
 /** The JSON text of a bundle, copied. Throws {@link MalformedError} (`json`) if it has none, or is too large. */
 export function bundleText(input: unknown): string {
   if (typeof input === "string" || input instanceof Uint8Array) {
@@ -78,47 +107,81 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   const reader = MemberReader.of(json.value, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const material = reader.nested("verificationMaterial");
-  const certificate = material && certificateOf(material);
-  if (material) refuseCheckpointNames(material);
+  const certificate = material && certificateOf(material, CHAIN_TYPES.includes(reader.get("mediaType")));
+  if (material) checkSignedTimes(material);
   const payload = payloadOf(reader);
   const statement = payload && statementOf(payload, reader);
   return { value: { text, certificate, payload, statement }, faults };
 }
 
 /** The leaf: of a chain the first, which is the one that a Sigstore library uses. */
-function certificateOf(material: MemberReader): Certificate | undefined {
+function certificateOf(material: MemberReader, mayHaveChain: boolean): Certificate | undefined {
   if (material.get("publicKey") !== undefined) material.fault("publicKey", "a certificate wanted, not a public key");
   const [one, chain] = [material.get("certificate"), material.get("x509CertificateChain")];
   if ((one === undefined) === (chain === undefined))
     return material.fault("certificate", "exactly one of certificate and x509CertificateChain wanted");
-  if (one !== undefined) return derOf(material.nested("certificate"));
-  const certificates = material.nested("x509CertificateChain");
-  const [leaf] = certificates?.array("certificates", (value, path) => ({ value, path })) ?? [];
-  if (leaf === undefined) return certificates?.fault("certificates", "empty: the certificate of the signer wanted");
-  return derOf(MemberReader.of(leaf.value, leaf.path, material.faults));
+  if (one !== undefined) return certificateIn(material.nested("certificate"));
+  if (!mayHaveChain)
+    return material.fault("x509CertificateChain", "certificate wanted: only versions 0.1 and 0.2 have a chain");
+  const holder = material.nested("x509CertificateChain");
+  const certificates = holder && membersIn(holder, "certificates", MAX_CERTIFICATES);
+  if (certificates?.length === 0) return holder!.fault("certificates", "empty: the certificate of the signer wanted");
+  const [leaf, ...others] = certificates ?? [];
+  for (const other of others) certificateIn(other, false);
+  return certificateIn(leaf);
 }
 
-function derOf(reader: MemberReader | undefined): Certificate | undefined {
+/** Of the others in a chain, which nothing uses, only what is beyond a bound is a fault. */
+function certificateIn(reader: MemberReader | undefined, isSigner = true): Certificate | undefined {
   const bytes = reader && base64Member(reader, "rawBytes");
-  const decoded = bytes && attempt(() => decodeCertificate(bytes));
-  for (const { message } of decoded?.faults ?? []) reader!.fault("rawBytes", message);
-  return decoded?.value;
+  if (bytes === undefined) return undefined;
+  if (bytes.length > MAX_CERTIFICATE_BYTES)
+    return reader!.fault("rawBytes", `${bytes.length} bytes, at most ${MAX_CERTIFICATE_BYTES} wanted`);
+  const { value, faults } = attempt(() => decodeCertificate(bytes));
+  if (isSigner) for (const { message } of faults) reader!.fault("rawBytes", message);
+  const extensions = value?.extensions.length ?? 0;
+  if (extensions <= MAX_EXTENSIONS) return value;
+  return reader!.fault("rawBytes", `${extensions} extensions, at most ${MAX_EXTENSIONS} wanted`);
+}
+
+/** The objects in a list that may be absent. Undefined, and a fault, if there are more. */
+function membersIn(reader: MemberReader, name: string, most: number): MemberReader[] | undefined {
+  if (reader.get(name) === undefined) return [];
+  const items = reader.array(name, (value, path) => ({ value, path }));
+  if (items && items.length > most) return reader.fault(name, `${items.length} entries, at most ${most} wanted`);
+  return items?.flatMap(({ value, path }) => MemberReader.of(value, path, reader.faults) ?? []);
+}
+
+function checkSignedTimes(material: MemberReader): void {
+  for (const entry of membersIn(material, "tlogEntries", MAX_LOG_ENTRIES) ?? [])
+    if (entry.get("inclusionProof") !== undefined) checkInclusion(entry.nested("inclusionProof"));
+  if (material.get("timestampVerificationData") === undefined) return;
+  const timestamps = material.nested("timestampVerificationData");
+  if (timestamps) membersIn(timestamps, "rfc3161Timestamps", MAX_TIMESTAMPS);
 }
 
 /** Without the other contents of regular expressions, some of which take exponential time. */
 const CHECKPOINT_NAME = /^[\w.:/%~@-]*$/;
 
-function refuseCheckpointNames(material: MemberReader): void {
-  const entries = material.get("tlogEntries");
-  if (!Array.isArray(entries)) return;
-  entries.forEach((entry, index) => {
-    const names = checkpointNames(textAt(entry, ["inclusionProof", "checkpoint", "envelope"]));
-    const place = `tlogEntries[${index}].inclusionProof.checkpoint`;
-    if (names.some((name) => name.length > MAX_CHECKPOINT_NAME))
-      material.fault(place, `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
-    else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
-      material.fault(place, "a name with characters that no log has in its name");
-  });
+/** The library verifies the signed checkpoint and takes size and root from there: the proof must not name others. */
+function checkInclusion(proof: MemberReader | undefined): void {
+  const note = proof?.nested("checkpoint")?.string("envelope");
+  if (proof === undefined || note === undefined) return;
+  const names = checkpointNames(note);
+  if (names.length > MAX_CHECKPOINT_SIGNATURES)
+    proof.fault("checkpoint", `${names.length} signatures, at most ${MAX_CHECKPOINT_SIGNATURES} wanted`);
+  else if (names.some((name) => name.length > MAX_CHECKPOINT_NAME))
+    proof.fault("checkpoint", `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
+  else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
+    proof.fault("checkpoint", "a name with characters that no log has in its name");
+  const [, treeSize, rootHash] = note.split("\n", 3);
+  for (const [name, signed] of Object.entries({ treeSize, rootHash }))
+    if (!isSame(proof.get(name), signed)) proof.fault(name, "not that of the signed checkpoint");
+}
+
+/** JSON of Sigstore has integers of 64 bits as strings; other writers may use numbers. */
+function isSame(value: JsonValue | undefined, signed: string | undefined): boolean {
+  return signed !== undefined && (typeof value === "number" ? String(value) : value) === signed;
 }
 
 /** What a Sigstore library could read as the name of a signature: what follows an em dash and a space. */
@@ -127,11 +190,6 @@ function checkpointNames(note: string): string[] {
     .split("\u2014 ")
     .slice(1)
     .map((after) => /^\S*/.exec(after)![0]);
-}
-
-function textAt(value: JsonValue | undefined, [step, ...steps]: readonly string[]): string {
-  if (step === undefined) return typeof value === "string" ? value : "";
-  return isJsonObject(value) ? textAt(value[step], steps) : "";
 }
 
 function payloadOf(reader: MemberReader): Uint8Array | undefined {

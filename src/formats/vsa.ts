@@ -67,8 +67,8 @@ export async function vsaStatement(
   bundle: BundleFacts | null,
 ): Promise<string> {
   const predicate = predicateOf(report, bundle);
-  const shown = evidence.pieces.flatMap((piece) => subjectsOf(piece, report, evidence.isDocument));
-  const subject = shown.length > 0 ? shown : await otherSubjects(report);
+  const shown = await Promise.all(evidence.pieces.map((piece) => subjectsOf(piece, report, evidence.isDocument)));
+  const subject = shown.some((each) => each.length > 0) ? shown.flat() : await otherSubjects(report);
   return jsonDocument({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate });
 }
 
@@ -128,10 +128,11 @@ function inputAttestations({ evidence }: Report): object {
 }
 
 /** What a boot proof shows; otherwise the digest of the piece. Other pieces have no subjects. */
-function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Subject[] {
+async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Promise<Subject[]> {
   if (!subject.startsWith("boot[")) return [];
-  const { pcrs, manifest } = shownIn(piece.value, isDocument);
-  const shown = [...pivotSubjects(manifest), ...pcrSubjects(pcrs)];
+  const { document, pcrs, manifest } = shownIn(piece.value, isDocument);
+  const program = leavesProgramOpen(subject, report) ? await documentSubjects(document) : pivotSubjects(manifest);
+  const shown = [...program, ...pcrSubjects(pcrs)];
   const own = shown.length > 0 ? shown : pieceSubjects(subject, report);
   return own.map(({ name, digest }) => ({
     name: name === "" ? subject : `${subject}/${name}`,
@@ -140,17 +141,34 @@ function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: 
   }));
 }
 
+/** A statement about a program that no pin decided would vouch for any program. */
+function leavesProgramOpen(subject: string, { claims }: Report): boolean {
+  const [, index] = /^boot\[(\d+)\]$/.exec(subject) ?? [];
+  return claims?.bootProofs[Number(index)]?.open.includes("application") === true;
+}
+
+async function documentSubjects(document: Uint8Array | undefined): Promise<Subject[]> {
+  return document === undefined ? [] : [{ name: "document", digest: { sha256: toHex(await sha256(document)) } }];
+}
+
 interface Shown {
+  /** The attestation document as it was signed; a boot proof that was verified before no longer has it. */
+  readonly document: Uint8Array | undefined;
   readonly pcrs: AttestationDocument["pcrs"] | undefined;
   readonly manifest: Manifest | undefined;
 }
 
 /** Read from the evidence, not verified. What cannot be read is absent. */
 function shownIn(value: unknown, isDocument: boolean): Shown {
-  if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
-  if (isDocument) return { pcrs: value instanceof Uint8Array ? pcrsOf(value) : undefined, manifest: undefined };
+  if (VerifiedBootProof.isVerified(value))
+    return { document: undefined, pcrs: value.attestation.document.pcrs, manifest: value.manifest };
+  if (isDocument) {
+    const document = value instanceof Uint8Array ? value : undefined;
+    return { document, pcrs: document && pcrsOf(document), manifest: undefined };
+  }
   const { attestationDocument, manifest, manifestEnvelope } = readInput(copyInput(value), readBootProof).value;
   return {
+    document: attestationDocument,
     pcrs: attestationDocument && pcrsOf(attestationDocument),
     manifest:
       manifest === null

@@ -188,6 +188,14 @@ describe("what a stranger could make of a weak demand", () => {
     ["any branch", { ref: "refs/heads/*" }, ["accepts any branch: anyone who may push a branch"]],
     ["an open workflow", { ...without("workflow"), open: ["workflow"] }, ["leaves the workflow open: any workflow"]],
     ["a signer in any version", { signer: SIGNER }, ["without a ref: any version of that workflow passes"]],
+    ["no id of the repository", without("repositoryId"), ["leaves the repository's id open: whoever takes over"]],
+    ["no runner", without("runner"), ["leaves the runner open: a build on anyone's own machine"]],
+    ["no trigger", without("trigger"), ["leaves the trigger open: a run that somebody started"]],
+    [
+      "names alone of an enterprise, even with a commit",
+      { ...without("repositoryId", "runner", "trigger"), issuer: `${DEMAND.issuer}/acme` },
+      ["the repository's id", "the runner", "the trigger"],
+    ],
     ["no ref of another provider", { ...GITLAB, ...without("ref") }, ["leaves the ref open"]],
     ["a name alone", { ...GITLAB, ...without("repository", "ref", "workflow"), identity: "a@b" }, []],
   ])("%s", (_, members, says) => {

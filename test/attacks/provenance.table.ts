@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import type { JsonObject } from "../../src/decode/json.js";
+import { decodeCertificate } from "../../src/decode/certificate.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { derPrintableString, derUtf8String } from "../../src/lab/der.js";
 import type { ExtensionSpec } from "../../src/lab/pki.js";
 import { labDeployment } from "../../src/lab/forge.js";
@@ -294,6 +295,46 @@ const payload = (change: (text: string) => string): string =>
   altered({ payload: (bytes) => toUtf8(change(new TextDecoder().decode(bytes))) });
 const otherBundle = parsed(bundle({ digest: new Uint8Array(32) }));
 
+const PROOF = `${ENTRY}.inclusionProof`;
+/** For rows that put parts of one bundle together: each bundle has a key of its own. */
+const GOOD = bundle();
+/** As older bundles have it: the signer's certificate, and those of the authority. */
+const CHAIN: readonly JsonValue[] = [
+  (parsed(GOOD)["verificationMaterial"] as JsonObject)["certificate"]!,
+  ...(sigstore.trustedRoot as unknown as { certificateAuthorities: [{ certChain: { certificates: JsonObject[] } }] })
+    .certificateAuthorities[0].certChain.certificates,
+];
+
+/** With so many extensions in its certificate, which the log and the authority signed. */
+function extended(count: number, bytes = 1): string {
+  const own = JSON.parse(bundle()) as { verificationMaterial: { certificate: { rawBytes: string } } };
+  const { length } = decodeCertificate(fromBase64(own.verificationMaterial.certificate.rawBytes)!).extensions;
+  const more = Array.from({ length: count - length }, (_, index) => ({
+    id: `2.999.${index}`,
+    critical: false,
+    value: new Uint8Array(bytes),
+  }));
+  return extensions((all) => [...all, ...more]);
+}
+
+/** What costs a Sigstore library more than its size. */
+const BEYOND: Readonly<Record<string, Bundle>> = {
+  "with nine log entries": changedBundle(
+    "verificationMaterial.tlogEntries",
+    Array.from({ length: 9 }, (_, index) => ({ ...entryOf(parsed()), logIndex: String(index) })),
+  ),
+  "with nine timestamps": changedBundle("verificationMaterial.timestampVerificationData", {
+    rfc3161Timestamps: Array<JsonObject>(9).fill({ signedTimestamp: "MAA=" }),
+  }),
+  "with a chain of eleven certificates": chained(0.2, [...CHAIN, ...Array<JsonValue>(8).fill(CHAIN[1]!)]),
+  "with a certificate of 65 extensions": extended(65),
+  "with a certificate of more than 16 KiB": extended(30, 4096),
+  "with a large certificate in its chain": chained(0.2, [
+    ...CHAIN,
+    { rawBytes: toBase64(new Uint8Array(16 * 1024 + 1)) },
+  ]),
+};
+
 const BUNDLES: Attack[] = [
   refused("bundle", "of another instance", bundle({}, otherInstance)),
   refused("bundle", "of a private instance under the public root", bundle({}, privateInstance)),
@@ -380,26 +421,45 @@ const BUNDLES: Attack[] = [
   refused(
     "bundle",
     "with a checkpoint that no log signed",
-    changedBundle(
-      `${ENTRY}.inclusionProof.checkpoint.envelope`,
-      checkpoint((text) => text.replace(/\n([0-9]+)\n/, "\n9$1\n")),
-    ),
+    noted((text) => text.replace("\n\n", "\nmore\n\n")),
   ),
   refused(
     "bundle",
+    "with a checkpoint of another size",
+    noted((text) => text.replace(/\n([0-9]+)\n/, "\n9$1\n")),
+  ),
+  refused("bundle", "whose proof names another size than its checkpoint", changedBundle(`${PROOF}.treeSize`, "7")),
+  refused(
+    "bundle",
+    "whose proof names another root than its checkpoint",
+    changedBundle(`${PROOF}.rootHash`, toBase64(new Uint8Array(32))),
+  ),
+  refused("bundle", "whose proof names no size", dropped(`${PROOF}.treeSize`)),
+  refused("bundle", "whose proof names no root", dropped(`${PROOF}.rootHash`)),
+  refused(
+    "bundle",
+    "with a checkpoint whose signature is changed",
+    noted((text) => text.replace(/(?<=\u2014 \S+ .{40})./, (one) => (one === "A" ? "B" : "A"))),
+  ),
+  refused(
+    "bundle",
+    "with a checkpoint as a list, whose name nobody would read",
+    noted((text) => [text]),
+  ),
+  refused("bundle", "of version 0.3 with a chain", chained(0.3, CHAIN)),
+  refused("bundle", "of version 0.4 with a chain", chained(0.4, CHAIN)),
+  refused("bundle", "of version 0.1 with a chain that begins with the authority", chained(0.1, CHAIN.toReversed())),
+  refused("bundle", "of version 0.2 with a promise alone", promised(0.2)),
+  ...Object.entries(BEYOND).map(([name, text]) => refused("bundle", name, text)),
+  refused(
+    "bundle",
     "with a checkpoint whose name is long",
-    changedBundle(
-      `${ENTRY}.inclusionProof.checkpoint.envelope`,
-      checkpoint((text) => text.replace(/\u2014 \S+/, `\u2014 ${"a".repeat(300)}`)),
-    ),
+    noted((text) => text.replace(/\u2014 \S+/, `\u2014 ${"a".repeat(300)}`)),
   ),
   refused(
     "bundle",
     "with a checkpoint whose name is a regular expression",
-    changedBundle(
-      `${ENTRY}.inclusionProof.checkpoint.envelope`,
-      checkpoint((text) => text.replace(/\u2014 \S+/, "\u2014 (a+)+$")),
-    ),
+    noted((text) => text.replace(/\u2014 \S+/, "\u2014 (a+)+$")),
   ),
   refused(
     "bundle",
@@ -509,9 +569,29 @@ const BUNDLES: Attack[] = [
   },
 ];
 
-function checkpoint(change: (text: string) => string): string {
-  const proof = entryOf(parsed())["inclusionProof"] as { checkpoint: { envelope: string } };
-  return change(proof.checkpoint.envelope);
+/** In place of the certificate, of the version. */
+function chained(version: number, certificates: readonly JsonValue[]): JsonObject {
+  const { verificationMaterial, ...rest } = parsed(GOOD);
+  const { certificate, ...material } = verificationMaterial as JsonObject;
+  void certificate;
+  return {
+    ...rest,
+    mediaType: `application/vnd.dev.sigstore.bundle+json;version=${version}`,
+    verificationMaterial: { ...material, x509CertificateChain: { certificates } },
+  };
+}
+
+/** Without a proof of inclusion. */
+function promised(version: number): JsonObject {
+  const json = chained(version, CHAIN);
+  const { inclusionProof, ...entry } = entryOf(json);
+  void inclusionProof;
+  return put("verificationMaterial.tlogEntries", [entry])(json);
+}
+
+function noted(change: (text: string) => JsonValue): JsonObject {
+  const proof = entryOf(parsed(GOOD))["inclusionProof"] as { checkpoint: { envelope: string } };
+  return changedBundle(`${PROOF}.checkpoint.envelope`, change(proof.checkpoint.envelope), GOOD);
 }
 
 function renamed(json: JsonObject, from: string, to: string): JsonObject {
@@ -575,6 +655,10 @@ export const PROVENANCE_ACCEPTED: readonly Accepted[] = [
   accepted("two statements of which one fits", [bundle({ predicateType: "https://spdx.dev/Document/v2.3" }), bundle()]),
   accepted("a bundle that does not verify beside one that does", [bundle({}, otherInstance), bundle()]),
   accepted("garbage beside a bundle", ["{", bundle()]),
+  ...Object.entries(BEYOND).map(([name, text]) => accepted(`a bundle ${name}, beside a good one`, [text, bundle()])),
+  accepted("a certificate of as many extensions as there may be", [extended(64)]),
+  ...[0.1, 0.2].map((version) => accepted(`version ${version} with a chain`, [chained(version, CHAIN)])),
+  accepted("version 0.1 with a promise alone", [promised(0.1)]),
   accepted("another envelope under a name that no reader knows", [
     { ...parsed(), dsse_envelope: otherBundle["dsseEnvelope"]! },
   ]),
@@ -606,7 +690,11 @@ export const PROVENANCE_ACCEPTED: readonly Accepted[] = [
     pinned,
     pin({ runner: "self-hosted" }),
   ),
-  accepted("two entries that one bundle meets", [bundle()], pinned, unpinned("runner")),
+  accepted("two entries that one bundle meets", [bundle()], pinned, pin({ ref: "refs/tags/*" })),
+  ...["repositoryId", "runner", "trigger"].map((name): Accepted => ({
+    ...accepted(`${name} is left open`, [bundle()], unpinned(name)),
+    warns: ["policy.scope"],
+  })),
   accepted(
     "a reusable workflow at the pinned version",
     [built({ signer: `${attest}@refs/tags/v1` })],

@@ -131,8 +131,32 @@ describe("verify --provenance", () => {
     const other = bundleOf((statement) => (statement["subject"] = []));
     const unsigned = await verify("--provenance", fileOf(other), "--policy", POLICY);
     expect([unsigned.code, unsigned.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
-    const broken = await verify("--provenance", fileOf("{}"), "--policy", POLICY);
-    expect(broken.code).toBe(1);
+    const broken = fileOf('{"verificationMaterial":{},"dsseEnvelope":{}}');
+    const malformed = await verify("--provenance", broken, "--policy", POLICY);
+    expect([malformed.code, malformed.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
+    // A good one beside it counts.
+    expect((await verify("--provenance", broken, BUILD, "--policy", POLICY)).code).toBe(0);
+  });
+
+  it("is exit code 2 for what is no bundle, demanded or not", async () => {
+    const line = JSON.stringify(JSON.parse(GENUINE));
+    for (const [text, message] of [
+      ["{}", "not a Sigstore bundle"],
+      ["[]", "not a Sigstore bundle"],
+      ['{"verificationMaterial":{}}', "not a Sigstore bundle"],
+      [`${line}\n{"dsseEnvelope":{}}\n`, "bundle 2: not a Sigstore bundle"],
+      [`${line}\n${line.slice(0, -1)}\n`, "bundle 2: not JSON"],
+      ["not JSON", "not JSON"],
+      [line.slice(1), "not JSON"],
+    ] as const) {
+      const file = fileOf(text);
+      for (const policy of [["--policy", POLICY], ["--policy", PLAIN], ["--no-policy"]]) {
+        const { code, stdout, stderr } = await verify("--provenance", file, ...policy);
+        expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
+      }
+      const audit = await bootproof(["audit", "--policy", PLAIN, BOOT, "--provenance", file], NOW);
+      expect([audit.code, audit.stdout, audit.stderr]).toEqual([2, "", expect.stringContaining(message)]);
+    }
   });
 
   it("is listed without a demand, and takes no package", async () => {
@@ -154,7 +178,7 @@ describe("verify --provenance", () => {
     expect(new ProvenanceError("x").code).toBe("missing");
   });
 
-  it("takes no other file, and stands beside no bundle and no bare document", async () => {
+  it("takes no other file, and stands beside no bare document", async () => {
     const refused = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await bootproof(["verify", ...args], NOW);
       expect(code).toBe(2);
@@ -165,7 +189,9 @@ describe("verify --provenance", () => {
     expect(await refused("--boot-proof", BOOT, "--provenance", "/no/such", "--policy", POLICY)).toContain(
       "no such file",
     );
-    expect(await refused("bundle.json", "--provenance", BUILD, "--policy", POLICY)).toContain("bundle.json");
+    expect(await refused("--provenance", BUILD, "any", "--policy", POLICY)).toContain(
+      "--provenance takes every word up to the next option: if any is the bundle",
+    );
     const bare = await refused("--attestation", BOOT, "--provenance", BUILD, "--policy", POLICY);
     expect(bare).toContain("--attestation is for a bare document, and excludes --provenance");
     const many = fileOf(`${JSON.stringify(JSON.parse(GENUINE))}\n`.repeat(65), "many.jsonl");
@@ -191,6 +217,56 @@ describe("bundle --provenance", () => {
     state.isMissing = true;
     const without = await bootproof(["verify", file, "--policy", PLAIN], NOW);
     expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("npm install @sigstore/verify")]);
+  });
+});
+
+describe("verify BUNDLE --provenance", () => {
+  const packed = async (...args: string[]): Promise<string> => {
+    const { code, stdout } = await bootproof(["bundle", "--boot-proof", BOOT, ...args], NOW);
+    expect([0, 1]).toContain(code);
+    return fileOf(stdout);
+  };
+  const other = fileOf(bundleOf((statement) => (statement["subject"] = [])));
+
+  it("meets a demand of the caller's policy, or of the bundle's", async () => {
+    const plain = await packed("--policy", PLAIN);
+    const missing = await bootproof(["verify", plain, "--policy", POLICY], NOW);
+    expect([missing.code, missing.stdout]).toEqual([1, expect.stringContaining("no bundle was given")]);
+    const met = await bootproof(["verify", plain, "--provenance", BUILD, "--policy", POLICY], NOW);
+    expect([met.code, met.stderr]).toEqual([0, ""]);
+    expect(met.stdout).toContain("A run of the workflow");
+    expect(met.stdout).not.toContain("differs");
+    const refused = await bootproof(["verify", plain, "--provenance", other, "--policy", POLICY], NOW);
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
+  });
+
+  it("stands before those inside, and every format lists both", async () => {
+    const file = await packed("--provenance", BUILD, "--policy", POLICY);
+    for (const format of ["json", "vsa", "ear", "markdown", "sarif", "junit"]) {
+      const { code, stdout } = await bootproof(
+        ["verify", file, "--provenance", other, "--policy", POLICY, "--format", format],
+        NOW,
+      );
+      expect([format, code]).toEqual([format, 0]);
+      if (format !== "json") continue;
+      const { evidence: pieces } = JSON.parse(stdout) as { evidence: { subject: string; name: string }[] };
+      expect(pieces.map(({ subject, name }) => [subject, name]).slice(1)).toEqual([
+        ["provenance[0]", other],
+        ["provenance[1]", file],
+      ]);
+    }
+    const anchor = fileOf(evidence.anchorPem, "anchor-of-the-bundle.pem");
+    const own = await bootproof(
+      ["verify", file, "--provenance", other, "--bundle-policy", "--trust-anchor", anchor, "--format", "json"],
+      NOW,
+    );
+    const { checks } = JSON.parse(own.stdout) as { checks: { id: string; status: string }[] };
+    const statuses = checks.filter(({ id }) => id === "provenance.bundle").map(({ status }) => status);
+    expect([own.code, statuses]).toEqual([0, ["skip", "pass"]]);
+    const line = `${JSON.stringify(JSON.parse(GENUINE))}\n`;
+    const most = fileOf(line.repeat(64), "most.jsonl");
+    const { code, stderr } = await bootproof(["verify", file, "--provenance", most, "--policy", POLICY], NOW);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("65 bundles of provenance with those in")]);
   });
 });
 

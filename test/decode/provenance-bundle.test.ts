@@ -1,13 +1,25 @@
 /** Sigstore bundles and the identity in their certificates: what is read, and every form that is refused. */
 import { describe, expect, it } from "vitest";
-import { concatBytes, toUtf8 } from "../../src/bytes.js";
+import { concatBytes, toBase64, toUtf8 } from "../../src/bytes.js";
 import { readBuildIdentity } from "../../src/decode/build-identity.js";
 import type { CertificateExtension } from "../../src/decode/certificate.js";
-import { bundleText, decodeProvenanceBundle, splitBundles } from "../../src/decode/provenance-bundle.js";
+import { bundleText, decodeProvenanceBundle, notBundle, splitBundles } from "../../src/decode/provenance-bundle.js";
 import { faultText } from "../../src/errors.js";
 import { MalformedError } from "../../src/index.js";
 import { derSequence, derUtf8String } from "../../src/lab/der.js";
-import { ARTIFACT, GENUINE, type GenuineBundle, SIGNER, SIGNER_REF, changedBundle } from "../support/provenance.js";
+import { generateKeyPair } from "../../src/lab/keys.js";
+import { OID, algorithmIdentifier, distinguishedName, issueCertificate } from "../../src/lab/pki.js";
+import {
+  ARTIFACT,
+  AT,
+  GENUINE,
+  type GenuineBundle,
+  type InclusionProof,
+  NOW,
+  SIGNER,
+  SIGNER_REF,
+  changedBundle,
+} from "../support/provenance.js";
 import { readVectorText } from "../support/vectors.js";
 
 function faultsOf(input: unknown): string {
@@ -58,19 +70,72 @@ describe("the genuine bundle", () => {
     });
   });
 
-  it("may name its certificate in a chain, of which the first is the signer's", () => {
-    const chain = changedBundle(({ verificationMaterial: material }) => {
-      const { certificate } = material;
-      delete material.certificate;
-      material["x509CertificateChain"] = { certificates: [certificate, { rawBytes: "AAAA" }] };
-    });
-    const { certificate } = decodeProvenanceBundle(chain);
+  it.each(["0.1", "0.2"])("of version %s may name its certificate in a chain, as the first", (version) => {
+    const { certificate } = decodeProvenanceBundle(chained((leaf) => [leaf, { rawBytes: "AAAA" }], version));
     expect(certificate.der).toEqual(decodeProvenanceBundle(GENUINE).certificate.der);
+  });
+
+  it("of version 0.3 and newer has no chain", () => {
+    for (const mediaType of ["+json;version=0.3", ".v0.3+json", "+json;version=0.4", "+json;version=0.1x", undefined])
+      expect(faultsOf(chained((leaf) => [leaf], mediaType ?? null))).toContain(
+        "only versions 0.1 and 0.2 have a chain",
+      );
+  });
+
+  it("may have as much of each list as the bounds allow", () => {
+    const leaf = { rawBytes: toBase64(certificateOf(64)) };
+    const whole = changedBundle((bundle) => {
+      const { verificationMaterial: material } = bundle;
+      const [entry] = material.tlogEntries;
+      material.tlogEntries = Array.from({ length: 8 }, () => entry!);
+      material["timestampVerificationData"] = { rfc3161Timestamps: Array(8).fill({ signedTimestamp: "AAAA" }) };
+      entry!.inclusionProof.checkpoint.envelope += "\u2014 witness AAAA\n".repeat(99);
+      chain(bundle, () => Array(10).fill(leaf) as object[], "0.2");
+    });
+    expect(faultsOf(whole)).toBe("");
+    expect(decodeProvenanceBundle(whole).certificate.extensions).toHaveLength(64);
   });
 });
 
+/** In place of the certificate. `version`: a number, or the end of the media type; null: without a media type. */
+function chain(bundle: GenuineBundle, certificates: (leaf: object) => object[], version: string | null): void {
+  const { certificate, ...material } = bundle.verificationMaterial;
+  bundle.verificationMaterial = { ...material, x509CertificateChain: { certificates: certificates(certificate!) } };
+  const end = version?.startsWith("0") === true ? `+json;version=${version}` : version;
+  if (end === null) delete (bundle as { mediaType?: string }).mediaType;
+  else bundle.mediaType = `application/vnd.dev.sigstore.bundle${end}`;
+}
+
+const chained = (certificates: (leaf: object) => object[], version: string | null = "0.2"): string =>
+  changedBundle((bundle) => chain(bundle, certificates, version));
+
+/** With so many extensions, of so many bytes together. */
+function certificateOf(extensions: number, bytes = 0): Uint8Array {
+  const key = generateKeyPair("prime256v1");
+  const algorithm = algorithmIdentifier(OID.ecdsaWithSha256);
+  return issueCertificate({
+    version: 3,
+    serial: Uint8Array.of(1),
+    subject: distinguishedName({ CN: "x" }),
+    notBefore: AT,
+    notAfter: NOW,
+    key,
+    innerAlgorithm: algorithm,
+    outerAlgorithm: algorithm,
+    digest: "sha256",
+    extensions: Array.from({ length: extensions }, (_, index) => ({
+      id: `2.999.${index}`,
+      critical: false,
+      value: new Uint8Array(Math.floor(bytes / extensions)),
+    })),
+  });
+}
+
 describe("what no bundle may be", () => {
+  const large = { rawBytes: toBase64(certificateOf(1, 16 * 1024)) };
+  const extended = { rawBytes: toBase64(certificateOf(65)) };
   const longName = `\u2014 ${"a".repeat(257)} AAAA\n`;
+  const proofIn = (b: GenuineBundle): InclusionProof => b.verificationMaterial.tlogEntries[0]!.inclusionProof;
   const changes: readonly [name: string, says: string, change: (bundle: GenuineBundle) => void][] = [
     ["a public key's", "publicKey: a certificate wanted", (b) => (b.verificationMaterial["publicKey"] = { hint: "a" })],
     [
@@ -83,14 +148,51 @@ describe("what no bundle may be", () => {
       "exactly one of certificate and x509CertificateChain",
       (b) => (b.verificationMaterial["x509CertificateChain"] = { certificates: [b.verificationMaterial.certificate] }),
     ],
+    ["with an empty chain", "certificates: empty", (b) => chain(b, () => [], "0.2")],
     [
-      "with an empty chain",
-      "certificates: empty",
-      (b) => {
-        delete b.verificationMaterial.certificate;
-        b.verificationMaterial["x509CertificateChain"] = { certificates: [] };
-      },
+      "with nine log entries",
+      "tlogEntries: 9 entries, at most 8 wanted",
+      ({ verificationMaterial: { tlogEntries } }) => tlogEntries.push(...Array(8).fill(tlogEntries[0]!)),
     ],
+    ["with log entries that are no list", "tlogEntries: ", (b) => (b.verificationMaterial.tlogEntries = {} as never)],
+    [
+      "with nine timestamps",
+      "rfc3161Timestamps: 9 entries, at most 8 wanted",
+      (b) => (b.verificationMaterial["timestampVerificationData"] = { rfc3161Timestamps: Array(9).fill({}) }),
+    ],
+    [
+      "with eleven certificates",
+      "certificates: 11 entries, at most 10 wanted",
+      (b) => chain(b, (leaf) => Array(11).fill(leaf) as object[], "0.1"),
+    ],
+    ["with a large certificate", "rawBytes: 1", (b) => Object.assign(b.verificationMaterial.certificate!, large)],
+    ["with a large certificate in its chain", "[1].rawBytes: 1", (b) => chain(b, (leaf) => [leaf, large], "0.1")],
+    [
+      "with a certificate of many extensions",
+      "rawBytes: 65 extensions, at most 64 wanted",
+      (b) => Object.assign(b.verificationMaterial.certificate!, extended),
+    ],
+    [
+      "with a certificate of many extensions in its chain",
+      "[1].rawBytes: 65 extensions, at most 64 wanted",
+      (b) => chain(b, (leaf) => [leaf, extended], "0.2"),
+    ],
+    [
+      "with 101 signatures of a checkpoint",
+      "checkpoint: 101 signatures, at most 100 wanted",
+      (b) => (proofIn(b).checkpoint.envelope += "\u2014 witness AAAA\n".repeat(100)),
+    ],
+    ["with another root hash", "rootHash: not that", (b) => (proofIn(b).rootHash = `A${proofIn(b).rootHash.slice(1)}`)],
+    ["without a root hash", "rootHash: not that", (b) => delete (proofIn(b) as { rootHash?: unknown }).rootHash],
+    ["with another tree size", "treeSize: not that", (b) => (proofIn(b).treeSize += "0")],
+    ["with a tree size in another spelling", "treeSize: not that", (b) => (proofIn(b).treeSize = "092601055")],
+    ["without a tree size", "treeSize: not that", (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize],
+    [
+      "with a checkpoint that is a list",
+      "envelope: an array",
+      (b) => (proofIn(b).checkpoint.envelope = [proofIn(b).checkpoint.envelope] as never),
+    ],
+    ["without a checkpoint", "checkpoint: ", (b) => delete (proofIn(b) as { checkpoint?: unknown }).checkpoint],
     ["with a broken certificate", "rawBytes: ", (b) => (b.verificationMaterial.certificate!.rawBytes = "MAAA")],
     ["a signature of a file", "messageSignature: ", (b) => (b["messageSignature"] = { signature: "AAAA" })],
     ["without an envelope", "dsseEnvelope: ", (b) => delete (b as { dsseEnvelope?: unknown }).dsseEnvelope],
@@ -134,6 +236,15 @@ describe("what no bundle may be", () => {
       (s) => JSON.stringify(s).replace('{"_type"', '{"subject":[],"_type"'),
     ],
   ];
+  it("a tree size may be a number, and a log's promise may stand alone", () => {
+    expect(faultsOf(changedBundle((b) => (proofIn(b).treeSize = 92601055 as never)))).toBe("");
+    const promised = changedBundle((b) => {
+      b.mediaType = "application/vnd.dev.sigstore.bundle+json;version=0.1";
+      delete (b.verificationMaterial.tlogEntries[0] as { inclusionProof?: unknown }).inclusionProof;
+    });
+    expect(faultsOf(promised)).toBe("");
+  });
+
   it.each(statements)("%s", (_, says, change) => {
     expect(faultsOf(withStatement(change))).toContain(says);
   });
@@ -167,6 +278,24 @@ describe("a file", () => {
     // One broken bundle, not many.
     expect(splitBundles('{\n"a":1,\n}')).toHaveLength(1);
   });
+
+  it.each([
+    ["", "not JSON"],
+    ["{", "not JSON"],
+    ["null", "not a Sigstore bundle"],
+    ["[]", "not a Sigstore bundle"],
+    ['{"verificationMaterial":{}}', "not a Sigstore bundle"],
+    ['{"verificationMaterial":null,"dsseEnvelope":{}}', "not a Sigstore bundle"],
+    ['{"dsseEnvelope":{}}', "not a Sigstore bundle"],
+  ])("%j is no bundle at all", (text, why) => {
+    expect(notBundle(text)).toContain(why);
+  });
+
+  it.each([
+    GENUINE,
+    '{"verificationMaterial":{},"dsseEnvelope":0}',
+    '{"a":1,"a":2,"verificationMaterial":{},"messageSignature":{}}',
+  ])("what has material and content is a bundle, good or bad", (text) => expect(notBundle(text)).toBeNull());
 });
 
 describe("the identity in a certificate", () => {

@@ -288,6 +288,26 @@ describe("subjects", () => {
     expect(Object.fromEntries(vsa.subject.map(({ name, digest }) => [name, digest]))).toEqual(SHOWN);
   });
 
+  it.each(["v1", "v3"] as const)(
+    "are the document, not the program, where the policy leaves that open: %s",
+    async (version) => {
+      const evidence = forge({ version });
+      const { pivotHash, workloads, namespace, minNonce, ...rest } = labDeployment(lab, version);
+      void [pivotHash, workloads, namespace, minNonce];
+      const deployments = (): JsonObject[] => [{ ...rest, open: ["application"] }];
+      const vsa = await forgedVsa(evidence, { deployments });
+      expect(vsa.predicate.verificationResult).toBe("PASSED");
+      expect(namesOf(vsa)).toEqual(["boot[0]/document", "boot[0]/pcr0", "boot[0]/pcr1", "boot[0]/pcr2"]);
+      const document = createHash("sha256").update(evidence.document).digest("hex");
+      expect(digestOf(vsa, "boot[0]/document")).toEqual({ sha256: document });
+      // A boot proof that was verified before has no bytes of its document.
+      const options = { ...optionsOf(evidence, { deployments }), bootProofsOnly: true };
+      const { bootProofs } = await verifyEvidence(given(evidence), options);
+      const again = await vsaOf({ bootProofs }, options);
+      expect(namesOf(again)).toEqual(["boot[0]/pcr0", "boot[0]/pcr1", "boot[0]/pcr2"]);
+    },
+  );
+
   it.each(["v0", "v1", "v2"] as const)("are read from a manifest %s", async (version) => {
     expect(digestOf(await forgedVsa(forge({ version })), "boot[0]/pivot")).toEqual(SHOWN["boot[0]/pivot"]);
   });

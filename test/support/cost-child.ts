@@ -14,6 +14,8 @@ import {
   verifyWebhook,
   webhookHandler,
 } from "../../src/client/index.js";
+import { Auditor, auditSetting, resultLine } from "../../src/audit/index.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { runAny as run } from "../../src/cli/commands.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
 
@@ -40,6 +42,21 @@ export const DOORS = {
   parsedActivity: (input) =>
     report(library.verifyEvidence({ bootProofs: [], activity: JSON.parse(text(input)) as unknown }, anyEnclave)),
   signed: (input) => signed(JSON.parse(text(input)) as SignedInput),
+  swept: (input) => {
+    const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
+    return report(library.verifyEvidence(evidence as library.Evidence, sweptOptions(given)));
+  },
+  sweptBundle: (input) =>
+    refused(() => {
+      const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
+      return report(library.verifyBundle(library.decodeBundle(JSON.stringify(evidence)), sweptOptions(given)));
+    }),
+  sweptEntry: async (input) => {
+    const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
+    const { policy, now, provenanceVerifier: verifier } = sweptOptions(given);
+    const auditor = await Auditor.of(auditSetting({ policy, now }), verifier);
+    resultLine(await auditor.judge(1, Buffer.from(JSON.stringify(evidence))));
+  },
   appProof: (input) => report(library.verifyEvidence({ bootProofs: [], appProofs: [text(input)] }, anyEnclave)),
   attestation: (input) => report(library.verifyAttestation(input, anyEnclave)),
   policy: async (input) => refused(() => library.parsePolicy(input)),
@@ -121,6 +138,19 @@ export interface SignedInput {
   readonly activity: unknown;
   readonly expected: library.Expected;
   readonly anchorPem: string;
+}
+
+/** Evidence, or a bundle of it, and the policy of its lab. */
+export interface SweptInput {
+  readonly evidence: object;
+  readonly policy: object;
+  readonly now: string;
+}
+
+const provenanceVerifier = await sigstoreVerifier();
+
+function sweptOptions({ policy, now }: Omit<SweptInput, "evidence">) {
+  return { policy: library.parsePolicy(JSON.stringify(policy)), now: new Date(now), provenanceVerifier };
 }
 
 /** If the check were skipped, nothing of the signatures would be measured. */

@@ -61,7 +61,7 @@ export interface GenuineBundle {
     certificate?: { rawBytes: string };
     tlogEntries: {
       [member: string]: unknown;
-      inclusionProof: { checkpoint: { envelope: string } };
+      inclusionProof: InclusionProof;
     }[];
   };
   dsseEnvelope: {
@@ -70,6 +70,12 @@ export interface GenuineBundle {
     payloadType: string;
     signatures: { sig: string; keyid?: string }[];
   };
+}
+
+export interface InclusionProof {
+  rootHash: string;
+  treeSize: string;
+  checkpoint: { envelope: string };
 }
 
 /** With another statement, which nothing signs: for verifiers of tests. */

@@ -4,16 +4,22 @@ import type { BuildIdentity } from "../../src/decode/build-identity.js";
 import { readBuildIdentity } from "../../src/decode/build-identity.js";
 import { type JsonObject } from "../../src/decode/json.js";
 import {
+  type Bundle,
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
+  type PolicyFile,
   type Report,
   VerifiedProvenance,
   type Verification,
+  decodeBundle,
+  packBundle,
   parsePolicy,
   renderText,
   requireVerified,
+  verifyBundle,
   verifyEvidence,
 } from "../../src/index.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type ProvenanceVerifier, decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
 import { signerFaults } from "../../src/verify/build-signer.js";
 import type { ProvenanceDemand } from "../../src/verify/provenance-demand.js";
@@ -27,6 +33,7 @@ import {
   SIGNER,
   bundleOf,
   changedBundle,
+  enclave,
   evidence,
   policyFile,
   policyOf,
@@ -163,6 +170,41 @@ function changedPayload(payload: string): string {
     Buffer.from(payload, "base64").toString().replace(ARTIFACT, ARTIFACT.replace("49", "50")),
   ).toString("base64");
 }
+
+describe("verifyBundle", () => {
+  const options = { now: NOW, provenanceVerifier: SIGSTORE } as const;
+  const plainFile = labPolicy(evidence.anchorPem, [labDeployment(enclave)]);
+  const plain = parsePolicy(plainFile);
+  const bundleWith = async (...provenance: unknown[]): Promise<Bundle> => {
+    const given = { bootProofs: [evidence.bootProof], provenance };
+    const { bundle } = await packBundle(given, { ...options, policy: plainFile as unknown as PolicyFile });
+    return decodeBundle(JSON.stringify(bundle));
+  };
+  const sbom = bundleOf((statement) => (statement["predicateType"] = "https://spdx.dev/Document"));
+  const policy = policyOf(DEMAND);
+
+  it("takes bundles of builds beside those inside", async () => {
+    const given = await verifyBundle(await bundleWith(), { ...options, policy, provenance: [GENUINE] });
+    expect(results(requireVerified(given).report)).toEqual(PASSED);
+    const both = await verifyBundle(await bundleWith(JSON.parse(GENUINE)), { ...options, policy, provenance: [sbom] });
+    expect(results(requireVerified(both).report).map((line) => line.split(" ").slice(0, 3).join(" "))).toEqual([
+      ...["bundle", "signer", "subject"].map((check) => `provenance[0] ${check} skip`),
+      ...PASSED.map((line) => line.replace("[0]", "[1]")),
+    ]);
+    // The report inside is of what was packed.
+    expect(both.packed?.differences).toEqual([]);
+  });
+
+  it("takes none as an empty list and as undefined", async () => {
+    for (const none of [{}, { provenance: [] }, { provenance: undefined }]) {
+      const { report } = await verifyBundle(await bundleWith(), { ...options, policy, ...none });
+      expect(results(report)[0]).toBe("provenance[0] bundle fail");
+      requireVerified(await verifyBundle(await bundleWith(), { ...options, policy: plain, ...none }));
+    }
+    const wrong = { ...options, policy, provenance: GENUINE as never };
+    await expect(verifyBundle(await bundleWith(), wrong)).rejects.toThrow("provenance: a list of bundles wanted");
+  });
+});
 
 describe("who signed", () => {
   const genuine = readBuildIdentity(decodeProvenanceBundle(GENUINE).certificate).value as BuildIdentity;

@@ -1,0 +1,310 @@
+/**
+ * Generates, from genuine evidence of every kind, evidence in which one list is repeated up to a size. A list that the
+ * evidence gains later is swept without a change here.
+ */
+import { fromBase64 } from "../../src/bytes.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { decodeManifestEnvelope } from "../../src/decode/manifest/index.js";
+import type { ManifestVersion } from "../../src/decode/manifest/index.js";
+import { type PolicyFile, packBundle } from "../../src/index.js";
+import { type ForgedEvidence, LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { ExtensionSpec } from "../../src/lab/pki.js";
+import { LAB_WORKLOAD } from "../../src/lab/qos.js";
+import { LabSigstore, type ProvenanceAlterations, labProvenancePin } from "../../src/lab/sigstore.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
+import { type Alterations, AT, NOW, forge, lab, put } from "../attacks/support.js";
+import type { SweptInput } from "./cost-child.js";
+
+/** What one list is repeated with. */
+export const HOWS = ["the same", "different in one member", "different", "empty"] as const;
+type How = (typeof HOWS)[number];
+type Path = readonly (string | number)[];
+
+/** The places of the lists in a value. Of several items the first is like the others. */
+function listsIn(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return [];
+  if (Array.isArray(value)) return value.length === 0 ? [] : [path, ...listsIn(value[0], [...path, 0])];
+  return Object.entries(value).flatMap(([name, member]) => listsIn(member, [...path, name]));
+}
+
+function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly unknown[]) => unknown[]): T {
+  if (step === undefined) return change(value as readonly unknown[]) as T;
+  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string | number, unknown>;
+  copy[step] = withList(copy[step], steps, change);
+  return copy as T;
+}
+
+/** As long as JSON of so many characters, with bytes in hex. */
+function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
+  const items: unknown[] = [];
+  for (let left = size; left > 0;) {
+    const item = ITEMS[how](list[items.length % list.length], items.length);
+    left -=
+      JSON.stringify(item, (_, value: unknown) => (value instanceof Uint8Array ? "x".repeat(2 * value.length) : value))
+        .length + 1;
+    items.push(item);
+  }
+  return items;
+}
+
+const ITEMS: Readonly<Record<How, (item: unknown, index: number) => unknown>> = {
+  "the same": (item) => item,
+  "different in one member": (item, index) => {
+    let isDone = false;
+    return leaves(item, (leaf) => (isDone ? leaf : ((isDone = typeof leaf !== "boolean"), other(leaf, index))));
+  },
+  different: (item, index) => leaves(item, (leaf) => other(leaf, index)),
+  empty: (item) => (Array.isArray(item) ? [] : item instanceof Uint8Array ? new Uint8Array() : EMPTY[typeof item]),
+};
+const EMPTY: Readonly<Record<string, unknown>> = { string: "", number: 0, object: {} };
+
+function leaves(value: unknown, change: (leaf: unknown) => unknown): unknown {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return change(value);
+  if (Array.isArray(value)) return value.map((item) => leaves(item, change));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, leaves(member, change)]));
+}
+
+/** Of the same length and alphabet, where it is long enough: decimal digits are hex and base64. */
+function other(leaf: unknown, index: number): unknown {
+  const digits = String(index).padStart(6, "0");
+  if (typeof leaf === "string") {
+    const at = Math.max(0, Math.floor(leaf.length / 2) - 3);
+    return leaf.slice(0, at) + digits + leaf.slice(at + 6);
+  }
+  if (typeof leaf === "number") return index;
+  if (!(leaf instanceof Uint8Array)) return leaf;
+  const copy = Uint8Array.from(leaf);
+  copy.set([index >> 16, (index >> 8) & 255, index & 255].slice(0, copy.length), Math.max(0, copy.length - 3));
+  return copy;
+}
+
+/** One kind of evidence: its genuine value, and how an input is made of a value with a list that is repeated. */
+interface Kind {
+  readonly name: string;
+  readonly door: "swept" | "sweptBundle" | "sweptEntry";
+  readonly value: unknown;
+  /** The room for a list in the largest accepted input. */
+  readonly size: number;
+  readonly input: (value: never) => SweptInput;
+  /** Genuine evidence of the size, in which a text is long. */
+  readonly text: (size: number) => SweptInput;
+}
+
+export interface Sweep {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly input: (how: How) => SweptInput;
+}
+
+export function sweeps(): Sweep[] {
+  return KINDS.flatMap((kind) =>
+    listsIn(kind.value).map((path) => ({
+      name: `${kind.name}: ${path.join(".") || "the list"}`,
+      kind,
+      input: (how) => kind.input(withList(kind.value, path, (list) => repeated(list, how, kind.size)) as never),
+    })),
+  );
+}
+
+const MIB = 1024 * 1024;
+const sigstore = new LabSigstore();
+const privateSigstore = new LabSigstore({ kind: "private" });
+const genuine = forge();
+const long = (size: number): string => "x".repeat(Math.max(0, size));
+
+function policyOf({ anchorPem }: ForgedEvidence, version: ManifestVersion = "v2", of = sigstore): JsonObject {
+  const pin = labProvenancePin({ json: JSON.stringify(of.trustedRoot) });
+  const provenance = version === "v3" ? [{ ...pin, of: { workload: LAB_WORKLOAD } }] : [pin];
+  return labPolicy(anchorPem, [{ ...labDeployment(lab, version), provenance }]);
+}
+
+const swept = (evidence: object, policy = policyOf(genuine)): SweptInput => ({
+  evidence,
+  policy,
+  now: NOW.toISOString(),
+});
+
+function build(alter: ProvenanceAlterations = {}, of = sigstore): JsonObject {
+  return JSON.parse(of.attest({ at: AT, digest: lab.pivotHash, alter })) as JsonObject;
+}
+
+const built = build();
+const ofBuild = (bundle: JsonObject, of = sigstore): SweptInput =>
+  swept({ bootProofs: [genuine.bootProof], provenance: [bundle] }, policyOf(genuine, "v2", of));
+
+/** Of an enclave whose evidence is altered before it is signed. */
+function forgedOf(alterations: Alterations): SweptInput {
+  const made = forge({ ...alterations });
+  const evidence = { bootProofs: [made.bootProof], appProofs: made.appProofs, provenance: [built] };
+  return swept(evidence, policyOf(made, alterations.version));
+}
+
+const longArgument = (size: number): SweptInput =>
+  forgedOf({ alterManifest: { manifest: (all) => ({ ...all, pivot: { ...all.pivot, args: [long(size)] } }) } });
+
+/** In the boot proof it is there twice, in base64. */
+const MANIFEST = Math.floor((3 / 8) * MIB) - 20_000;
+const manifests = (["v0", "v1", "v2", "v3"] as const).map((version): Kind => {
+  const name = version === "v3" ? "workloadManifest" : "manifest";
+  return {
+    name: `manifest ${version}`,
+    door: "swept",
+    value: forge({ version }).manifest,
+    size: MANIFEST,
+    input: (value) => forgedOf({ version, alterManifest: { [name]: () => value } }),
+    text: longArgument,
+  };
+});
+
+const envelope = decodeManifestEnvelope(fromBase64(genuine.bootProof["qosManifestEnvelopeB64"] as string)!);
+const approvals: Kind = {
+  name: "manifest envelope",
+  door: "swept",
+  value: { manifestSetApprovals: envelope.manifestSetApprovals, shareSetApprovals: envelope.shareSetApprovals },
+  size: 2 * MANIFEST,
+  input: (value: object) => forgedOf({ alterManifest: { envelope: (all) => ({ ...all, ...value }) } }),
+  text: (size) => longArgument(size / 2),
+};
+
+/** A larger document is refused. */
+const DOCUMENT = 24_000;
+let cabundle: readonly Uint8Array[] = [];
+forge({ alterDocument: { cabundle: (all) => (cabundle = all) as Uint8Array[] } });
+const document: Kind = {
+  name: "attestation document",
+  door: "swept",
+  value: { cabundle },
+  size: DOCUMENT,
+  input: (value: { cabundle: Uint8Array[] }) => forgedOf({ alterDocument: { cabundle: () => value.cabundle } }),
+  text: () => forgedOf({}),
+};
+
+const derivation = JSON.parse((genuine.appProofs[0] as { proofPayload: string }).proofPayload) as JsonObject;
+const payload: Kind = {
+  name: "payload of an app proof",
+  door: "swept",
+  value: { ...derivation, list: [{ name: "item 000000", values: ["item 000000", 7] }] },
+  size: MIB - 20_000,
+  input: (value: JsonObject) => forgedOf({ payloads: [value] }),
+  text: (size) => forgedOf({ payloads: [{ ...derivation, list: [long(size)] }] }),
+};
+
+/** As the service describes one. */
+const vote = {
+  id: "vote-000000",
+  userId: "user-000000",
+  user: { userTags: ["tag-000000"] },
+  selection: "VOTE_SELECTION_APPROVED",
+};
+const pieces = {
+  bootProofs: [genuine.bootProof],
+  appProofs: genuine.appProofs,
+  activity: { ...genuine.activity, votes: [vote] },
+  provenance: [built],
+};
+const labelled = (size: number): object => ({
+  ...pieces,
+  bootProofs: [{ ...genuine.bootProof, enclaveApp: long(size) }],
+});
+const evidence: Kind = {
+  name: "evidence",
+  door: "swept",
+  value: pieces,
+  size: MIB,
+  input: (value: object) => swept(value),
+  text: (size) => swept(labelled(size)),
+};
+const entry: Kind = { ...evidence, name: "entry of an audit", door: "sweptEntry", size: 16 * MIB - 40_000 };
+
+const longPredicate = (size: number): SweptInput =>
+  ofBuild(build({ statement: (all) => ({ ...all, predicate: { x: long(size * (3 / 4)) } }) }));
+let statementValue: JsonObject = {};
+build({ statement: (all) => (statementValue = all) });
+const statement: Kind = {
+  name: "statement of a build",
+  door: "swept",
+  value: statementValue,
+  size: 700_000,
+  input: (value: JsonObject) => ofBuild(build({ statement: () => value })),
+  text: longPredicate,
+};
+
+let extensionsValue: readonly ExtensionSpec[] = [];
+build({ extensions: (all) => (extensionsValue = all) });
+const extensions: Kind = {
+  name: "certificate of a build",
+  door: "swept",
+  value: { extensions: extensionsValue },
+  size: 900_000,
+  input: (value: { extensions: ExtensionSpec[] }) => ofBuild(build({ extensions: () => value.extensions })),
+  text: longPredicate,
+};
+
+const { verificationMaterial, ...rest } = built as { verificationMaterial: JsonObject };
+const { certificate, ...logged } = verificationMaterial;
+const chain: Kind = {
+  name: "provenance bundle with a chain",
+  door: "swept",
+  value: {
+    ...rest,
+    mediaType: "application/vnd.dev.sigstore.bundle+json;version=0.2",
+    verificationMaterial: { ...logged, x509CertificateChain: { certificates: [certificate!] } },
+  },
+  size: MIB - 20_000,
+  input: (value: JsonObject) => ofBuild(value),
+  text: longPredicate,
+};
+const timestamped: Kind = {
+  name: "provenance bundle with a timestamp",
+  door: "swept",
+  value: build({}, privateSigstore),
+  size: MIB - 20_000,
+  input: (value: JsonObject) => ofBuild(value, privateSigstore),
+  text: longPredicate,
+};
+
+/** A checkpoint is a text: its lines, and those of its signatures, are its lists. */
+const CHECKPOINT = "verificationMaterial.tlogEntries.0.inclusionProof.checkpoint.envelope";
+const [head = "", signatures = ""] = (
+  logged["tlogEntries"] as unknown as [{ inclusionProof: { checkpoint: { envelope: string } } }]
+)[0].inclusionProof.checkpoint.envelope.split("\n\n");
+const checkpoint: Kind = {
+  name: "checkpoint of a log",
+  door: "swept",
+  value: { lines: head.split("\n"), signatures: signatures.trim().split("\n") },
+  size: MIB - 40_000,
+  input: (value: { lines: string[]; signatures: string[] }) =>
+    ofBuild(put(CHECKPOINT, `${value.lines.join("\n")}\n\n${value.signatures.join("\n")}\n`)(built)),
+  text: longPredicate,
+};
+
+const plainPolicy = policyOf(genuine);
+const { bundle: packed } = await packBundle(pieces, {
+  policy: plainPolicy as unknown as PolicyFile,
+  now: NOW,
+  expected: { organizationId: LAB_ADDRESS.organizationId },
+  provenanceVerifier: await sigstoreVerifier(),
+});
+const bundle: Kind = {
+  name: "bundle",
+  door: "sweptBundle",
+  value: JSON.parse(JSON.stringify(packed)),
+  size: 8 * MIB - 60_000,
+  input: (value: object) => swept(value, plainPolicy),
+  text: (size) => swept({ ...packed, ...labelled(size) }, plainPolicy),
+};
+
+export const KINDS: readonly Kind[] = [
+  ...manifests,
+  approvals,
+  document,
+  payload,
+  evidence,
+  statement,
+  extensions,
+  chain,
+  timestamped,
+  checkpoint,
+  bundle,
+  entry,
+];
