@@ -25,6 +25,7 @@ export type ReleaseFaultCode =
   | "manifest-set"
   | "threshold"
   | "namespace"
+  | "namespace-demanded"
   | "nonce";
 
 /** Stable codes of notes, which are no faults. */
