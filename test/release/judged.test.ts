@@ -231,7 +231,7 @@ describe("namespaces", () => {
     );
   });
 
-  it("each judged by the sets of its own deployments; one that is named and that the policy lacks is an error", async () => {
+  it("each judged by the sets of its own deployments; a named one that the policy lacks is an error", async () => {
     const policy = policyOf(
       { manifestSet: setOf("abc"), minNonce: 20260200 },
       { namespace: "staging/signer", manifestSet: setOf("def") },
