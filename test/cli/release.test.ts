@@ -226,9 +226,8 @@ describe("a folder that is refused, with the file's name", () => {
       copyOf([nine], (copy) => symlinkSync(RELEASES, join(copy, "2026.9.1"))),
       /2026\.9\.1: is a symbolic link/,
     );
-    const link = join(ROOT, "link");
-    symlinkSync(RELEASES, link);
-    await refused(link, /is a symbolic link/);
+    const link = copyOf([nine], (copy) => symlinkSync(RELEASES, join(copy, "link")));
+    await refused(join(link, "link"), /is a symbolic link/);
   });
 
   it("has 10,000 files, or one that is too large", async () => {

@@ -1,7 +1,7 @@
 /** What counts as good: what a demand judged, in a place that is wanted; and how the text shows each release. */
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
-import type { PivotManifest, QuorumMember as Member } from "../../src/decode/manifest/index.js";
+import type { PivotManifest, QuorumMember } from "../../src/decode/manifest/index.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { checkReleases } from "../../src/release/check.js";
 import { type Release, readRelease } from "../../src/release/release.js";
@@ -323,27 +323,35 @@ describe("releases with one name", () => {
     expect(lines.filter((line) => line.startsWith("  fail"))).toHaveLength(1);
   });
 
-  it("are given twice only with the same place, aliases and approvals", async () => {
-    const twice = async (files: ReturnType<typeof labFiles>, place: object) =>
-      (await checked([{}, readRelease(files, { version: "2026.1.0", application: "signer", ...place })])).statuses
-        .length;
-    const changed = (change: Parameters<typeof changeJson>[2]) => {
-      const files = labFiles();
-      changeJson(files, "a-lab-signer-20260100.approval", change);
-      return files;
+  it("count once only with the same place, approvals, faults and notes", async () => {
+    const files = labFiles();
+    const [version, application, approval] = ["2026.1.0", "signer", "a-lab-signer-20260100.approval"];
+    const read = (all: Files, place: object = { version, application }) => readRelease(all, place);
+    const given = async (other: Promise<Release>) => {
+      const { check } = await checked([read(files), other]);
+      expect(check.releases.map(({ name }) => name)).toEqual(check.releases.map(() => "2026.1.0/signer"));
+      return check.releases.length;
     };
-    const same = labFiles();
-    expect(await twice(same, {})).toBe(2);
-    const [first, again] = [await readRelease(same), await readRelease(same)];
-    expect((await checkReleases([first, again], NONE)).releases).toHaveLength(1);
-    expect(
-      await twice(changed(((json: { member: { alias: string } }) => void (json.member.alias = "x")) as never), {}),
-    ).toBe(2);
-    const whole = await readRelease(same, { application: "2026.1.0/signer" });
-    const parts = await readRelease(same, { version: "2026.1.0", application: "signer" });
-    expect(whole.name).toBe(parts.name);
-    const { releases } = await checkReleases([parts, whole], NONE);
-    expect(releases.map(({ status }) => status)).toEqual(["good", "bad"]);
+    const changed = (change: (all: Files) => unknown): Promise<Release> => {
+      const all: Files = new Map(files);
+      change(all);
+      return read(all);
+    };
+    expect(await given(read(files))).toBe(1);
+    expect(await given(changed(() => undefined))).toBe(1);
+    expect(await given(read(files, { application: "2026.1.0/signer" }))).toBe(2);
+    const ofMember = (change: (json: { signature: string; member: QuorumMember }) => unknown) =>
+      changed((all) => changeJson(all, approval, change as never));
+    expect(await given(ofMember((json) => ({ ...json, signature: "00".repeat(64) })))).toBe(2);
+    expect(await given(ofMember((json) => ({ ...json, member: { ...json.member, alias: "a-lab" } })))).toBe(2);
+    const pubKey = toHex(operators("j")[0]!.key.publicKey);
+    expect(await given(ofMember((json) => ({ ...json, member: { ...json.member, pubKey } })))).toBe(2);
+    const renamed = changed((all) => all.set("a-other.approval", all.get(approval)!).delete(approval));
+    expect(await given(renamed)).toBe(2);
+    expect(await given(changed((all) => all.set("c.approval", new Uint8Array())))).toBe(2);
+    expect(await given(changed((all) => all.set("notes.txt", new Uint8Array())))).toBe(2);
+    const manifest = labFiles({ set: "abd" }).get("manifest")!;
+    expect(await given(changed((all) => all.set("manifest", manifest)))).toBe(2);
   });
 
   it("and one whose files were not read are listed after the histories", async () => {
@@ -355,13 +363,13 @@ describe("releases with one name", () => {
 
 describe("two sets of one check", () => {
   const [a, b, c] = operators("abc").map(({ alias, key }) => ({ alias, pubKey: key.publicKey })) as [
-    Member,
-    Member,
-    Member,
+    QuorumMember,
+    QuorumMember,
+    QuorumMember,
   ];
   const pretending = { alias: `a\n${toHex(a.pubKey)} b`, pubKey: a.pubKey };
 
-  it.each<[string, readonly Member[], readonly Member[]]>([
+  it.each<[string, readonly QuorumMember[], readonly QuorumMember[]]>([
     ["an alias", [a, b, c], [a, { ...b, alias: "a" }, c]],
     ["a key", [a, b, c], [a, { ...b, pubKey: a.pubKey }, c]],
     ["what an alias pretends to be", [pretending], [a, { ...a, alias: "b" }]],
