@@ -262,8 +262,9 @@ function byApplication(checked: readonly Readable[], isByNamespace: boolean): [n
 /** Of folders with the same manifest only one is part of the history, a good one if there is one. */
 function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   const lastFirst = group.toSorted((one, other) => one.faults.length - other.faults.length).reverse();
-  const hashes = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
-  return checkHistory([...hashes.values()], anchorsOf(group, demand));
+  const chosen = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
+  const once = group.filter((one) => chosen.get(toHex(one.release.manifestHash)) === one);
+  return checkHistory(once, anchorsOf(group, demand));
 }
 
 /** A manifest stands as it does in the history, in whichever folder it is. */
