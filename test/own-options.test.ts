@@ -321,8 +321,12 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     ),
   ],
   checkReleases: [
-    door([[published], { noManifestSet: true, applications: ["signer"], skipUnapproved: true }] as const, (...all) =>
-      library.checkReleases(...all),
+    door(
+      [
+        [published],
+        { noManifestSet: true, applications: ["signer"], namespaces: ["prod/signer"], skipUnapproved: true },
+      ] as const,
+      (...all) => library.checkReleases(...all),
     ),
   ],
   releasePolicy: [

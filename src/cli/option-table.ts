@@ -398,10 +398,14 @@ export const COMMAND_OPTIONS = {
   "policy check": [TEXT_OR_JSON],
   "release check": [
     ["app", "the applications to check (default: all)"],
+    ["namespace", "the namespaces that each of their releases has to be of; with two, each has its history", "name..."],
     ["manifest-set", 'the set that approves the first release: JSON {"threshold": n, "members": ["hex", …]}'],
     ["policy", "a policy: the manifestSet and minNonce of its deployments judge"],
     ["no-manifest-set", "demand no set, and trust the first one that the folder names"],
-    ["skip-unapproved", "leave out releases without a manifest or approvals, and count them"],
+    [
+      "skip-unapproved",
+      "leave out releases whose only fault is a missing manifest or missing approvals, and count them",
+    ],
     TEXT_OR_JSON,
   ],
   review: [

@@ -22,7 +22,7 @@ their nonces, each approved by enough members of the set before.
 
 Nothing in a release says that its first set is the right people. One of these has to:
   --manifest-set FILE   the set that approves the first release
-  --policy FILE         the sets that its deployments pin, from their minNonce on
+  --policy FILE         the sets that its deployments pin, from their minNonce on; older releases are listed
   --no-manifest-set     none: the folder's word is taken
 
 Examples:
@@ -30,7 +30,8 @@ Examples:
     $ bootproof release check releases/2026.9.0 --app signer --policy policy.json
     $ bootproof release check releases --no-manifest-set --skip-unapproved --format json
 
-Exit codes: 0 all of it holds, 1 something does not, 2 wrong usage, or a folder or file that cannot be read.`;
+Exit codes: 0 all of it holds, 1 something does not, or nothing was judged, 2 wrong usage, or a folder or file that
+cannot be read.`;
 
 export function addReleaseCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -82,10 +83,9 @@ async function check(
   const demand = await demandOf(flags, files);
   const { releases, unread } = await readFolders(folders, files);
   files.throwFaults();
-  const { app: applications, skipUnapproved = false } = flags;
-  const result = await files.decodedAsync(folders.join(", "), () =>
-    checkReleases(releases, { ...demand!, ...(applications && { applications }), skipUnapproved }),
-  );
+  const { app: applications, namespace: namespaces, skipUnapproved = false } = flags;
+  const chosen = { ...(applications && { applications }), ...(namespaces && { namespaces }), skipUnapproved };
+  const result = await files.decodedAsync(folders.join(", "), () => checkReleases(releases, { ...demand!, ...chosen }));
   files.throwFaults();
   if (unread.length > 0) io.stderr.write(`not read, of no release: ${listed(unread.map(printable), ", ")}\n`);
   io.stdout.write(format === "json" ? jsonDocument(result!) : renderReleaseCheck(result!, textOptions(io)));

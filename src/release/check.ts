@@ -4,28 +4,52 @@ import { copyPlain, ownOptions } from "../decode/input.js";
 import { MalformedError, shownName } from "../errors.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Demand, type ReleaseDemand, demandOf } from "./demand.js";
-import { type CheckedHistory, type HistoryFault, type Readable, type ReleaseStep, checkHistory } from "./history.js";
-import { type CheckedAlone, type KnownSets, checkAlone } from "./one.js";
+import {
+  type CheckedHistory,
+  type HistoryFaultCode,
+  type Readable,
+  type ReleaseStep,
+  type Standing,
+  checkHistory,
+} from "./history.js";
+import { type CheckedAlone, checkAlone } from "./one.js";
 import { type Release, type ReleaseFault, type ReleaseNote, requireReleases } from "./release.js";
 
 export type CheckReleasesOptions = ReleaseDemand & {
   /** The names of the applications that are checked. Default: all. */
   readonly applications?: readonly string[];
-  /** Leaves out releases without `manifest` or without approvals, and counts them. Default: they fail. */
+  /**
+   * The namespaces that every release of these applications has to be of. Each has a history of its own. Default: the
+   * releases of one application have to be of one namespace, whichever it is.
+   */
+  readonly namespaces?: readonly string[];
+  /**
+   * Leaves out releases whose only faults are a missing `manifest` or missing approvals, and counts them. Default: they
+   * fail.
+   */
   readonly skipUnapproved?: boolean;
 };
 
 /**
- * `good`: everything holds. `bad`: something does not. `not checked`: no `manifest` or no approvals, which is a
- * failure, too. `skipped`: the same, and left out because the caller said so.
+ * `good`: everything holds, and a demanded set or a good release before it judged it. `bad`: something does not hold,
+ * or nothing judged it (`notAnchored`). `older`: its nonce is below every `minNonce` of the policy; it fails nothing.
+ * `not checked`: no `manifest` or no approvals, which is a failure. `skipped`: the same, left out because the caller
+ * said so.
  */
-export type ReleaseStatus = "good" | "bad" | "not checked" | "skipped";
+export type ReleaseStatus = Standing | "not checked" | "skipped";
+
+export interface ReleasePlace {
+  readonly history: number;
+  readonly index: number;
+}
 
 export interface CheckedRelease {
   readonly name: string;
   readonly version: string | null;
   readonly application: string | null;
   readonly status: ReleaseStatus;
+  /** Its place in `histories`, and in `releases` of that history: several can have one name. Null: in none. */
+  readonly place: ReleasePlace | null;
   /** In hex, and what the manifest says; null without one. */
   readonly manifestHash: string | null;
   readonly manifestVersion: string | null;
@@ -40,6 +64,15 @@ export interface CheckedRelease {
   readonly notes: readonly ReleaseNote[];
 }
 
+export interface HistoryFault {
+  readonly code: HistoryFaultCode;
+  /** The name of the release. */
+  readonly release: string;
+  /** Its index in `releases` of the history. */
+  readonly index: number;
+  readonly message: string;
+}
+
 export interface ReleaseHistory {
   /** The name of the folders; for folders without a name, the namespace. */
   readonly application: string;
@@ -47,8 +80,9 @@ export interface ReleaseHistory {
   /** The names of its releases, by nonce. A repeated release counts once. */
   readonly releases: readonly string[];
   readonly newestNonce: number;
-  /** Releases that no set of the policy applies to, since their nonce is below its `minNonce`. */
+  /** Releases that neither a demanded set nor a good release before them judged: older ones, and those after a gap. */
   readonly notAnchored: readonly string[];
+  /** From each release to the next. */
   readonly steps: readonly ReleaseStep[];
   readonly faults: readonly HistoryFault[];
 }
@@ -56,7 +90,7 @@ export interface ReleaseHistory {
 /** The result of {@link checkReleases}, frozen. */
 export interface ReleaseCheck {
   readonly format: "bootproof-release-check/1";
-  /** At least one release was checked, and every check passed. */
+  /** At least one release is good, and none is bad or not checked. */
   readonly good: boolean;
   readonly demand: Demand["kind"];
   readonly counts: Readonly<Record<ReleaseStatus, number>>;
@@ -66,14 +100,21 @@ export interface ReleaseCheck {
   readonly unknowable: readonly string[];
 }
 
-const OPTIONS = { manifestSet: true, policy: true, noManifestSet: true, applications: true, skipUnapproved: true };
+const OPTIONS = {
+  manifestSet: true,
+  policy: true,
+  noManifestSet: true,
+  applications: true,
+  namespaces: true,
+  skipUnapproved: true,
+};
 
 /**
  * Checks releases that {@link readRelease} read: the approvals of each over its own manifest, its place, and the
  * history of each application in the order of nonces. The caller demands a manifest set, the sets of a policy, or none
  * in so many words. What is wrong is in the result, with the file's name. Throws TypeError for no demand or two, and
- * {@link MalformedError} for a demand that compares nothing: no release, an application that is not there, a set that
- * is none, a policy that pins no manifestSet for a namespace.
+ * {@link MalformedError} for a demand that compares nothing: no release, an application or a namespace that is not
+ * there, a set that is none, a policy that pins no manifestSet for a namespace.
  *
  * @example
  * const { good, releases } = await checkReleases([release], { policy: parsePolicy(text) });
@@ -88,7 +129,8 @@ export async function checkReleases(
     throw new TypeError("options.skipUnapproved: true or false wanted");
   const demand = demandOf(own);
   const chosen = ofApplications(requireReleases(releases), copyPlain(own.applications));
-  return (await checkWhole(chosen, demand, own.skipUnapproved === true)).check;
+  const namespaces = namespacesOf(chosen, copyPlain(own.namespaces));
+  return (await checkWhole(chosen, demand, own.skipUnapproved === true, namespaces)).check;
 }
 
 /** The result, and the releases that it is about. */
@@ -102,27 +144,44 @@ export async function checkWhole(
   releases: readonly Release[],
   demand: Demand,
   skipUnapproved: boolean,
+  namespaces?: readonly string[],
 ): Promise<WholeCheck> {
-  const [cache, sets]: [SignatureCache, KnownSets] = [new SignatureCache(), new Map()];
+  const shared = { cache: new SignatureCache(), sets: new Map<string, readonly string[]>(), namespaces };
   const { once, notes } = withoutRepeated(releases);
   const checked: CheckedAlone[] = [];
-  for (const release of once) checked.push(await checkAlone(release, cache, sets));
+  for (const release of once) checked.push(await checkAlone(release, shared));
   const approved = checked.filter(isReadable).filter(({ release }) => !isUnapproved(release));
-  const results = byApplication(approved).map(([name, group]) => [name, historyOf(group, demand)] as const);
-  const described = checked.map((one) => describeRelease(one, skipUnapproved, notes));
-  const histories = results.map(([name, history]) => describeHistory(name, history));
+  const groups = byApplication(approved, namespaces !== undefined);
+  const results = groups.map(([name, group]) => ({ name, group, history: historyOf(group, demand) }));
+  const standings = new Map(results.flatMap(({ group, history }) => standingsOf(group, history)));
+  const places = new Map(results.flatMap(({ history }, index) => placesIn(history, index)));
+  const described = checked.map((one) => {
+    const found = { status: statusOf(one, standings, skipUnapproved), place: places.get(one) ?? null };
+    return describeRelease(one, found, notes);
+  });
+  const histories = results.map(({ name, history }) => describeHistory(name, history));
   const counts = countsOf(described);
-  const isEach = counts.good > 0 && counts.bad === 0 && counts["not checked"] === 0;
   const check: ReleaseCheck = Object.freeze({
     format: "bootproof-release-check/1",
-    good: isEach && histories.every(({ faults }) => faults.length === 0),
+    good: counts.good > 0 && counts.bad === 0 && counts["not checked"] === 0,
     demand: demand.kind,
     counts,
     releases: Object.freeze(described),
     histories: Object.freeze(histories),
     unknowable: Object.freeze(unknowable(histories, demand)),
   });
-  return { check, ordered: results.flatMap(([, { ordered }]) => ordered) };
+  return { check, ordered: results.flatMap(({ history }) => history.ordered) };
+}
+
+/** Throws {@link MalformedError} for a namespace without a release: it would demand nothing. */
+function namespacesOf(
+  releases: readonly Release[],
+  namespaces: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (namespaces === undefined) return undefined;
+  const found = releases.map(({ manifest }) => manifest?.namespace.name);
+  requireFound("namespace", namespaces, (name) => found.includes(name));
+  return namespaces;
 }
 
 /** The releases of these applications. Throws {@link MalformedError} for an application without a release. */
@@ -131,14 +190,18 @@ export function ofApplications(
   applications: readonly string[] | undefined,
 ): readonly Release[] {
   if (applications === undefined) return releases;
-  if (!Array.isArray(applications) || applications.length === 0) throw new TypeError("applications: names wanted");
-  const missing = applications.filter((name) => !releases.some(({ application }) => application === name));
-  if (missing.length > 0)
-    throw new MalformedError(
-      "release",
-      missing.map((name) => ({ path: shownName(name), message: "no release of this application" })),
-    );
+  requireFound("application", applications, (name) => releases.some(({ application }) => application === name));
   return releases.filter(({ application }) => application !== null && applications.includes(application));
+}
+
+function requireFound(what: string, names: readonly string[], isFound: (name: string) => boolean): void {
+  if (!Array.isArray(names) || names.length === 0) throw new TypeError(`${what}s: names wanted`);
+  const missing = names.filter((name) => !isFound(name));
+  if (missing.length === 0) return;
+  throw new MalformedError(
+    "release",
+    missing.map((name) => ({ path: shownName(name), message: `no release of this ${what}` })),
+  );
 }
 
 /** Drops repeated releases. The same manifest in another folder is checked, too, and has a note. */
@@ -150,7 +213,7 @@ function withoutRepeated(releases: readonly Release[]): {
   const manifests = new Map<string, Release>();
   const notes = new Map<Release, ReleaseNote>();
   const once = releases.filter((release) => {
-    const key = JSON.stringify([release.name, textOf(release)]);
+    const key = textOf(release);
     const first = seen.get(key);
     if (first === undefined) seen.set(key, release);
     else notes.set(first, { code: "given-twice", file: release.name, message: "given twice, counted once" });
@@ -165,9 +228,13 @@ function withoutRepeated(releases: readonly Release[]): {
   return { once, notes };
 }
 
-function textOf({ manifestHash, approvals, faults, notes }: Release): unknown {
-  const signatures = approvals.map(({ file, signature, member }) => [file, toHex(signature), toHex(member.pubKey)]);
-  return [manifestHash && toHex(manifestHash), signatures, faults, notes];
+/** Everything that is compared. */
+function textOf({ version, application, manifestHash, approvals, faults, notes }: Release): string {
+  const signed = approvals.map(({ file, signature, member }) => [
+    ...[file, member.alias],
+    ...[signature, member.pubKey].map(toHex),
+  ]);
+  return JSON.stringify([version, application, manifestHash && toHex(manifestHash), signed, faults, notes]);
 }
 
 function isReadable(checked: CheckedAlone): checked is Readable {
@@ -181,31 +248,44 @@ function isUnapproved({ faults }: Release): boolean {
 }
 
 /** Groups releases by the name of their folder, or by namespace if the folder has no name. */
-function byApplication(checked: readonly Readable[]): [name: string, group: Readable[]][] {
-  const groups = new Map<string, Readable[]>();
+function byApplication(checked: readonly Readable[], isByNamespace: boolean): [name: string, group: Readable[]][] {
+  const groups = new Map<string, [string, Readable[]]>();
   for (const one of checked) {
     const { application, manifest } = one.release;
     const name = application ?? manifest.namespace.name;
-    groups.set(name, [...(groups.get(name) ?? []), one]);
+    const key = JSON.stringify([name, isByNamespace ? manifest.namespace.name : null]);
+    groups.set(key, [name, [...(groups.get(key)?.[1] ?? []), one]]);
   }
-  return [...groups];
+  return [...groups.values()];
 }
 
-/** Of two folders with the same manifest, only the first is part of the history. */
+/** Of folders with the same manifest only one is part of the history, a good one if there is one. */
 function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
-  const hashes = new Map(group.toReversed().map((one) => [toHex(one.release.manifestHash), one]));
-  return checkHistory([...hashes.values()], anchorsOf(group, demand));
+  const lastFirst = group.toSorted((one, other) => one.faults.length - other.faults.length).reverse();
+  const chosen = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
+  const once = group.filter((one) => chosen.get(toHex(one.release.manifestHash)) === one);
+  return checkHistory(once, anchorsOf(group, demand));
+}
+
+/** A manifest stands as it does in the history, in whichever folder it is. */
+function standingsOf(group: readonly Readable[], { ordered, standings }: CheckedHistory): [CheckedAlone, Standing][] {
+  const ofHash = new Map(ordered.map(({ release }, index) => [toHex(release.manifestHash), standings[index]!]));
+  return group.map((one) => [one, ofHash.get(toHex(one.release.manifestHash))!]);
 }
 
 /** A release in a wrong folder fails, and does not decide the namespace of its history. */
 function anchorsOf(group: readonly Readable[], demand: Demand): ReturnType<Demand["anchorsOf"]> {
-  const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code === "namespace"));
+  const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code.startsWith("namespace")));
   return inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name);
+}
+
+function placesIn({ ordered }: CheckedHistory, history: number): [CheckedAlone, ReleasePlace][] {
+  return ordered.map((one, index) => [one, { history, index }]);
 }
 
 function describeRelease(
   { release, faults, approvers }: CheckedAlone,
-  skipUnapproved: boolean,
+  { status, place }: Pick<CheckedRelease, "status" | "place">,
   repeated: ReadonlyMap<Release, ReleaseNote>,
 ): CheckedRelease {
   const { name, version, application, manifest, manifestHash, notes } = release;
@@ -214,7 +294,8 @@ function describeRelease(
     name,
     version,
     application,
-    status: statusOf(release, faults, skipUnapproved),
+    status,
+    place: place && Object.freeze(place),
     manifestHash: manifestHash && toHex(manifestHash),
     manifestVersion: manifest && manifest.version,
     namespace: manifest && manifest.namespace.name,
@@ -227,26 +308,42 @@ function describeRelease(
   });
 }
 
-function statusOf(release: Release, faults: readonly ReleaseFault[], skipUnapproved: boolean): ReleaseStatus {
-  if (isUnapproved(release)) return skipUnapproved ? "skipped" : "not checked";
-  return faults.length === 0 ? "good" : "bad";
+function statusOf(
+  one: CheckedAlone,
+  standings: ReadonlyMap<CheckedAlone, Standing>,
+  skipUnapproved: boolean,
+): ReleaseStatus {
+  if (isUnapproved(one.release)) {
+    const isOnlyFault = one.faults.every(({ code }) => UNAPPROVED.includes(code));
+    return skipUnapproved && isOnlyFault ? "skipped" : "not checked";
+  }
+  return one.faults.length > 0 ? "bad" : standings.get(one)!;
 }
 
 function countsOf(releases: readonly CheckedRelease[]): Record<ReleaseStatus, number> {
-  const count = (status: ReleaseStatus): number => releases.filter((one) => one.status === status).length;
-  return { good: count("good"), bad: count("bad"), "not checked": count("not checked"), skipped: count("skipped") };
+  const counts = { good: 0, bad: 0, "not checked": 0, older: 0, skipped: 0 };
+  for (const { status } of releases) counts[status]++;
+  return counts;
 }
 
-function describeHistory(application: string, history: CheckedHistory): ReleaseHistory {
-  const newest = history.ordered.at(-1)!.release.manifest.namespace;
+function describeHistory(application: string, { ordered, notAnchored, steps, faults }: CheckedHistory): ReleaseHistory {
+  const newest = ordered.at(-1)!.release.manifest.namespace;
+  const nameOf = ({ release }: Readable): string => release.name;
   return Object.freeze({
     application,
     namespace: newest.name,
-    releases: Object.freeze(history.ordered.map(({ release }) => release.name)),
+    releases: Object.freeze(ordered.map(nameOf)),
     newestNonce: newest.nonce,
-    notAnchored: Object.freeze(history.notAnchored),
-    steps: Object.freeze(history.steps),
-    faults: Object.freeze(history.faults),
+    notAnchored: Object.freeze(notAnchored.map(nameOf)),
+    steps: Object.freeze(steps),
+    faults: Object.freeze(
+      faults.map(({ code, about, message }) => ({
+        code,
+        release: nameOf(about),
+        index: ordered.indexOf(about),
+        message,
+      })),
+    ),
   });
 }
 

@@ -1,7 +1,7 @@
 /** Releases of one application in the order of their nonces (release/README.md, "What is checked", 4 and 5). */
 import { toHex } from "../bytes.js";
-import { leastBy } from "../appraise/pins.js";
-import type { MemberSet, QuorumMember } from "../decode/manifest/index.js";
+import type { SetPin } from "../appraise/pins.js";
+import type { QuorumMember } from "../decode/manifest/index.js";
 import type { Change } from "../diff/diff.js";
 import { compareSides } from "../diff/diff.js";
 import type { Anchor } from "./demand.js";
@@ -9,13 +9,12 @@ import type { CheckedAlone } from "./one.js";
 import type { Release } from "./release.js";
 
 /** Stable codes of the faults of a history. */
-export type HistoryFaultCode =
-  "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded" | "not-anchored";
+export type HistoryFaultCode = "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded";
 
-export interface HistoryFault {
+/** A fault, and the release that has it. */
+export interface FoundFault {
   readonly code: HistoryFaultCode;
-  /** The name of the release. */
-  readonly release: string;
+  readonly about: Readable;
   readonly message: string;
 }
 
@@ -35,86 +34,123 @@ export type Readable = CheckedAlone & {
   };
 };
 
+/** `older`: its nonce is below every `minNonce` of the demand. `good`: a demand judged it, and it has no fault. */
+export type Standing = "good" | "bad" | "older";
+
 export interface CheckedHistory {
-  readonly faults: readonly HistoryFault[];
+  readonly faults: readonly FoundFault[];
   /** Each hash once, by nonce. */
   readonly ordered: readonly Readable[];
+  /** Of each of `ordered`. */
+  readonly standings: readonly Standing[];
+  /** From each of `ordered` to the next. */
   readonly steps: readonly ReleaseStep[];
-  /** The names of the releases before the first one that an anchor judges. */
-  readonly notAnchored: readonly string[];
+  /** Those that neither a demanded set nor a good release before them judged. */
+  readonly notAnchored: readonly Readable[];
 }
 
 /** `anchors`: empty if the caller demands no set. */
 export function checkHistory(releases: readonly Readable[], anchors: readonly Anchor[]): CheckedHistory {
   const ordered = [...releases].sort((one, other) => nonceOf(one) - nonceOf(other));
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
-  const anchored = anchors.flatMap((anchor) => anchoredBy(ordered, anchor) ?? []);
-  const first = Math.min(...anchored.map(({ index }) => index), anchors.length === 0 ? 0 : ordered.length);
-  const isLoose = anchors.length > 0 && anchored.length === 0;
-  return {
-    faults: [
-      ...pairs.flatMap(([before, after]) => pairFaults(before, after)),
-      ...anchored.flatMap((one) => one.faults),
-      ...(isLoose ? [notAnchored(ordered.at(-1)!, anchors)] : []),
-    ],
-    ordered,
-    steps: pairs.map(([before, after]) => stepBetween(before, after)),
-    notAnchored: ordered.slice(0, first).map(({ release }) => release.name),
+  const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
+  const faults = [
+    ...pairs.flatMap(([before, after]) => [
+      ...namespaceFaults(before, after),
+      ...(isOlder(before) ? [] : pairFaults(before, after)),
+    ]),
+    ...anchors.flatMap((anchor) => anchorFaults(ordered, anchor)),
+  ];
+  const isFaulty = (one: Readable): boolean => one.faults.length > 0 || faults.some(({ about }) => about === one);
+  const judged = judgedOf(
+    ordered.filter((one) => !isOlder(one)),
+    anchors,
+    isFaulty,
+  );
+  const standingOf = (one: Readable): Standing => {
+    if (isFaulty(one)) return "bad";
+    if (isOlder(one)) return "older";
+    return judged.has(one) ? "good" : "bad";
   };
+  return {
+    faults,
+    ordered,
+    standings: ordered.map(standingOf),
+    steps: pairs.map(([before, after]) => stepBetween(before, after)),
+    notAnchored: ordered.filter((one) => !judged.has(one)),
+  };
+}
+
+/**
+ * The releases that reach the set of the last good one before them, and each demanded set that applies to them until a
+ * good release has reached it. A bad release judges no later one.
+ */
+function judgedOf(
+  ordered: readonly Readable[],
+  anchors: readonly Anchor[],
+  isFaulty: (one: Readable) => boolean,
+): ReadonlySet<Readable> {
+  const judged = new Set<Readable>();
+  let [judges, pending]: [readonly SetPin[], readonly Anchor[]] = [[], anchors];
+  for (const one of ordered) {
+    const demanded = pending.filter((anchor) => appliesTo(anchor, one)).map(({ set }) => set);
+    if (![...judges, ...demanded].every((set) => hasReached(one, set))) continue;
+    judged.add(one);
+    if (isFaulty(one)) continue;
+    judges = [setOf(one)];
+    pending = pending.filter((anchor) => !appliesTo(anchor, one));
+  }
+  return judged;
 }
 
 function nonceOf({ release }: Readable): number {
   return release.manifest.namespace.nonce;
 }
 
-function pairFaults(before: Readable, after: Readable): HistoryFault[] {
-  const [one, other] = [before.release, after.release];
-  const fault = (code: HistoryFaultCode, message: string): HistoryFault => ({ code, release: other.name, message });
-  const [namespace, earlier] = [other.manifest.namespace, one.manifest.namespace];
-  const faults: HistoryFault[] = [];
-  if (namespace.name !== earlier.name) {
-    const names = `${JSON.stringify(namespace.name)}, and ${one.name} of ${JSON.stringify(earlier.name)}`;
-    faults.push(fault("other-namespace", `is of the namespace ${names}`));
+function namespaceFaults({ release: one }: Readable, after: Readable): FoundFault[] {
+  const [earlier, { name }] = [one.manifest.namespace.name, after.release.manifest.namespace];
+  if (name === earlier) return [];
+  const names = `${JSON.stringify(name)}, and ${one.name} of ${JSON.stringify(earlier)}`;
+  const message = `is of the namespace ${names}: name the wanted ones (--namespace, namespaces)`;
+  return [{ code: "other-namespace", about: after, message }];
+}
+
+function pairFaults(before: Readable, after: Readable): FoundFault[] {
+  const [{ name }, nonce, set] = [before.release, nonceOf(after), setOf(before)];
+  const faults: FoundFault[] = [];
+  if (nonce === nonceOf(before)) {
+    const message = `has the nonce ${nonce} of ${name}, and another hash`;
+    faults.push({ code: "nonce-twice", about: after, message });
   }
-  if (namespace.nonce === earlier.nonce)
-    faults.push(fault("nonce-twice", `has the nonce ${namespace.nonce} of ${one.name}, and another hash`));
-  const { manifestSet } = one.manifest;
-  const reached = approversIn(after.approvers, keysOf(manifestSet));
-  if (reached < manifestSet.threshold) {
-    const wanted = `${manifestSet.threshold} wanted of the manifest set of ${one.name}, the release before`;
-    faults.push(fault("approvers", `${reached} of its approvers are in that set, ${wanted}`));
+  if (!hasReached(after, set)) {
+    const wanted = `${set.threshold} wanted of the manifest set of ${name}, the release before`;
+    const message = `${approversIn(after.approvers, set.members)} of its approvers are in that set, ${wanted}`;
+    faults.push({ code: "approvers", about: after, message });
   }
   return faults;
 }
 
-interface Anchored {
-  /** The index of the release that the anchor's set applies to. */
-  readonly index: number;
-  readonly faults: readonly HistoryFault[];
+function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
+  return minNonce === null || nonceOf(one) >= minNonce;
 }
 
-/** A set whose `minNonce` is above all releases compares nothing. At least one set of the policy has to compare. */
-function notAnchored(last: Readable, anchors: readonly Anchor[]): HistoryFault {
-  const { source, minNonce } = leastBy(anchors, (anchor) => anchor.minNonce ?? 0);
-  const newest = `the newest nonce here is ${nonceOf(last)}`;
-  const message = `${newest}, and ${source} begins at ${minNonce}: nothing is compared`;
-  return { code: "not-anchored", release: last.release.name, message };
-}
-
-/** Checks the first release with at least this nonce; the one before each later release anchors that. Null: none. */
-function anchoredBy(ordered: readonly Readable[], { set, minNonce, source }: Anchor): Anchored | null {
-  const found = ordered.findIndex((one) => minNonce === null || nonceOf(one) >= minNonce);
-  if (found < 0) return null;
-  const judged = ordered[found]!;
-  const reached = approversIn(judged.approvers, set.members);
-  if (reached >= set.threshold) return { index: found, faults: [] };
+/** Of the first release that the anchor applies to; the one before each later release anchors that. */
+function anchorFaults(ordered: readonly Readable[], anchor: Anchor): FoundFault[] {
+  const first = ordered.find((one) => appliesTo(anchor, one));
+  if (first === undefined || hasReached(first, anchor.set)) return [];
+  const { set, source } = anchor;
+  const reached = approversIn(first.approvers, set.members);
   const message = `${reached} of its approvers are in the set that is demanded (${source}), ${set.threshold} wanted`;
-  const fault: HistoryFault = { code: "manifest-set-demanded", release: judged.release.name, message };
-  return { index: found, faults: [fault] };
+  return [{ code: "manifest-set-demanded", about: first, message }];
 }
 
-function keysOf({ members }: MemberSet): readonly string[] {
-  return members.map(({ pubKey }) => toHex(pubKey));
+function setOf({ release }: Readable): SetPin {
+  const { threshold, members } = release.manifest.manifestSet;
+  return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)) };
+}
+
+function hasReached({ approvers }: Readable, { threshold, members }: SetPin): boolean {
+  return approversIn(approvers, members) >= threshold;
 }
 
 /** The number of approvers with one of these keys. */

@@ -95,11 +95,11 @@ class FolderWalk {
     if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is no folder");
   }
 
-  /** Decides by content: release files, applications or versions. */
+  /** A folder named by a version is one, whatever is in it; others are decided by content. */
   placesIn(root: string, shown: string): Place[] {
     const entries = this.#entries(root, shown);
-    if (isApplication(entries)) return [placeOf(root, shown, entries)];
     if (isVersion(basename(root))) return this.#applications(root, shown, entries);
+    if (isApplication(entries)) return [placeOf(root, shown, entries)];
     const places: Place[] = [];
     for (const entry of entries) {
       const [folder, name] = [join(root, entry.name), join(shown, entry.name)];
@@ -118,13 +118,14 @@ class FolderWalk {
     return [];
   }
 
-  /** Every folder inside a version's is an application, even an empty one: its release is missing, which is a fault. */
+  /** Every folder inside a version's is an application or a version. An empty one is a release that is missing. */
   #applications(folder: string, shown: string, entries: readonly Dirent[]): Place[] {
     const places: Place[] = [];
     for (const entry of entries) {
       const [inside, name] = [join(folder, entry.name), join(shown, entry.name)];
-      if (entry.isDirectory()) places.push(placeOf(inside, name, this.#entries(inside, name)));
-      else this.unread.push(name);
+      if (!entry.isDirectory()) this.unread.push(name);
+      else if (isVersion(entry.name)) places.push(...this.#applications(inside, name, this.#entries(inside, name)));
+      else places.push(placeOf(inside, name, this.#entries(inside, name)));
     }
     if (places.length === 0) throw new ReleaseFolderError(shown, "a version without an application's folder");
     return places;

@@ -15,13 +15,19 @@ export interface CheckedAlone {
   readonly approvers: readonly QuorumMember[];
 }
 
-/** Results for sets that were checked before: releases repeat them. */
-export type KnownSets = Map<string, readonly string[]>;
+/** What the checks of several releases share. */
+export interface Shared {
+  readonly cache: SignatureCache;
+  /** Results for sets that were checked before: releases repeat them. */
+  readonly sets: Map<string, readonly string[]>;
+  /** The namespaces that are demanded; undefined if none is. */
+  readonly namespaces: readonly string[] | undefined;
+}
 
-export async function checkAlone(release: Release, cache: SignatureCache, sets: KnownSets): Promise<CheckedAlone> {
+export async function checkAlone(release: Release, { cache, sets, namespaces }: Shared): Promise<CheckedAlone> {
   const { manifest, manifestHash } = release;
   if (manifest === null || manifestHash === null) return { release, faults: release.faults, approvers: [] };
-  const found: ReleaseFault[] = [...release.faults, ...placeFaults(release, manifest)];
+  const found: ReleaseFault[] = [...release.faults, ...placeFaults(release, manifest, namespaces)];
   const add = (code: ReleaseFaultCode, file: string, message: string): void => {
     found.push({ code, file: fileIn(release.name, file), message });
   };
@@ -60,21 +66,30 @@ async function approvalFault(
   return { code: "approval-signature", message: `the signature is not one of ${who} over this manifest` };
 }
 
-async function setFaults(set: MemberSet, cache: SignatureCache, sets: KnownSets): Promise<readonly string[]> {
-  const key = set.members.map(({ alias, pubKey }) => `${toHex(pubKey)} ${alias}`).join("\n");
+async function setFaults(set: MemberSet, cache: SignatureCache, sets: Shared["sets"]): Promise<readonly string[]> {
+  // JSON, since an alias may hold any separator: two sets with one key would share their faults.
+  const key = JSON.stringify([set.threshold, set.members.map(({ alias, pubKey }) => [alias, toHex(pubKey)])]);
   const known = sets.get(key) ?? (await checkApprovals([], set, new Uint8Array(), cache)).faults;
   sets.set(key, known);
   return known;
 }
 
 /** The same operators approve all applications and all releases: a manifest has to be the one of its folder. */
-function placeFaults({ name, version, application }: Release, { namespace }: Manifest): ReleaseFault[] {
+function placeFaults(
+  { name, version, application }: Release,
+  { namespace }: Manifest,
+  namespaces: readonly string[] | undefined,
+): ReleaseFault[] {
   const file = fileIn(name, "manifest");
   const last = namespace.name.split("/").at(-1);
   const faults: ReleaseFault[] = [];
   if (application !== null && last !== application) {
     const message = `is a manifest of ${quoted(namespace.name)}, not of ${quoted(application)}, which its folder names`;
     faults.push({ code: "namespace", file, message });
+  }
+  if (namespaces?.includes(namespace.name) === false) {
+    const message = `is a manifest of ${quoted(namespace.name)}, which is not one of the demanded namespaces`;
+    faults.push({ code: "namespace-demanded", file, message });
   }
   const wanted = version === null ? null : nonceOf(version);
   if (wanted === null || namespace.nonce === wanted) return faults;

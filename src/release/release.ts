@@ -25,6 +25,7 @@ export type ReleaseFaultCode =
   | "manifest-set"
   | "threshold"
   | "namespace"
+  | "namespace-demanded"
   | "nonce";
 
 /** Stable codes of notes, which are no faults. */
@@ -204,8 +205,9 @@ class ReleaseReading {
   }
 }
 
+/** Decoding refuses hashed bytes that two versions share, so that equal bytes are one manifest. */
 function isSameManifest(one: Manifest, other: Manifest): boolean {
-  return one.version === other.version && equalBytes(manifestHashInput(one), manifestHashInput(other));
+  return equalBytes(manifestHashInput(one), manifestHashInput(other));
 }
 
 /** JSON of a manifest as releases of 2025 have it for people: without `qosCommit` or `patchSet`. */

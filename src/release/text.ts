@@ -11,6 +11,7 @@ const STYLES: Readonly<Record<ReleaseStatus, readonly Style[]>> = {
   good: ["green"],
   bad: ["bold", "red"],
   "not checked": ["bold", "red"],
+  older: ["dim"],
   skipped: ["dim"],
 };
 const FAIL: LabelOptions = { styles: STYLES.bad };
@@ -34,12 +35,12 @@ export function renderReleaseCheck(check: ReleaseCheck, options: TextOptions = {
 function checkText({ good, demand, counts, releases, histories, unknowable }: ReleaseCheck, page: Page): string {
   const numbers = (Object.keys(STYLES) as ReleaseStatus[]).filter((status) => counts[status] > 0);
   const text = numbers.map((status) => `${counts[status]} ${status}`).join(", ");
-  const inHistories = new Set(histories.flatMap((history) => history.releases));
-  const others = releases.filter(({ name }) => !inHistories.has(name));
+  const others = releases.filter(({ place }) => place === null);
   const lines = [
     page.paint(`${good ? "good" : "not good"}: ${text === "" ? "nothing was checked" : text}`, "bold"),
     `Demanded: ${demand === "none" ? "no manifest set" : `the ${demand === "policy" ? "policy's sets" : demand}`}.`,
-    ...histories.flatMap((history) => ["", ...historyLines(page, history, releases)]),
+    ...(counts.older > 0 ? wrapped(page, "", OLDER) : []),
+    ...histories.flatMap((history, index) => ["", ...historyLines(page, history, ofHistory(releases, index))]),
     ...(others.length === 0 ? [] : ["", ...others.flatMap((release) => releaseLines(page, release))]),
     "",
     ...unknowable.flatMap((sentence) => wrapped(page, "", printable(sentence))),
@@ -47,23 +48,31 @@ function checkText({ good, demand, counts, releases, histories, unknowable }: Re
   return `${lines.join("\n")}\n`;
 }
 
-function historyLines(page: Page, history: ReleaseHistory, releases: readonly CheckedRelease[]): string[] {
-  const { application, namespace, notAnchored, steps, faults } = history;
-  const shown = history.releases.map((name) => releases.find((one) => one.name === name)!);
-  return [
-    page.paint(`${name(application)} (${name(namespace)})`, "bold"),
-    ...shown.flatMap((release) => [
-      ...releaseLines(page, release),
-      ...(notAnchored.includes(release.name) ? labelled(page, "not anchored", OLDER) : []),
-      ...steps.filter(({ to }) => to === release.name).flatMap(({ changes }) => changeLines(page, changes)),
-      ...faults
-        .filter((fault) => fault.release === release.name)
-        .flatMap(({ message }) => labelled(page, "fail", message, FAIL)),
-    ]),
-  ];
+const OLDER = "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.";
+const NOT_ANCHORED = "not anchored: its approvers do not reach the set of a good release before it, or a demanded set";
+
+/** By place, never by name, which several can have. */
+function ofHistory(releases: readonly CheckedRelease[], history: number): CheckedRelease[] {
+  const found = releases.filter(({ place }) => place?.history === history);
+  return found.sort((one, other) => one.place!.index - other.place!.index);
 }
 
-const OLDER = "older than the policy's minNonce: no set of the policy applies to it";
+function historyLines(page: Page, history: ReleaseHistory, releases: readonly CheckedRelease[]): string[] {
+  const { application, namespace, steps, faults } = history;
+  return [
+    page.paint(`${name(application)} (${name(namespace)})`, "bold"),
+    ...releases.flatMap((release, index) => {
+      const found = faults.filter((fault) => fault.index === index);
+      const isLoose = release.status === "bad" && release.faults.length === 0 && found.length === 0;
+      return [
+        ...releaseLines(page, release),
+        ...(isLoose ? labelled(page, "fail", NOT_ANCHORED, FAIL) : []),
+        ...(index === 0 ? [] : changeLines(page, steps[index - 1]!.changes)),
+        ...found.flatMap(({ message }) => labelled(page, "fail", message, FAIL)),
+      ];
+    }),
+  ];
+}
 
 function releaseLines(page: Page, release: CheckedRelease): string[] {
   const { status, nonce, manifestHash, threshold, members, approvedBy, faults, notes } = release;

@@ -61,7 +61,7 @@ describe("release check", () => {
       format: "bootproof-release-check/1",
       good: true,
       demand: "none",
-      counts: { good: 2, bad: 0, "not checked": 0, skipped: 0 },
+      counts: { good: 2, bad: 0, "not checked": 0, older: 0, skipped: 0 },
       histories: [
         {
           application: "signer",
@@ -86,7 +86,8 @@ describe("release check", () => {
     const policy = fileOf({ policy: "bootproof/1", deployments: [deployment] });
     const { code, stdout } = await check(RELEASES, "--policy", policy, "--app", "signer", "--skip-unapproved");
     expect(code).toBe(0);
-    expect(stdout).toContain("not anchored");
+    expect(stdout).toMatch(/^good: 20 good, 8 older, 3 skipped\n/);
+    expect(stdout).toMatch(/\nolder {8}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(2 of 10 wanted\)\n/);
     const all = await check(RELEASES, "--policy", policy, "--skip-unapproved");
     expect(all.code).toBe(2);
     expect(all.stderr).toMatch(
@@ -94,7 +95,48 @@ describe("release check", () => {
     );
   });
 
+  it("is 1 where every release is older than the policy's minNonce", async () => {
+    const deployment = { name: "signer", namespace: "prod/signer", minNonce: 20260901 };
+    const manifestSet = { threshold: 2, members: keys("2026.9.0") };
+    const policy = fileOf({ policy: "bootproof/1", deployments: [{ ...deployment, manifestSet }] });
+    const older = await check(join(RELEASES, "2026.9.0/signer"), "--policy", policy);
+    expect([older.code, older.stderr]).toEqual([1, ""]);
+    expect(older.stdout).toMatch(/^not good: 1 older\n/);
+    const newer = await check(
+      ...["2026.9.0/signer", "2026.9.1"].map((name) => join(RELEASES, name)),
+      "--policy",
+      policy,
+    );
+    expect(newer.code).toBe(0);
+    expect(newer.stdout).toMatch(/^good: 1 good, 1 older\n/);
+  });
+
+  it("takes the namespaces that each release that --app leaves has to be of", async () => {
+    const nine = join(RELEASES, "2026.9.0");
+    const args = [nine, "--no-manifest-set", "--namespace"];
+    expect((await check(...args, "prod/signer", "--app", "signer")).code).toBe(0);
+    expect((await check(...args, "prod/signer", "prod/ump", "--app", "signer", "ump")).code).toBe(0);
+    const { code, stdout } = await check(...args, "prod/signer");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^not good: 1 good, 3 bad\n/);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      'is a manifest of "prod/ump", which is not one of the demanded namespaces',
+    );
+  });
+
   it.each<[string, string[], RegExp]>([
+    ["an empty namespace", [RELEASES, "--no-manifest-set", "--namespace", ""], /--namespace: empty/],
+    ["a namespace that is none", [RELEASES, "--no-manifest-set", "--namespace"], /--namespace/],
+    [
+      "a namespace of no release",
+      [RELEASES, "--no-manifest-set", "--namespace", "prod/signer", "prod/signr"],
+      /prod\/signr: no release of this namespace/,
+    ],
+    [
+      "a namespace of another application's releases",
+      [RELEASES, "--no-manifest-set", "--app", "signer", "--namespace", "prod/ump"],
+      /prod\/ump: no release of this namespace/,
+    ],
     ["none of the three", [RELEASES], /--manifest-set FILE, --policy FILE or --no-manifest-set is required/],
     ["two of the three", [RELEASES, "--manifest-set", SET, "--no-manifest-set"], /exclude each other/],
     [
@@ -145,6 +187,21 @@ describe("release check", () => {
   });
 });
 
+describe("two releases with one name", () => {
+  it("are each shown with what is theirs", async () => {
+    const folders = ["2026.4.3", "2026.4.4"].map((version) =>
+      copyOf([], (copy) => cpSync(join(RELEASES, version, "signer"), join(copy, "signer"), { recursive: true })),
+    );
+    const { code, stdout } = await check(...folders, "--no-manifest-set");
+    expect(code).toBe(0);
+    expect(stdout.match(/^good {9}signer, nonce \d+/gm)).toEqual([
+      "good         signer, nonce 20260403",
+      "good         signer, nonce 20260404",
+    ]);
+    expect(stdout.match(/^ {2}critical/gm)).toHaveLength(1);
+  });
+});
+
 describe("a folder that is refused, with the file's name", () => {
   const refused = async (folder: string, message: RegExp) => {
     for (const args of [["release", "check", folder, "--no-manifest-set"]]) {
@@ -169,9 +226,8 @@ describe("a folder that is refused, with the file's name", () => {
       copyOf([nine], (copy) => symlinkSync(RELEASES, join(copy, "2026.9.1"))),
       /2026\.9\.1: is a symbolic link/,
     );
-    const link = join(ROOT, "link");
-    symlinkSync(RELEASES, link);
-    await refused(link, /is a symbolic link/);
+    const link = copyOf([nine], (copy) => symlinkSync(RELEASES, join(copy, "link")));
+    await refused(join(link, "link"), /is a symbolic link/);
   });
 
   it("has 10,000 files, or one that is too large", async () => {
@@ -196,6 +252,25 @@ describe("a folder that is refused, with the file's name", () => {
     );
   });
 
+  it("is a version by its name, also with files of a release in it, and inside another version", async () => {
+    const folder = copyOf([nine], (copy) => {
+      for (const name of ["manifest", "x.approval"]) writeFileSync(join(copy, "2026.9.0", name), "x");
+    });
+    for (const path of [folder, join(folder, "2026.9.0")]) {
+      const { code, stdout, stderr } = await check(path, "--no-manifest-set");
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^good: 1 good\n[^]*\ngood {9}2026\.9\.0\/signer, /);
+      expect(stderr).toMatch(/^not read, of no release: .*2026\.9\.0\/manifest, .*2026\.9\.0\/x\.approval\n$/);
+    }
+    const nested = copyOf([], (copy) =>
+      cpSync(join(RELEASES, nine), join(copy, "2026.8.0", nine), { recursive: true }),
+    );
+    for (const more of [[], ["--skip-unapproved"]]) {
+      const { code, stdout } = await check(join(nested, "2026.8.0"), "--no-manifest-set", ...more);
+      expect([code, stdout.split("\n")[0]]).toEqual([0, "good: 1 good"]);
+    }
+  });
+
   it("is not one with a file that belongs to no release: that has a note", async () => {
     const folder = copyOf([nine], (copy) => {
       writeFileSync(join(copy, "README.md"), "x");
@@ -207,6 +282,11 @@ describe("a folder that is refused, with the file's name", () => {
     expect(stderr).toMatch(/^not read, of no release: .*README\.md, .*derived\n$/);
     const empty = copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.0/ump")));
     expect((await check(empty, "--no-manifest-set")).stdout).toMatch(/^not good: 1 good, 1 not checked\n/);
+    const skipped = await check(empty, "--no-manifest-set", "--skip-unapproved");
+    expect([skipped.code, skipped.stdout.split("\n")[0]]).toEqual([0, "good: 1 good, 1 skipped"]);
+    writeFileSync(join(empty, "2026.9.0/ump/manifest.json"), "{");
+    const faulty = await check(empty, "--no-manifest-set", "--skip-unapproved");
+    expect([faulty.code, faulty.stdout.split("\n")[0]]).toEqual([1, "not good: 1 good, 1 not checked"]);
   });
 });
 

@@ -63,6 +63,10 @@ export const ROOMS = {
     tests: ["test/audit/node-queue"],
     processEach: true,
   },
+  release: {
+    sources: ["src/release/"],
+    tests: ["test/release/", "test/own-options", "test/cli/release", "test/cli/pin-release"],
+  },
   image: { sources: ["src/image/"], tests: ["test/image/", "test/own-options", "test/appraise/pin-build"] },
 };
 
