@@ -108,6 +108,7 @@ it("members beside a past activity are refused, unless they repeat its result", 
   const activity = { ...ACTIVITY, result: RESULT };
   for (const value of [{ activity }, { activity, walletId: "w" }, { activity, xResult: { walletId: "w" } }, ACTIVITY])
     expect(besideFaults(value)).toEqual([]);
+  for (const value of [null, "activity", [activity]]) expect(besideFaults(value)).toEqual([]);
   for (const more of [{ walletId: "x" }, { other: 1 }, { activities: [] }])
     expect(besideFaults({ activity, ...more })).toEqual([expect.stringMatching(/ beside the activity$/)]);
   expect(besideFaults({ activity: ACTIVITY, walletId: "w", b: 1 })).toEqual([

@@ -241,6 +241,7 @@ describe("an answer", () => {
     for (const code of [-5, 5.25, 5000]) expect(await of({ code })).toMatchObject({ code: { text: "2" } });
     expect(await of({ code: 500 })).toMatchObject({ code: { text: "500" } });
     expect(await of(null)).toMatchObject({ code: { text: "2" } });
-    expect((await reply({ status: 500 })).headers).toEqual({ "X-Bootproof-Verified": "none" });
+    for (const status of [400, 599])
+      expect(await reply({ status })).toMatchObject({ status, headers: { "X-Bootproof-Verified": "none" } });
   });
 });
