@@ -1,15 +1,16 @@
 /**
  * The tiers of the tests (.github/CONTRIBUTING.md, "Tiers"): `node test/run.mjs fast|all|release|types|lint|room ROOM`.
+ * `suites` only lists the suites that are not on this machine, as the first three do at their end.
  * Steps of one lane run in turn, lanes run at the same time. What a step writes is shown when it ends; what vitest
  * writes is shown at once. Every step runs, whatever the others found.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, trackedFiles } from "./tracked.mjs";
 
 const CACHE = join(ROOT, "node_modules/.cache/bootproof");
-const USAGE = "usage: node test/run.mjs fast|all|release|types|lint|room ROOM [VITEST ARGS…]";
+const USAGE = "usage: node test/run.mjs fast|all|release|types|lint|suites|room ROOM [VITEST ARGS…]";
 const bin = (path, ...args) => [process.execPath, join(ROOT, "node_modules", path), ...args];
 const npm = (...args) => ["npm", "run", "--silent", ...args];
 
@@ -49,6 +50,7 @@ const TIERS = {
   release: () => [...TIERS.all(), ...RELEASE.map((script) => [[{ name: script, command: npm(script), live: true }]])],
   types: () => [[[types()]]],
   lint: () => [[[prettier()], [eslint()]]],
+  suites: () => [],
   room: ([room, ...args]) => [[[vitest(`tests of ${room}`, ...testsOf(room), ...args)]]],
 };
 
@@ -63,6 +65,16 @@ function testsOf(room) {
   if (room === undefined || !existsSync(join(ROOT, "test", room))) throw new Error(`${USAGE}\nNo such room: ${room}`);
   const mirrors = ["test/rooms.test.ts", "test/room-readmes.test.ts", "test/citations.test.ts"];
   return [`test/${room}/`, ...mirrors, ...(IN_TABLES.includes(room) ? ["test/attacks/"] : [])];
+}
+
+/** A line for each suite of test-vectors/suites/elsewhere.json that no variable names. */
+function notRun() {
+  const { suites } = JSON.parse(readFileSync(join(ROOT, "test-vectors/suites/elsewhere.json"), "utf8"));
+  return Object.values(suites).flatMap(({ what, variables }) => {
+    const unset = Object.entries(variables).filter(([variable]) => !process.env[variable]);
+    const places = unset.map(([variable, place]) => `${variable}: ${place}`);
+    return unset.length === 0 ? [] : [`not run: ${what} (not set: ${places.join("; ")})`];
+  });
 }
 
 function run({ name, command: [file, ...args], live }) {
@@ -95,6 +107,7 @@ async function main([tier, ...args]) {
   if (!Object.hasOwn(TIERS, tier ?? "")) throw new Error(USAGE);
   let passed = true;
   for (const lanes of TIERS[tier](args)) passed = (await Promise.all(lanes.map(runLane))).every(Boolean) && passed;
+  if (["fast", "all", "release", "suites"].includes(tier)) for (const line of notRun()) console.error(line);
   return passed ? 0 : 1;
 }
 

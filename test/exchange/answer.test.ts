@@ -63,6 +63,8 @@ it("an answer that is not JSON is a fault", () => {
 it("an answer that a caller has is text, bytes or a value", () => {
   for (const given of ['{"a":1}', bytes('{"a":1}'), { a: 1 }])
     expect(answerOfInput(given)).toEqual({ value: { a: 1 }, faults: [] });
+  for (const given of ['{"a":9007199254740993}', bytes('{"a":9007199254740993}')])
+    expect(answerOfInput(given).faults).toEqual([expect.stringMatching(/^a: /)]);
 });
 
 describe("the answer to a submit", () => {
@@ -96,8 +98,9 @@ describe("the answer to a submit", () => {
   });
 
   it("without an id, or with a folded name, is not sound", () => {
-    for (const more of [{ id: "" }, { Result: {} }])
-      expect(read({ activity: { ...ACTIVITY, ...more } })).toMatchObject({ isSound: false });
+    for (const activity of [{ organizationId: "o" }, { ...ACTIVITY, id: "" }, { ...ACTIVITY, id: 1 }])
+      expect(read({ activity })).toMatchObject({ id: null, isSound: false });
+    expect(read({ activity: { ...ACTIVITY, Result: {} } })).toMatchObject({ isSound: false });
   });
 });
 
@@ -105,8 +108,25 @@ it("members beside a past activity are refused, unless they repeat its result", 
   const activity = { ...ACTIVITY, result: RESULT };
   for (const value of [{ activity }, { activity, walletId: "w" }, { activity, xResult: { walletId: "w" } }, ACTIVITY])
     expect(besideFaults(value)).toEqual([]);
+  for (const value of [null, "activity", [activity]]) expect(besideFaults(value)).toEqual([]);
   for (const more of [{ walletId: "x" }, { other: 1 }, { activities: [] }])
     expect(besideFaults({ activity, ...more })).toEqual([expect.stringMatching(/ beside the activity$/)]);
+  expect(besideFaults({ activity: ACTIVITY, walletId: "w", b: 1 })).toEqual([
+    'the answer has "walletId", "b" beside the activity',
+  ]);
+});
+
+it("what Object.prototype has is neither a past activity nor in its result", () => {
+  const prototype = Object.prototype as unknown as JsonObject;
+  prototype["activity"] = { ...ACTIVITY, result: RESULT };
+  prototype["other"] = 1;
+  try {
+    expect(besideFaults({ other: 1 })).toEqual([]);
+    expect(besideFaults({ activity: { ...ACTIVITY, result: RESULT }, other: 1 })).toHaveLength(1);
+  } finally {
+    delete prototype["activity"];
+    delete prototype["other"];
+  }
 });
 
 it("every status that is not final may change by itself", () => {
@@ -121,9 +141,9 @@ it("every status that is not final may change by itself", () => {
 it("a finished activity is handed on with its known members, and its repetition, too", () => {
   const inner = { ...ACTIVITY, result: RESULT, more: 1 };
   expect(finishedActivity({ ...ACTIVITY, result: RESULT, more: 1 })).toEqual({ ...ACTIVITY, result: RESULT });
-  expect(finishedActivity({ ...ACTIVITY, result: { activity: inner } })).toEqual({
+  expect(finishedActivity({ ...ACTIVITY, result: { activity: inner, ...RESULT } })).toEqual({
     ...ACTIVITY,
-    result: { activity: { ...ACTIVITY, result: RESULT } },
+    result: { activity: { ...ACTIVITY, result: RESULT }, ...RESULT },
   });
 });
 
@@ -162,10 +182,22 @@ it.each<[unknown, boolean]>([
   [{ a: { result: [], status: "ACTIVITY_STATUS_NEW" } }, true],
   [{ a: { intent: null, result: {} } }, true],
   [{ result: {}, type: "OTHER" }, false],
+  [{ result: {}, type: "AN_ACTIVITY_TYPE_X" }, false],
+  [{ result: {}, status: "NO_ACTIVITY_STATUS_NEW" }, false],
+  [{ result: {}, type: ["ACTIVITY_TYPE_X"], status: ["ACTIVITY_STATUS_NEW"] }, false],
   [{ activity: { result: "text" } }, false],
   [{ activity: { result: null } }, false],
   ["activity", false],
 ])("whether %j holds an activity with a result: %s", (value, expected) => {
   expect(holdsResult(value)).toBe(expected);
   expect(unverified("query", value as JsonValue)).toHaveProperty(expected ? "fault" : "value");
+});
+
+it("a value of a program may hold itself", () => {
+  const circle: Record<string, unknown> = { list: [] };
+  circle["circle"] = circle;
+  (circle["list"] as unknown[]).push(circle);
+  expect(holdsResult(circle)).toBe(false);
+  circle["activity"] = { result: {} };
+  expect(holdsResult(circle)).toBe(true);
 });

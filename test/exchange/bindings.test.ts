@@ -1,5 +1,6 @@
 /** Which request an activity answered. */
 import { expect, it } from "vitest";
+import { jsonKey } from "../../src/decode/json.js";
 import { Bindings } from "../../src/exchange/bindings.js";
 import type { SubmitQuestion } from "../../src/exchange/question.js";
 
@@ -76,4 +77,52 @@ it("counts the characters of a request", () => {
   expect([bindings.get("small"), bindings.get("large")].map((one) => one !== null)).toEqual([true, true]);
   bindings.bind(question({ parameters: { a: "y".repeat(1500) } }), "next", "one");
   expect(bindings.get("large")).toBeNull();
+});
+
+/** What a binding of {@link question} under an id of one character counts for. */
+const SIZE = 512 + 1 + 2 * jsonKey(["o", "T", { a: 1 }, "1"]).length;
+/** The ids that are bound. */
+const held = (bindings: Bindings, ids: string): string => [...ids].filter((id) => bindings.get(id) !== null).join("");
+
+it("keeps what is exactly as large as its bound", () => {
+  const [exact, less] = [new Bindings(SIZE), new Bindings(SIZE - 1)];
+  for (const bindings of [exact, less]) expect(bindings.bind(question(), "a", "one")).toBeNull();
+  expect([held(exact, "a"), held(less, "a")]).toEqual(["a", ""]);
+});
+
+it("counts a binding that is replaced once", () => {
+  const bindings = new Bindings(SIZE);
+  bindings.bind(question({ isProven: false }), "a", "one");
+  bindings.bind(question(), "a", "one");
+  expect(bindings.get("a")?.isProven).toBe(true);
+});
+
+it("leaves a request that is sent again with its first submitter", () => {
+  const bindings = new Bindings();
+  const first = question({ isProven: false });
+  bindings.bind(first, "a", "one");
+  bindings.bind(question({ isProven: false }), "a", "two");
+  expect(bindings.get("a")).toBe(first);
+});
+
+it("takes the oldest of a submitter each time, down to its last", () => {
+  const bindings = new Bindings(SIZE);
+  for (const id of "abc") bindings.bind(question(), id, "one");
+  expect(held(bindings, "abc")).toBe("c");
+});
+
+it("holds against no submitter what it lost", () => {
+  const bindings = new Bindings(3 * SIZE);
+  const bind = (ids: string, submitter: string): void => {
+    for (const id of ids) bindings.bind(question(), id, submitter);
+  };
+  bind("ab", "loud");
+  bind("q", "quiet");
+  // Takes a, and of two that hold the same the first, so b.
+  bind("c", "loud");
+  bind("r", "quiet");
+  expect(held(bindings, "abcqr")).toBe("cqr");
+  // Now quiet holds most.
+  bind("s", "quiet");
+  expect(held(bindings, "abcqrs")).toBe("crs");
 });

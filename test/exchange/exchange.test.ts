@@ -138,6 +138,15 @@ describe("a submit", () => {
     const { settle, asked, made } = exchange();
     await settle({ value: {}, faults: [] }).catch(() => null);
     expect([asked[0]!.activity, made.firstId]).toEqual([null, null]);
+    // So the next answer is the first one.
+    expect(await settle(answer())).toMatchObject({ kind: "verified" });
+    expect(made.firstId).toBe("a");
+  });
+
+  it("that asks for app proofs is verified, also where its binding is lost at once", async () => {
+    const bindings = new Bindings(0);
+    expect(await exchange(SUBMIT, bindings).settle(answer())).toMatchObject({ kind: "verified" });
+    expect(bindings.get("a")).toBeNull();
   });
 });
 
@@ -206,6 +215,18 @@ describe("a vote", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it.each([
+    ["verified", "proven", { isProven: true }],
+    ["unproven", "unproven", { isProven: false }],
+    ["unproven", "unknown", null],
+  ])("that asks for no app proofs is %s where the request that it voted on is %s", async (kind, _, bound) => {
+    const bindings = new Bindings();
+    if (bound !== null) bindings.bind({ ...SUBMIT, ...bound }, "a", "");
+    expect(await exchange({ ...VOTE, isProven: false }, bindings).settle(answer())).toMatchObject({ kind });
+    // One that asks for them is verified in each case.
+    expect(await exchange(VOTE, bindings).settle(answer())).toMatchObject({ kind: "verified" });
+  });
+
   it("is bound to an activity of its own type", async () => {
     const bindings = new Bindings();
     const { settle, asked } = exchange(VOTE, bindings);
@@ -246,6 +267,27 @@ it("what is in the answer to another query is refused with the failed checks of 
   expect(await settle({ value: { user: {} }, faults: ["a number"] })).toEqual({ kind: "other", value: { user: {} } });
   await expect(settle(answer())).rejects.toThrow("in a place where none is verified");
   expect(asked[0]).toMatchObject({ activity: activity(), expected: null });
+});
+
+describe("the answer to a query", () => {
+  it("is handed on, null as well", async () => {
+    const { settle } = exchange({ kind: "query", operation: "q", organizationId: "o" });
+    expect(await settle({ value: null, faults: [] })).toEqual({ kind: "other", value: null });
+  });
+
+  it("is refused for what made it unreadable", async () => {
+    const { settle, asked } = exchange({ kind: "query", operation: "q", organizationId: "o" });
+    await expect(settle({ value: null, faults: ["not JSON"] })).rejects.toThrow("not JSON");
+    expect(asked).toEqual([
+      { activity: null, expected: null, refusals: ["not JSON"], operation: null, isFetched: false },
+    ]);
+  });
+
+  it("that is a list is refused for what is beside it, without an activity to name checks of", async () => {
+    const { settle, asked } = exchange({ kind: "list", operation: "list_activities", organizationId: "o" });
+    await expect(settle({ value: { activities: [], more: 1 }, faults: [] })).rejects.toThrow('"more" beside the list');
+    expect(asked[0]!.activity).toBeNull();
+  });
 });
 
 it("what cannot be accepted is never handed on, also where its verification accepts it", async () => {

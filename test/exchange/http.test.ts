@@ -1,7 +1,7 @@
 /** The rules for requests and answers over HTTP. */
 import { describe, expect, it } from "vitest";
 import { Bindings } from "../../src/exchange/bindings.js";
-import { HttpFault, MAX_REQUEST_BYTES, exchangeOf, replyTo, stampIn } from "../../src/exchange/http.js";
+import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, stampIn } from "../../src/exchange/http.js";
 
 const BODY = {
   organizationId: "o",
@@ -10,7 +10,9 @@ const BODY = {
   timestampMs: "1",
   generateAppProofs: true,
 };
-const STAMP = Buffer.from(JSON.stringify({ publicKey: "k" })).toString("base64url");
+const stampOf = (stamp: object) => Buffer.from(JSON.stringify(stamp)).toString("base64url");
+const STAMP = stampOf({ publicKey: "k" });
+const MIB = 1024 * 1024;
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 interface Given {
@@ -42,18 +44,24 @@ describe("a request", () => {
   it("has the question of its path and body, with numbers as they are written", () => {
     expect(opened().question).toMatchObject({ kind: "submit", operation: "x", isProven: true });
     expect(opened({ path: "query/x", body: "no JSON" }).question).toMatchObject({ kind: "query" });
+    expect(opened({ path: "query/list_activities", body: "no JSON" }).question).toMatchObject({ kind: "list" });
+    expect(opened({ path: "query/x", body: " ".repeat(8 * MIB) }).question).toMatchObject({ kind: "query" });
   });
 
   it.each<[string, Given, string]>([
     ["of another method", { method: "GET" }, "not-found"],
     ["of another path", { path: "submit/x?" }, "not-found"],
-    ["larger than 8 MiB", { body: " ".repeat(MAX_REQUEST_BYTES + 1) }, "too-large"],
+    ["larger than 8 MiB", { path: "query/x", body: " ".repeat(8 * MIB + 1) }, "too-large"],
     ["that is not JSON", { body: "{" }, "invalid-request"],
     ["with a member twice", { body: '{"type":"a","type":"b"}' }, "invalid-request"],
     ["without app proofs", { body: { ...BODY, generateAppProofs: false } }, "invalid-request"],
     ["without an id", { path: "query/get_activity", body: { organizationId: "o" } }, "invalid-request"],
   ])("%s is not sent", (_, given, kind) => {
     expect(faultOf(given)[0]).toBe(kind);
+  });
+
+  it("that is not JSON says so", () => {
+    expect(faultOf({ body: "{" })[1]).toMatch(/^not sent: x: the body is not strict JSON: /);
   });
 
   it("has exactly one stamp", () => {
@@ -76,7 +84,8 @@ describe("a request", () => {
   it.each([
     ["the public key of a stamp", STAMP, true],
     ["the credential id of a passkey", '{"credentialId":"k"}', true],
-    ["another public key", Buffer.from('{"publicKey":"l"}').toString("base64url"), false],
+    ["a public key in base64url of its own digits", stampOf({ more: "\u0c3e>>>???", publicKey: "k" }), true],
+    ["another public key", stampOf({ publicKey: "l" }), false],
   ])("is counted for %s", async (_, stamp, isSame) => {
     const bindings = new Bindings(3000);
     const answered = async (value: string, id: string) => {
@@ -90,6 +99,22 @@ describe("a request", () => {
 });
 
 describe("a stamp", () => {
+  it("names a submitter by 300 characters, and none where it is not read", async () => {
+    const lost = async (one: string, other: string) => {
+      const bindings = new Bindings(3000);
+      const answered = (stamp: string, id: string) =>
+        settled(opened({ bindings, stamp, body: { ...BODY, parameters: { id } } }), { id, status: "S" });
+      await answered(one, "first");
+      for (let index = 0; index < 9; index++) await answered(other, `${index}`);
+      return bindings.get("first") === null;
+    };
+    const named = (end: string, length: number) => stampOf({ publicKey: "k".repeat(length) + end });
+    expect(await lost(named("a", 300), named("b", 300))).toBe(true);
+    expect(await lost(named("a", 299), named("b", 299))).toBe(false);
+    const unread = ["%", "AA=A", Buffer.from([0xff, 0xfe]).toString("base64url"), stampOf([]), stampOf({}), "{"];
+    for (const stamp of unread) expect(await lost(stamp, "none")).toBe(true);
+  });
+
   it.each(["X-Stamp", "x-stamp-webauthn", "X-STAMP-ATTESTED"])("is read from %s", (name) => {
     expect(stampIn([["x-other", "o"], [name, "s"]])).toEqual({ stamp: "s" }); // prettier-ignore
   });
@@ -103,6 +128,19 @@ describe("a stamp", () => {
     ["one beside one of another name", [["x-stamp", "s"], ["x-stamp-other", "s"]]], // prettier-ignore
   ])("has to be one of a known name: %s", (_, headers) => {
     expect(stampIn(headers)).toHaveProperty("fault");
+  });
+
+  it("is not looked for in names that only end like it", () => {
+    expect(stampIn([["my-x-stamp", "o"], ["x-stamp", "s"]])).toEqual({ stamp: "s" }); // prettier-ignore
+  });
+
+  it.each<[string, readonly (readonly [string, string])[], string]>([
+    ["none", [], "none"],
+    ["an empty one", [["x-stamp", ""], ["x-stamp-other", "s"]], "an empty x-stamp, x-stamp-other"], // prettier-ignore
+    ["many", Array.from({ length: 20 }, () => ["x-stamp", "s"]), "x-stamp, ".repeat(12).slice(0, 100)],
+  ])("says what it got: %s", (_, headers, got) => {
+    const fault = `expected exactly one stamp, in X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested; got ${got}. Stamp the`;
+    expect(stampIn(headers)).toMatchObject({ fault: expect.stringContaining(fault) as string });
   });
 });
 
@@ -136,6 +174,21 @@ describe("an answer", () => {
     ["too many bytes", { body: null }],
   ])("is refused with %s", async (_, given) => {
     await expect(reply(given)).rejects.toMatchObject({ kind: "invalid-answer" });
+  });
+
+  it.each([
+    [201, "200 is expected"],
+    [299, "200 is expected"],
+    [300, "redirects are not followed"],
+    [399, "redirects are not followed"],
+    [600, "200 is expected"],
+  ])("with the status %i says what is wrong with it", async (status, words) => {
+    await expect(reply({ status })).rejects.toThrow(words);
+  });
+
+  it("has at most 16 MiB", async () => {
+    expect(MAX_ANSWER_BYTES).toBe(16 * MIB);
+    await expect(reply({ body: null })).rejects.toThrow("longer than 16777216 bytes");
   });
 
   it("that is not strict JSON is refused", async () => {
@@ -185,5 +238,10 @@ describe("an answer", () => {
       details: [],
     });
     expect(await of({ message: "x".repeat(5000) })).toMatchObject({ message: "x".repeat(4096) });
+    for (const code of [-5, 5.25, 5000]) expect(await of({ code })).toMatchObject({ code: { text: "2" } });
+    expect(await of({ code: 500 })).toMatchObject({ code: { text: "500" } });
+    expect(await of(null)).toMatchObject({ code: { text: "2" } });
+    for (const status of [400, 599])
+      expect(await reply({ status })).toMatchObject({ status, headers: { "X-Bootproof-Verified": "none" } });
   });
 });

@@ -47,6 +47,10 @@ export const ROOMS = {
       "test/attacks/beside",
     ],
   },
+  exchange: {
+    sources: ["src/exchange/"],
+    tests: ["test/exchange/", "test/client/", "test/adapters/", "test/proxy/", "test/own-options"],
+  },
   watch: { sources: ["src/watch/"], tests: ["test/watch/", "test/own-options", "test/faults/files", "test/cli/watch"] },
   audit: {
     sources: ["src/audit/"],

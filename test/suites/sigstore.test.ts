@@ -1,7 +1,6 @@
 /**
- * The cases of sigstore/sigstore-conformance (its assets for `bundle-verify`), which are not in this repository. To run
- * them: BOOTPROOF_SIGSTORE_CONFORMANCE=that folder in a checkout. Cases without a trusted root use the public
- * instance's: BOOTPROOF_SIGSTORE_ROOT=its file.
+ * The cases of sigstore/sigstore-conformance (its assets for `bundle-verify`), which are not in this repository
+ * (`elsewhere.ts`). Cases without a trusted root use the public instance's.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -10,9 +9,9 @@ import { describe, expect, it } from "vitest";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
+import { placesOf } from "./elsewhere.js";
 
-const FOLDER = process.env["BOOTPROOF_SIGSTORE_CONFORMANCE"];
-const PUBLIC_ROOT = process.env["BOOTPROOF_SIGSTORE_ROOT"];
+const [FOLDER, PUBLIC_ROOT] = placesOf("sigstore-conformance") ?? [];
 const BEACON = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon";
 const AT = new Date("2026-03-04T05:06:07.000Z");
 
@@ -57,7 +56,7 @@ async function failed(name: string): Promise<{ readonly id: string; readonly det
   return report.checks.filter(({ status }) => status === "fail");
 }
 
-describe.skipIf(FOLDER === undefined || PUBLIC_ROOT === undefined)("sigstore-conformance", () => {
+describe.skipIf(FOLDER === undefined)("sigstore-conformance", () => {
   it("has the cases that this test knows", () => {
     expect(names.length).toBe(70);
   });

@@ -12,7 +12,7 @@ import { toUtf8 } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
-import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
+import { generateQosKeyPair, qosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { expectationOf } from "../../src/verify/expectation.js";
 import { comparePayload } from "../../src/verify/contradictions.js";
 import { payloadExpectations } from "../../src/verify/expected-payload.js";
@@ -517,6 +517,35 @@ describe("an app proof in another encoding", () => {
     expect((await ask("app.signature", none, {})).details).toBe("the key is not a point of P-256");
     const another = appProof({ json: put("publicKey", hex(generateQosKeyPair().publicKey.subarray(65))) });
     expect((await ask("app.signature", another, {})).details).toBe("the key did not sign this payload");
+  });
+
+  it("of a signing half that two keys have is refused, and of either whole key is not", async () => {
+    const { encryption } = generateQosKeyPair();
+    const twin = forge({ ephemeralKey: qosKeyPair(encryption, lab.ephemeralKey.signing), payloads: [] }).bootProof;
+    const askOf = async (publicKey: string, bootProofs: readonly unknown[]) => {
+      const given = { bootProofs, appProofs: [{ ...proof, publicKey }] };
+      const { report, verified } = await judged(forge(), { noPolicy: true, given: () => given });
+      const { status, detail } = report.checks.find(({ id }) => id === "app.key")!;
+      return { verdict: report.verdict, status, detail, isVerified: verified.get("app[0]") !== null };
+    };
+    const whole = (bootProof: unknown): string =>
+      (bootProof as { ephemeralPublicKeyHex: string }).ephemeralPublicKeyHex;
+    const good = { verdict: "authentic", status: "pass", isVerified: true };
+    expect(await askOf(half, [twin])).toMatchObject(good);
+    expect(await askOf(half, [bootProof, bootProof])).toMatchObject(good);
+    for (const bootProofs of [
+      [bootProof, twin],
+      [twin, bootProof],
+      [bootProof, bootProof, twin],
+    ]) {
+      for (const one of bootProofs) expect(await askOf(whole(one), bootProofs)).toMatchObject(good);
+      expect(await askOf(half, bootProofs)).toMatchObject({
+        verdict: "rejected",
+        status: "fail",
+        detail: expect.stringContaining("boot proofs of different keys attest this signing half") as string,
+        isVerified: false,
+      });
+    }
   });
 
   it("has one form in the library: r and s, and the key that was attested", async () => {
