@@ -1,4 +1,5 @@
 /** Each fact at each door: the evidence, the command line, and what the door has to make of both. */
+import { expect } from "vitest";
 import { parsePolicy } from "../../src/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
@@ -78,8 +79,17 @@ export function cellOf(name: FactName, door: DoorName): Cell {
 export interface Judged {
   readonly name: FactName;
   readonly door: DoorName;
-  /** One of these has to be why the other evidence is refused. */
   readonly fails: readonly string[];
+  /** Nothing else may fail. Otherwise a command says more in codes of its own. */
+  readonly isWhole: boolean;
+}
+
+/** Refused for this fact: no deployment matches any more, and nothing else is wrong. */
+export function expectRefused({ accepted, why }: Outcome, { fails, isWhole }: Judged): void {
+  const others = why.filter((id) => id !== "policy.deployment" || fails.includes(id));
+  expect([accepted, ...(isWhole ? [...others].sort() : others)]).toEqual(
+    isWhole ? [false, ...[...fails].sort()] : expect.arrayContaining([false, ...fails]),
+  );
 }
 
 const NO_OPTION: Cell = { not: "" };
@@ -91,7 +101,8 @@ export function cellsOf(tier: (typeof DOORS)[DoorName]): Judged[] {
     doors.flatMap((door) => {
       const cell: Cell = cellOf(name, door) ?? NO_OPTION;
       if (typeof cell === "object" && !("fails" in cell)) return [];
-      return [{ name, door, fails: typeof cell === "object" ? cell.fails : failsAt(name, door) }];
+      const fails = typeof cell === "object" ? cell.fails : failsAt(name, door);
+      return [{ name, door, fails, isWhole: cell === "checks" && door !== "review" }];
     }),
   );
 }

@@ -2,7 +2,6 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import { packEvidence } from "../../src/bundle/pack.js";
-import { toUtf8 } from "../../src/bytes.js";
 import { type Expected, RejectedError } from "../../src/index.js";
 import { ClientError, RejectedActivityError } from "../../src/client/index.js";
 import { verified, verifiedFetch } from "../../src/adapters/index.js";
@@ -61,7 +60,7 @@ const connection = ["--base-url", service.url, ...organization(true), "--api-key
 interface Entry {
   readonly event?: string;
   readonly verdict?: string;
-  readonly failed?: readonly string[];
+  readonly failed?: readonly { readonly id: string }[];
 }
 
 const watchWords = (world: World, side: Side, policy: string): string[] => {
@@ -75,9 +74,13 @@ const watch: Door = async (world, side) => {
   const { code, stdout, stderr } = await run(...watchWords(world, side, world.policyPath), "--once");
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
   const [entry] = entriesIn(stdout);
-  const why = entry!.failed!;
+  const why = idsOf(entry!);
   return { accepted: code === 0, why: code === 1 && why.length === 0 ? ["warning"] : why };
 };
+
+function idsOf({ failed }: Entry): string[] {
+  return [...new Set(failed!.map(({ id }) => id))];
+}
 
 function entriesIn(stdout: string): Entry[] {
   return stdout
@@ -119,11 +122,11 @@ const watchAfterHangup: Door = async (world, side) => {
   try {
     const [first] = await entries(1);
     if (side === "other" && first!.verdict !== "verified")
-      throw new Error(`the policy before does not accept the other evidence: ${first!.failed!.join()}`);
+      throw new Error(`the policy before does not accept the other evidence: ${idsOf(first!).join()}`);
     writeFileSync(policy, readFileSync(world.policyPath));
     process.emit("SIGHUP");
     const last = (await entries(3))[2]!;
-    return { accepted: last.verdict === "verified", why: last.failed! };
+    return { accepted: last.verdict === "verified", why: idsOf(last) };
   } finally {
     // Of this watch alone: the process has others.
     for (const end of process.listeners("SIGINT")) if (!known.includes(end)) (end as () => void)();
@@ -148,7 +151,10 @@ const review: Door = async (world, side) => {
 
 const measure: Door = async (world, side) => {
   const evidence = world[side];
-  const files = evidence.builds.length > 0 ? [] : [evidence.file("image"), "--role-arn", evidence.role];
+  const { role, instance } = evidence.built;
+  const isPinned = JSON.stringify(world.policy["deployments"]).includes('"4":');
+  const names = ["--role-arn", role, ...(isPinned ? ["--instance-id", instance] : [])];
+  const files = evidence.builds.length > 0 ? [] : [evidence.file("image"), ...names];
   const words = [...files, "--binary", evidence.file("binary"), ...builds(evidence), "--policy", world.policyPath];
   const { code, stdout, stderr } = await run("measure", ...words, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
@@ -251,11 +257,11 @@ const proxy: Door = async (world, side) => {
   try {
     const { path, init } = requestOf(world);
     const response = await fetch(running.url + path, init);
-    const body = (await response.json()) as { details?: { id: string }[]; message?: string };
+    const body = (await response.json()) as { details?: { id: string }[] };
     if (response.status === 200)
       return { accepted: response.headers.get("x-bootproof-verified") === "activity", why: [] };
-    const ids = (body.details ?? []).map(({ id }) => id);
-    return { accepted: false, why: ids.length > 0 ? ids : [refusedAs(response), String(body.message)] };
+    const ids = [...new Set((body.details ?? []).map(({ id }) => id))];
+    return { accepted: false, why: ids.length > 0 ? ids : [refusedAs(response)] };
   } finally {
     await running.close();
   }
@@ -293,4 +299,3 @@ export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   proxy,
   verifiedFetch: fetching,
 };
-void toUtf8;

@@ -192,6 +192,13 @@ const PARTS_OF_PINS = {
     other: { built: { role: "arn:aws:iam::123456789012:role/Webserver2" } },
     cells: { measure: { fails: ["pcrs.3"] } },
   },
+  "pcrs of the instance": {
+    class: "document",
+    fails: ["policy.pcrs"],
+    deployment: (all) => ({ ...all, pcrs: { ...(all["pcrs"] as JsonObject), 4: toHex(lab.measurements.pcr4) } }),
+    other: { built: { instance: "i-0fedcba9876543210" } },
+    cells: { measure: { fails: ["pcrs.4"] } },
+  },
   "threshold of the manifestSet": {
     class: "manifest",
     fails: ["policy.manifest-set"],
@@ -404,7 +411,7 @@ const EXPECTED = {
   },
   addresses: {
     class: "request",
-    fails: ["app.request"],
+    fails: ["activity.request"],
     options: () => ({ address: LAB_ADDRESS.address }),
     expected: { addresses: [LAB_ADDRESS.address] },
     other: {

@@ -2,17 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { fromBase64, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { measureRole } from "../../src/image/index.js";
 import {
   type Generation,
   SoftwareEnclave,
   addressDerivationPayload,
-  labMeasurements,
   policyOutcomePayload,
 } from "../../src/lab/enclave.js";
 import { fingerprintOf } from "../../src/lab/fingerprint.js";
 import { Forge, type ForgedEvidence, LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { sha256 } from "../../src/lab/qos.js";
+import { extendedPcr, sha256 } from "../../src/lab/qos.js";
 import { type ProvenanceOptions, LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import { type Alterations, AT, forge } from "../attacks/support.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -28,12 +26,14 @@ export interface Built {
   readonly application: string;
   readonly binary: string;
   readonly role: string;
+  readonly instance: string;
 }
 
 const BUILT: Built = {
   application: "application ".repeat(50),
   binary: "lab application",
   role: "arn:aws:iam::123456789012:role/Webserver",
+  instance: "i-0123456789abcdef0",
 };
 
 const sectionsOf = ({ application }: Built) => [
@@ -44,16 +44,13 @@ const sectionsOf = ({ application }: Built) => [
   { type: TYPE.ramdisk, data: utf8(application) },
 ];
 
-const roles = new Map<string, Uint8Array>();
-for (const role of [BUILT.role, `${BUILT.role}2`]) roles.set(role, await measureRole(role));
-
 /** Releases have the nonce of their version: 2026.1.2. */
 const base = new Forge({ namespace: { name: "lab/signer", nonce: 20260102 } });
 
 function labOf(built: Built): Forge {
   const [pcr0, pcr1, pcr2] = [0, 1, 2].map((index) => Buffer.from(pcrsOf(sectionsOf(built))[index]!, "hex"));
-  const pcrs = { pcr0: pcr0!, pcr1: pcr1!, pcr2: pcr2!, pcr3: roles.get(built.role)! };
-  const measurements = { ...labMeasurements(), ...pcrs };
+  const [pcr3, pcr4] = [built.role, built.instance].map((name) => extendedPcr(toUtf8(name)));
+  const measurements = { pcr0: pcr0!, pcr1: pcr1!, pcr2: pcr2!, pcr3: pcr3!, pcr4: pcr4! };
   return new Forge({ ...base, measurements, pivotHash: sha256(toUtf8(built.binary)) });
 }
 
@@ -141,8 +138,8 @@ export class Evidence {
     return this.#change.hasNoAnswer !== true;
   }
 
-  get role(): string {
-    return this.#built.role;
+  get built(): Built {
+    return this.#built;
   }
 
   answer(request: Request, id: string = randomUUID()): JsonObject {
