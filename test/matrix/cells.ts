@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { parsePolicy } from "../../src/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
+import { packEvidence } from "../../src/bundle/pack.js";
 import { COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
 import type { Policy } from "../../src/appraise/policy.js";
 import { type Answer, bootproof, fileOf } from "../cli/support.js";
@@ -140,6 +141,13 @@ export function pieces({ isBare, ...world }: World, side: Side): string[] {
     ...(evidence.hasAnswer ? ["--activity", evidence.file("activity"), ...organization(true)] : []),
     ...builds(evidence),
   ];
+}
+
+/** Without a judgement: nobody verified it before. */
+export function bundleOf(world: World, side: Side): string {
+  const { bootProof, activity, builds: provenance, hasAnswer } = world[side];
+  const evidence = { bootProofs: [bootProof], ...(hasAnswer && { activity }), provenance };
+  return fileOf(packEvidence(evidence));
 }
 
 export function builds(evidence: Evidence): string[] {

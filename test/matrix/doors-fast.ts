@@ -1,7 +1,6 @@
 /** The doors that need no build, each called with the evidence of one side of a fact. */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
-import { packEvidence } from "../../src/bundle/pack.js";
 import { type Expected, RejectedError } from "../../src/index.js";
 import { ClientError, RejectedActivityError } from "../../src/client/index.js";
 import { verified, verifiedFetch } from "../../src/adapters/index.js";
@@ -14,7 +13,7 @@ import { runAny } from "../../src/cli/commands.js";
 import { SDKS } from "../adapters/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { apiKey } from "../client/support.js";
-import { AROUND, type Door, type Side, type World, builds, organization, pieces, reported } from "./cells.js";
+import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
 import { DOORS, type DoorName, type Outcome } from "./doors.js";
 import { STRANGERS } from "./facts.js";
 import { releaseFolder } from "./releases.js";
@@ -25,12 +24,6 @@ export const service = await Service.start();
 const provenanceVerifier: ProvenanceVerifier = await sigstoreVerifier();
 const run = (...words: readonly string[]) => bootproof(words, AROUND);
 const JSON_REPORT = ["--format", "json"];
-
-export function bundleOf(world: World, side: Side): string {
-  const { bootProof, activity, builds: provenance, hasAnswer } = world[side];
-  const evidence = { bootProofs: [bootProof], ...(hasAnswer && { activity }), provenance };
-  return fileOf(packEvidence(evidence));
-}
 
 const verify: Door = async (world, side) =>
   reported(
