@@ -15,6 +15,7 @@ import { launchChromium } from "../support/chromium.js";
 import { type RedisServer, redisServer } from "../support/redis.js";
 import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
 import type { DOORS, DoorName, Outcome } from "./doors.js";
+import { FORM } from "./sources.js";
 import { NOW, REQUEST } from "./worlds.js";
 
 const run = (...words: readonly string[]) => bootproof(words, AROUND);
@@ -71,11 +72,11 @@ const queued: Door = async (world, side) => {
   const io = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } };
   const words = ["worker", ...queue, "--policy", world.policyPath, "--workers", "1"];
   const working = runAny(words, { ...io, env: {}, now: () => NOW });
-  const ends = process.listeners("SIGINT").filter((end) => !known.includes(end)) as (() => void)[];
   try {
     return await audited(world, side, queue);
   } finally {
-    for (const end of ends) end();
+    // Of this worker alone, by now.
+    for (const end of process.listeners("SIGINT")) if (!known.includes(end)) (end as () => void)();
     await working;
   }
 };
@@ -98,17 +99,6 @@ const inChromium: Door = async (world, side) => {
   } finally {
     await context.close();
   }
-};
-
-/** The part of the form for what an option demands; undefined where it has none. */
-export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
-  "organization-id": "organization",
-  address: "addresses",
-  payload: "expectedValues",
-  challenge: "expectedValues",
-  nonce: "nonce",
-  "ephemeral-key": "key",
-  "fail-on-warning": "failOnWarning",
 };
 
 async function given(page: Page, world: World, side: Side): Promise<void> {
@@ -143,9 +133,10 @@ async function giveValue(page: Page, option: OptionName, word: string): Promise<
 async function shown(page: Page): Promise<Outcome> {
   const faults = await page.locator(`#${IDS.faults} li`).allInnerTexts();
   if (faults.length > 0) return { accepted: false, why: ["exit 2", ...faults] };
-  const text = await page.locator(`#${IDS.result}`).innerText();
-  const ids = text.match(/^FAIL\b.*$/gm) ?? [];
-  return { accepted: /^\W*VERIFIED/.test(text) && !text.includes("REFUSED"), why: [...ids, text] };
+  const result = page.locator(`#${IDS.result}`);
+  const [text, ids] = [await result.innerText(), await result.locator(".check-fail code.id").allTextContents()];
+  const refused = text.startsWith("REFUSED") ? ["warning"] : [];
+  return { accepted: text.startsWith("VERIFIED"), why: [...new Set(ids), ...refused] };
 }
 
 /** The inputs of the action, by the options whose values they hold. */
@@ -175,7 +166,7 @@ const action: Door = (world, side) => {
   const words = [...evidence, "--policy", world.policyPath, ...world.words("verify", side)];
   const command = `${process.execPath} --require ${CLOCK} ${COMMAND}`;
   const ran = runAction({ ...asInputs(words), command }, tmpdir());
-  const ids = [...ran.log.matchAll(/title=bootproof ([a-z-]+\.[a-z-]+)/g)].map(([, id]) => id!);
+  const ids = [...ran.log.matchAll(/^::error title=bootproof ([a-z-]+\.[a-z-]+)/gm)].map(([, id]) => id!);
   const why = ran.code > 1 ? [ran.log] : /^::error title=bootproof::REFUSED/m.test(ran.log) ? ["warning"] : ids;
   return Promise.resolve({ accepted: ran.ok, why: [...new Set(why)] });
 };

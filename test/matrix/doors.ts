@@ -43,6 +43,9 @@ const RELEASE_SETS = not(
 const ONLY_BOOT_PROOFS = not("it asks for boot proofs alone: no app proof and no activity reaches it");
 const ONLY_THERE = not("an option of another command alone, which compares what only that command reads");
 const NO_BARE = not("the service has boot proofs: a bare document does not come this way");
+const NO_SIGSTORE = not(
+  "a page has no Sigstore library: a policy that demands provenance is refused as a whole, whatever the evidence is",
+);
 const OWN_REQUEST = not("it makes the request itself, and has no option for this demand: the answer is compared");
 
 const EVERYWHERE = {
@@ -84,7 +87,13 @@ export const CELLS = {
   /** A pin of what only the document, or the service beside it, says. */
   document: { ...EVERYWHERE, ...BESIDE_EVIDENCE },
   /** A demand of provenance. */
-  build: { ...EVERYWHERE, ...BESIDE_EVIDENCE, measure: "checks" },
+  build: {
+    ...EVERYWHERE,
+    ...BESIDE_EVIDENCE,
+    measure: "checks",
+    "page --verify": NO_SIGSTORE,
+    "page in Chromium": NO_SIGSTORE,
+  },
   /** A rule of app proofs. */
   "app proof": { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH },
   /** What the caller requested. */

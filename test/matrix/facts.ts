@@ -204,6 +204,11 @@ const PARTS_OF_PINS = {
     fails: ["policy.manifest-set"],
     other: { forge: manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })) },
   },
+  "threshold of the shareSet": {
+    class: "manifest",
+    fails: ["policy.share-set"],
+    other: { forge: manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })) },
+  },
   "labels.deploymentLabel": {
     class: "document",
     fails: ["policy.labels"],
@@ -564,6 +569,13 @@ const COMMANDS = {
     options: () => ({ "manifest-set": fileOf(releaseSet()) }),
     other: PINS.manifestSet.other,
     cells: { "release check": { fails: ["manifest-set-demanded"] } },
+  },
+  "release check --namespace": {
+    class: "one command",
+    fails: [],
+    options: () => ({ namespace: lab.namespace.name }),
+    other: PINS.namespace.other,
+    cells: { "release check": { lacks: "namespace" } },
   },
 } satisfies Readonly<Record<string, Fact>>;
 
