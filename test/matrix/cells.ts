@@ -1,0 +1,161 @@
+/** Each fact at each door: the evidence, the command line, and what the door has to make of both. */
+import { expect } from "vitest";
+import { parsePolicy } from "../../src/index.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { packEvidence } from "../../src/bundle/pack.js";
+import { COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
+import type { Policy } from "../../src/appraise/policy.js";
+import { type Answer, bootproof, fileOf } from "../cli/support.js";
+import { CELLS, type Cell, DOORS, DOOR_NAMES, type DoorName, type Outcome } from "./doors.js";
+import { FACTS, type Fact, type FactName } from "./facts.js";
+import { Evidence, NOW, REQUEST, deployed, policyFile } from "./worlds.js";
+
+export type Side = "honest" | "other";
+
+/** A fact, its evidence on both sides, and the policy that both are judged by. */
+export class World {
+  readonly honest: Evidence;
+  readonly other: Evidence;
+  readonly policy: JsonObject;
+  readonly policyPath: string;
+  #before: Promise<string> | undefined;
+
+  constructor(
+    readonly name: FactName,
+    readonly fact: Fact,
+  ) {
+    const demandsBuild = name.startsWith("pin provenance");
+    this.honest = new Evidence(fact.both ?? {}, demandsBuild);
+    this.other = new Evidence(fact.other, demandsBuild);
+    const deployment = fact.deployment?.(deployed(), this.honest) ?? deployed();
+    this.policy = policyFile(deployment, fact.policy);
+    this.policyPath = fileOf(this.policy);
+  }
+
+  get isBare(): boolean {
+    return this.fact.class === "bare";
+  }
+
+  parsed(): Policy {
+    return parsePolicy(JSON.stringify(this.policy));
+  }
+
+  /** The options that the caller demands of this side, as far as the command has them. */
+  words(command: CommandName, side: Side, ...more: readonly OptionName[]): string[] {
+    if (this.fact.isDemandAlone === true && side === "honest") return [];
+    const known: readonly string[] = COMMAND_OPTIONS[command].map(([option]) => option);
+    const given = Object.entries(this.fact.options?.(this.honest) ?? {}) as [OptionName, string][];
+    return given
+      .filter(([option]) => known.includes(option) && !more.includes(option))
+      .flatMap(([option, value]) => [`--${option}`, ...(OPTIONS[option][0] === null ? [] : [value])]);
+  }
+
+  /** A policy under which the other evidence is accepted: what `pin` writes of it. */
+  before(): Promise<string> {
+    this.#before ??= (async () => {
+      const anchor = fileOf(this.other.forged.anchorPem, "anchor.pem");
+      const source = ["--boot-proof", this.other.file("boot"), "--trust-anchor", anchor, "--allow-debug"];
+      const { code, stdout, stderr } = await bootproof(["pin", ...source], AROUND);
+      if (code !== 0) throw new Error(`pin of the other evidence: ${stderr}`);
+      return stdout;
+    })();
+    return this.#before;
+  }
+}
+
+export const AROUND = { now: NOW.toISOString() };
+
+const worlds = new Map<FactName, World>();
+export function worldOf(name: FactName): World {
+  const known = worlds.get(name) ?? new World(name, FACTS[name]);
+  worlds.set(name, known);
+  return known;
+}
+
+export function cellOf(name: FactName, door: DoorName): Cell {
+  const fact: Fact = FACTS[name];
+  return fact.cells?.[door] ?? CELLS[fact.class][door];
+}
+
+export interface Judged {
+  readonly name: FactName;
+  readonly door: DoorName;
+  readonly fails: readonly string[];
+  /** Nothing else may fail. Otherwise a command says more in codes of its own. */
+  readonly isWhole: boolean;
+}
+
+/** Refused for this fact: no deployment matches any more, and nothing else is wrong. */
+export function expectRefused({ accepted, why }: Outcome, { fails, isWhole }: Judged): void {
+  const others = why.filter((id) => id !== "policy.deployment" || fails.includes(id));
+  expect([accepted, ...(isWhole ? [...others].sort() : others)]).toEqual(
+    isWhole ? [false, ...[...fails].sort()] : expect.arrayContaining([false, ...fails]),
+  );
+}
+
+const NO_OPTION: Cell = { not: "" };
+
+/** The cells of a tier that apply. */
+export function cellsOf(tier: (typeof DOORS)[DoorName]): Judged[] {
+  const doors = DOOR_NAMES.filter((door) => DOORS[door] === tier);
+  return (Object.keys(FACTS) as FactName[]).flatMap((name) =>
+    doors.flatMap((door) => {
+      const cell: Cell = cellOf(name, door) ?? NO_OPTION;
+      if (typeof cell === "object" && !("fails" in cell)) return [];
+      const fails = typeof cell === "object" ? cell.fails : failsAt(name, door);
+      return [{ name, door, fails, isWhole: cell === "checks" && door !== "review" }];
+    }),
+  );
+}
+
+function failsAt(name: FactName, door: DoorName): readonly string[] {
+  const { fails, isDemandAlone }: Fact = FACTS[name];
+  if (isDemandAlone === true) return ["warning"];
+  return door === "review" ? [`pin ${name.replace("pin ", "").replace(/^.* of the (\w+)$/, pinOfPart)}`] : fails;
+}
+
+const pinOfPart = (_: string, part: string): string => (part === "role" ? "pcrs" : part);
+
+export type Door = (world: World, side: Side) => Promise<Outcome>;
+
+/** Of a command that writes a report as JSON. */
+export function reported({ code, stdout, stderr }: Pick<Answer, "code" | "stdout" | "stderr">): Outcome {
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const json = JSON.parse(stdout) as ReportJson & { readonly report?: ReportJson };
+  const { checks, refusedFor } = json.report ?? json;
+  const failed = checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+  return { accepted: code === 0, why: [...new Set(failed), ...(refusedFor === undefined ? [] : ["warning"])] };
+}
+
+interface ReportJson {
+  readonly checks: readonly { readonly id: string; readonly status: string }[];
+  readonly refusedFor?: readonly string[];
+}
+
+/** The evidence as options of `verify` and the like. */
+export function pieces({ isBare, ...world }: World, side: Side): string[] {
+  const evidence = world[side];
+  if (isBare) return ["--attestation", evidence.file("document")];
+  return [
+    ...["--boot-proof", evidence.file("boot")],
+    ...(evidence.hasAnswer ? ["--activity", evidence.file("activity"), ...organization(true)] : []),
+    ...builds(evidence),
+  ];
+}
+
+/** Without a judgement: nobody verified it before. */
+export function bundleOf(world: World, side: Side): string {
+  const { bootProof, activity, builds: provenance, hasAnswer } = world[side];
+  const evidence = { bootProofs: [bootProof], ...(hasAnswer && { activity }), provenance };
+  return fileOf(packEvidence(evidence));
+}
+
+export function builds(evidence: Evidence): string[] {
+  return evidence.builds.length > 0 ? ["--provenance", evidence.file("builds")] : [];
+}
+
+export function organization(isDemanded: boolean): string[] {
+  return isDemanded ? ["--organization-id", REQUEST.organizationId] : [];
+}
+
+export const names: readonly FactName[] = Object.keys(FACTS) as FactName[];

@@ -1,0 +1,187 @@
+/** The doors that need a build, a server or a browser. */
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { packEvidence } from "../../src/bundle/pack.js";
+import { runAny } from "../../src/cli/commands.js";
+import type { OptionName } from "../../src/cli/option-table.js";
+import { IDS } from "../../src/page/ids.js";
+import { bootproof, fileOf } from "../cli/support.js";
+import { COMMAND, runAction } from "../support/action.js";
+import { launchChromium } from "../support/chromium.js";
+import { type RedisServer, redisServer } from "../support/redis.js";
+import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
+import type { DOORS, DoorName, Outcome } from "./doors.js";
+import { FORM } from "./sources.js";
+import { NOW, REQUEST } from "./worlds.js";
+
+const run = (...words: readonly string[]) => bootproof(words, AROUND);
+
+/** A page whose maker took any enclave: what refuses it is its reader's policy. */
+const checkedPage: Door = async (world, side) => {
+  const anchor = fileOf(world[side].forged.anchorPem, "anchor.pem");
+  const made = await run(
+    ...["verify", ...pieces(world, side), "--no-policy", "--trust-anchor", anchor],
+    ...["--allow-debug", "--format", "html"],
+  );
+  const page = fileOf(made.stdout, "page.html");
+  const words = [...organization(!world.isBare && world[side].hasAnswer), ...world.words("page", side, "image")];
+  return reported(await run("page", "--verify", page, "--policy", world.policyPath, ...words, "--format", "json"));
+};
+
+/** An entry that is a bundle without a judgement, or a bare document. */
+function entryOf(world: World, side: Side): Uint8Array {
+  if (world.isBare) return world[side].forged.document;
+  const { bootProof, activity, hasAnswer } = world[side];
+  return Buffer.from(JSON.stringify(packEvidence({ bootProofs: [bootProof], ...(hasAnswer && { activity }) })));
+}
+
+interface Line {
+  readonly verdict: string;
+  readonly failed: readonly string[];
+  readonly refusedFor?: readonly string[];
+}
+
+async function audited(world: World, side: Side, more: readonly string[]): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), "bootproof-matrix-audit-"));
+  const [entry, inputs] = [entryOf(world, side), join(folder, "entries")];
+  mkdirSync(inputs);
+  writeFileSync(join(inputs, "entry.json"), entry);
+  const digest = createHash("sha256").update(entry).digest("hex");
+  const { expected } = world.fact;
+  const line = { entry: digest, expected: { organizationId: REQUEST.organizationId, ...expected } };
+  const asked = world.fact.class === "request" ? ["--expected", fileOf(`${JSON.stringify(line)}\n`)] : [];
+  const words = [...world.words("audit", side), ...builds(world[side]), ...asked, ...more];
+  const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const { failed, refusedFor } = JSON.parse(stdout) as Line;
+  return { accepted: code === 0, why: [...failed, ...(refusedFor === undefined ? [] : ["warning"])] };
+}
+
+let redis: Promise<RedisServer> | undefined;
+let queues = 0;
+
+/** With a worker of its own, ended with the audit. */
+const queued: Door = async (world, side) => {
+  redis ??= redisServer();
+  const queue = ["--queue", (await redis).url, "--queue-prefix", `matrix-${queues++}`];
+  const known = process.listeners("SIGINT");
+  const io = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } };
+  const words = ["worker", ...queue, "--policy", world.policyPath, "--workers", "1"];
+  const working = runAny(words, { ...io, env: {}, now: () => NOW });
+  try {
+    return await audited(world, side, queue);
+  } finally {
+    // Of this worker alone, by now.
+    for (const end of process.listeners("SIGINT")) if (!known.includes(end)) (end as () => void)();
+    await working;
+  }
+};
+
+let browser: Promise<Browser> | undefined;
+let verifierPage: Promise<string> | undefined;
+
+/** The page that verifies what it is given, its form filled in. */
+const inChromium: Door = async (world, side) => {
+  browser ??= launchChromium();
+  verifierPage ??= run("page").then(({ stdout }) => fileOf(stdout, "verifier.html"));
+  const context = await (await browser).newContext({ offline: true });
+  try {
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(await verifierPage).href);
+    await given(page, world, side);
+    await page.locator(`#${IDS.verify}`).click();
+    await page.locator(`#${IDS.result} header, #${IDS.faults} li`).first().waitFor();
+    return await shown(page);
+  } finally {
+    await context.close();
+  }
+};
+
+async function given(page: Page, world: World, side: Side): Promise<void> {
+  const evidence = world[side];
+  const parts = world.isBare ? (["document"] as const) : evidence.hasAnswer ? (["boot", "activity"] as const) : (["boot"] as const);
+  const files = [...parts.map((part) => evidence.file(part)), ...builds(evidence).slice(1), world.policyPath];
+  await page.locator(`#${IDS.files}`).setInputFiles(files);
+  await page.locator(`#${IDS.list} > li`).nth(files.length - 1).waitFor();
+  await page.getByText("More", { exact: true }).click();
+  await page.locator(`#${IDS.now}`).fill(NOW.toISOString());
+  if (!world.isBare && evidence.hasAnswer) await page.locator(`#${IDS.organization}`).fill(REQUEST.organizationId);
+  const words = world.words("verify", side);
+  for (const [index, word] of words.entries()) {
+    const option = word.replace(/^--/, "") as OptionName;
+    const id = word.startsWith("--") ? FORM[option] : undefined;
+    if (id === "expectedValues") await giveValue(page, option, words[index + 1]!);
+    else if (id === "failOnWarning") await page.locator(`#${IDS[id]}`).check();
+    else if (id !== undefined) await page.locator(`#${IDS[id]}`).fill(words[index + 1]!);
+  }
+}
+
+async function giveValue(page: Page, option: OptionName, word: string): Promise<void> {
+  const [, type, pointer, value] = /^([^:]+):([^=]+)=(.*)$/.exec(word)!;
+  await page.locator(`#${IDS.addValue}`).click();
+  const row = page.locator(`#${IDS.expectedValues} fieldset`).last();
+  await row.getByLabel("Type").fill(type!);
+  await row.getByLabel("Pointer").fill(pointer!);
+  await row.getByLabel("Value", { exact: true }).fill(value!);
+  if (option === "challenge") await row.getByLabel(/^This is a challenge/).check();
+}
+
+async function shown(page: Page): Promise<Outcome> {
+  const faults = await page.locator(`#${IDS.faults} li`).allInnerTexts();
+  if (faults.length > 0) return { accepted: false, why: ["exit 2", ...faults] };
+  const result = page.locator(`#${IDS.result}`);
+  const [text, ids] = [await result.innerText(), await result.locator(".check-fail code.id").allTextContents()];
+  const refused = text.startsWith("REFUSED") ? ["warning"] : [];
+  return { accepted: text.startsWith("VERIFIED"), why: [...new Set(ids), ...refused] };
+}
+
+/** The inputs of the action, by the options whose values they hold. */
+const asInputs = (words: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    words.flatMap((word, index) =>
+      word.startsWith("--") ? [[word.slice(2), word === "--fail-on-warning" ? "true" : words[index + 1]!]] : [],
+    ),
+  );
+
+/** A process has its own clock, and the action no input for it. */
+const CLOCK = fileOf(
+  `const Real = Date;
+  const now = ${NOW.getTime()};
+  globalThis.Date = class extends Real {
+    constructor(...given) { super(...(given.length === 0 ? [now] : given)); }
+    static now() { return now; }
+  };`,
+  "clock.cjs",
+);
+
+/** Provenance comes in a bundle: there is no input for its files. */
+const action: Door = (world, side) => {
+  const isBuild = world.fact.class === "build";
+  const hasAnswer = world[side].hasAnswer;
+  const evidence = isBuild ? ["--bundle", bundleOf(world, side), ...organization(hasAnswer)] : pieces(world, side);
+  const words = [...evidence, "--policy", world.policyPath, ...world.words("verify", side)];
+  const command = `${process.execPath} --require ${CLOCK} ${COMMAND}`;
+  const ran = runAction({ ...asInputs(words), command }, tmpdir());
+  const ids = [...ran.log.matchAll(/^::error title=bootproof ([a-z-]+\.[a-z-]+)/gm)].map(([, id]) => id!);
+  const why = ran.code > 1 ? [ran.log] : /^::error title=bootproof::REFUSED/m.test(ran.log) ? ["warning"] : ids;
+  return Promise.resolve({ accepted: ran.ok, why: [...new Set(why)] });
+};
+
+type BuiltDoor = { [D in DoorName]: (typeof DOORS)[D] extends "built" ? D : never }[DoorName];
+
+export const BUILT_DOORS: Readonly<Record<BuiltDoor, Door>> = {
+  "page --verify": checkedPage,
+  "audit with threads": (world, side) => audited(world, side, ["--workers", "1"]),
+  "audit with a queue": queued,
+  "page in Chromium": inChromium,
+  "GitHub action": action,
+};
+
+export async function close(): Promise<void> {
+  await (await browser)?.close();
+  await (await redis)?.close();
+}

@@ -1,0 +1,294 @@
+/** The doors that need no build, each called with the evidence of one side of a fact. */
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { decodeManifest } from "../../src/decode/manifest/index.js";
+import { type Expected, RejectedError } from "../../src/index.js";
+import { ClientError, RejectedActivityError } from "../../src/client/index.js";
+import { verified, verifiedFetch } from "../../src/adapters/index.js";
+import { stampWithApiKey } from "../../src/lab/index.js";
+import { encodeManifest } from "../../src/lab/qos.js";
+import { plainPolicy } from "../../src/plain-settings.js";
+import { type ProvenanceVerifier, sigstoreVerifier } from "../../src/provenance/index.js";
+import { startProxy } from "../../src/proxy/node.js";
+import { runAny } from "../../src/cli/commands.js";
+import { SDKS } from "../adapters/support.js";
+import { bootproof, fileOf } from "../cli/support.js";
+import { apiKey } from "../client/support.js";
+import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
+import { DOORS, type DoorName, type Outcome } from "./doors.js";
+import { STRANGERS } from "./facts.js";
+import { releaseFolder } from "./releases.js";
+import { Service } from "./service.js";
+import { ACTIVITY_ID, NOW, REQUEST } from "./worlds.js";
+
+export const service = await Service.start();
+const provenanceVerifier: ProvenanceVerifier = await sigstoreVerifier();
+const run = (...words: readonly string[]) => bootproof(words, AROUND);
+const JSON_REPORT = ["--format", "json"];
+
+const verify: Door = async (world, side) =>
+  reported(
+    await run("verify", ...pieces(world, side), "--policy", world.policyPath, ...world.words("verify", side), ...JSON_REPORT),
+  );
+
+const verifyBundle: Door = async (world, side) => {
+  const words = [...organization(world[side].hasAnswer), ...world.words("verify", side)];
+  return reported(await run("verify", bundleOf(world, side), "--policy", world.policyPath, ...words, ...JSON_REPORT));
+};
+
+const bundle: Door = async (world, side) => {
+  const words = [...pieces(world, side), "--policy", world.policyPath, ...world.words("bundle", side)];
+  const { code, stdout, stderr } = await run("bundle", ...words);
+  return { accepted: code === 0 && stdout !== "", why: code === 0 ? [] : idsIn(stderr) };
+};
+
+/** The ids in a message. */
+function idsIn(text: string): string[] {
+  return [...new Set(text.match(/\b(?:policy|chain|bind|mode|app|activity|provenance)\.[a-z-]+/g) ?? [text])];
+}
+
+const keyFile = fileOf(apiKey, "matrix-key.json");
+chmodSync(keyFile, 0o600);
+const connection = ["--base-url", service.url, ...organization(true), "--api-key-file", keyFile];
+
+interface Entry {
+  readonly event?: string;
+  readonly verdict?: string;
+  readonly failed?: readonly { readonly id: string }[];
+}
+
+const watchWords = (world: World, side: Side, policy: string): string[] => {
+  const own = world.words("watch", side);
+  const watched = own.includes("--ephemeral-key") ? [] : ["--app", "signer"];
+  return ["watch", ...watched, ...own, "--policy", policy, ...builds(world[side]), ...JSON_REPORT, ...connection];
+};
+
+const watch: Door = async (world, side) => {
+  service.serves(world[side]);
+  const { code, stdout, stderr } = await run(...watchWords(world, side, world.policyPath), "--once");
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const [entry] = entriesIn(stdout);
+  const why = idsOf(entry!);
+  return { accepted: code === 0, why: code === 1 && why.length === 0 ? ["warning"] : why };
+};
+
+function idsOf({ failed }: Entry): string[] {
+  return [...new Set(failed!.map(({ id }) => id))];
+}
+
+function entriesIn(stdout: string): Entry[] {
+  return stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Entry);
+}
+
+/**
+ * Under a policy that accepts the other evidence, which is replaced by the policy of the fact, then SIGHUP: the new one
+ * has to judge.
+ */
+const watchAfterHangup: Door = async (world, side) => {
+  service.serves(world[side]);
+  const policy = fileOf(await world.before());
+  const known = process.listeners("SIGINT");
+  let [stdout, stderr] = ["", ""];
+  let wake = (): void => {};
+  const said = (text: string): void => {
+    stdout += text;
+    wake();
+  };
+  const running = runAny(watchWords(world, side, policy), {
+    stdin: (async function* () {})(),
+    stdout: { write: said },
+    stderr: { write: (text) => ((stderr += text), wake()) },
+    env: {},
+    now: () => NOW,
+  }).finally(() => wake());
+  let isOver = false;
+  void running.then(() => (isOver = true));
+  const entries = async (count: number): Promise<Entry[]> => {
+    while (entriesIn(stdout).length < count) {
+      if (isOver || /refused|not changed/.test(stderr)) throw new Error(`the watch did not go on: ${stderr}`);
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+    return entriesIn(stdout);
+  };
+  try {
+    const [first] = await entries(1);
+    if (side === "other" && first!.verdict !== "verified")
+      throw new Error(`the policy before does not accept the other evidence: ${idsOf(first!).join()}`);
+    writeFileSync(policy, readFileSync(world.policyPath));
+    process.emit("SIGHUP");
+    const last = (await entries(3))[2]!;
+    return { accepted: last.verdict === "verified", why: idsOf(last) };
+  } finally {
+    // Of this watch alone: the process has others.
+    for (const end of process.listeners("SIGINT")) if (!known.includes(end)) (end as () => void)();
+    await running;
+  }
+};
+
+/** The manifest before that of the honest evidence: what is not pinned is unchanged. */
+function previousOf({ honest }: World): string {
+  const manifest = decodeManifest(readFileSync(honest.file("manifest")));
+  const before = { ...manifest, namespace: { ...manifest.namespace, nonce: 20260100 } };
+  return fileOf(encodeManifest(before, { encoding: "json" }));
+}
+
+const review: Door = async (world, side) => {
+  const words = ["--policy", world.policyPath, "--previous", previousOf(world), ...world.words("review", side)];
+  const { code, stdout, stderr } = await run("review", world[side].file("manifest"), ...words, ...JSON_REPORT);
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const { faults } = JSON.parse(stdout) as { faults: { code: string; about: string }[] };
+  return { accepted: code === 0, why: faults.map((fault) => `${fault.code} ${fault.about}`) };
+};
+
+const measure: Door = async (world, side) => {
+  const evidence = world[side];
+  const { role, instance } = evidence.built;
+  const isPinned = JSON.stringify(world.policy["deployments"]).includes('"4":');
+  const names = ["--role-arn", role, ...(isPinned ? ["--instance-id", instance] : [])];
+  const files = evidence.builds.length > 0 ? [] : [evidence.file("image"), ...names];
+  const words = [...files, "--binary", evidence.file("binary"), ...builds(evidence), "--policy", world.policyPath];
+  const { code, stdout, stderr } = await run("measure", ...words, ...JSON_REPORT);
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const { comparison } = JSON.parse(stdout) as { comparison: { nearest: Nearest } };
+  return { accepted: code === 0, why: comparison.nearest.differing.map(({ pin }) => pin) };
+};
+
+interface Nearest {
+  readonly differing: readonly { readonly pin: string }[];
+}
+
+const releaseCheck: Door = async (world, side) => {
+  const own = world.words("release check", side);
+  const demand = own.includes("--manifest-set") ? own : [...own, "--policy", world.policyPath];
+  const folder = releaseFolder(world[side], STRANGERS);
+  const { code, stdout, stderr } = await run("release", "check", folder, ...demand, ...JSON_REPORT);
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const { releases, histories } = JSON.parse(stdout) as Record<"releases" | "histories", { faults: Fault[] }[]>;
+  return { accepted: code === 0, why: [...releases, ...histories].flatMap(({ faults }) => faults.map((one) => one.code)) };
+};
+
+interface Fault {
+  readonly code: string;
+}
+
+/** The common options of the doors that ask a service. */
+function verification(world: World, side: Side) {
+  const provenance = world[side].builds;
+  const isStrict = world.words("verify", side).includes("--fail-on-warning");
+  return {
+    acceptance: isStrict ? "strict" : "standard",
+    ...(provenance.length > 0 && { provenance, provenanceVerifier }),
+  } as const;
+}
+
+async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    await call();
+    return { accepted: true, why: [] };
+  } catch (error) {
+    if (error instanceof RejectedError || error instanceof RejectedActivityError) {
+      const failed = error.failures.map(({ id }) => id as string);
+      return { accepted: false, why: failed.length === 0 ? ["warning"] : [...new Set(failed)] };
+    }
+    if (error instanceof ClientError) return { accepted: false, why: [error.code, error.message] };
+    throw error;
+  }
+}
+
+const { type, organizationId, parameters } = REQUEST;
+
+const client: Door = async (world, side) => {
+  const own = (await service.serves(world[side]).client()).withVerification(world.parsed(), verification(world, side));
+  const { asks } = world.fact;
+  const { expected } = world.fact as { expected?: Expected };
+  const { appProofs, activity } = world[side];
+  if (asks === "received") {
+    const received = appProofs.filter((one) => String(one["proofPayload"]).includes('"QUOTE"'));
+    return outcomeOf(() => own.verifyAppProofs(received.map((appProof) => ({ appProof })), { expected: expected! }));
+  }
+  if (asks === "past") return outcomeOf(() => own.verifyActivity({ activity }, expected && { expected }));
+  return outcomeOf(() => own.submit({ name: "create_wallet", type }, parameters));
+};
+
+const adapters: Door = async (world, side) => {
+  service.serves(world[side]);
+  const sdk = SDKS[0]!.client({ baseUrl: service.url, organizationId, key: apiKey });
+  const options = { policy: world.parsed(), organizationId, now: () => NOW, ...verification(world, side) };
+  const wrapped = verified(sdk, options);
+  if (world.fact.asks === "past")
+    return outcomeOf(() => wrapped["getActivity"]!({ organizationId, activityId: ACTIVITY_ID }));
+  return outcomeOf(() => wrapped["createWallet"]!(REQUEST));
+};
+
+/** What a caller of the service writes itself. */
+function requestOf(world: World): { readonly path: string; readonly init: RequestInit } {
+  const isPast = world.fact.asks === "past";
+  const path = isPast ? "query/get_activity" : "submit/create_wallet";
+  const body = JSON.stringify(
+    isPast ? { organizationId, activityId: ACTIVITY_ID } : { ...REQUEST, generateAppProofs: true },
+  );
+  const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(apiKey, body) };
+  return { path: `/public/v1/${path}`, init: { method: "POST", body, headers } };
+}
+
+const proxy: Door = async (world, side) => {
+  const { acceptance } = verification(world, side);
+  const running = await startProxy({
+    upstream: service.serves(world[side]).url,
+    policy: plainPolicy(world.parsed()),
+    evidence: await service.client(),
+    port: 0,
+    allowUnproven: false,
+    acceptance,
+    provenance: world[side].builds,
+    timeoutMs: 20_000,
+    now: () => NOW,
+    onNote: () => {},
+  });
+  try {
+    const { path, init } = requestOf(world);
+    const response = await fetch(running.url + path, init);
+    const body = (await response.json()) as { details?: { id: string }[] };
+    if (response.status === 200)
+      return { accepted: response.headers.get("x-bootproof-verified") === "activity", why: [] };
+    const ids = [...new Set((body.details ?? []).map(({ id }) => id))];
+    return { accepted: false, why: ids.length > 0 ? ids : [refusedAs(response)] };
+  } finally {
+    await running.close();
+  }
+};
+
+function refusedAs(response: Response): string {
+  const refused = response.headers.get("x-bootproof-refused") ?? "error";
+  return refused === "rejected" ? "warning" : refused;
+}
+
+const fetching: Door = async (world, side) => {
+  const evidence = await service.serves(world[side]).client();
+  const options = { policy: world.parsed(), baseUrl: service.url, evidence, now: () => NOW };
+  const ask = verifiedFetch({ ...options, ...verification(world, side) });
+  const { path, init } = requestOf(world);
+  return outcomeOf(async () => {
+    const response = await ask(service.url + path, init);
+    if (response.headers.get("x-bootproof-verified") !== "activity") throw new Error("an answer that nobody verified");
+  });
+};
+
+type FastDoor = { [D in DoorName]: (typeof DOORS)[D] extends "fast" ? D : never }[DoorName];
+
+export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
+  verify,
+  "verify of a bundle": verifyBundle,
+  bundle,
+  watch,
+  "watch after SIGHUP": watchAfterHangup,
+  review,
+  measure,
+  "release check": releaseCheck,
+  client,
+  adapters,
+  proxy,
+  verifiedFetch: fetching,
+};

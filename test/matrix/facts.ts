@@ -1,0 +1,600 @@
+/** The rows: each fact that a policy can pin or a caller can demand, and evidence that is honest but for it. */
+import { toHex } from "../../src/bytes.js";
+import type { CheckId } from "../../src/checks.js";
+import type { OptionName } from "../../src/cli/option-table.js";
+import type { PinName } from "../../src/appraise/pins.js";
+import type { DeploymentFile, PolicyFile } from "../../src/appraise/policy.js";
+import type { ProvenanceFile } from "../../src/appraise/provenance.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import type { Expected, VerifyOptions } from "../../src/index.js";
+import { customPayload } from "../../src/lab/enclave.js";
+import { Forge, LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
+import { approve, generateMembers, generateQosKeyPair, memberSet, sha256 } from "../../src/lab/qos.js";
+import { LAB_BUILD } from "../../src/lab/sigstore.js";
+import { certificate, field, manifest, otherLab, put } from "../attacks/support.js";
+import { fileOf } from "../cli/support.js";
+import { releaseSet } from "./releases.js";
+import type { Cell, DoorName, FactClass } from "./doors.js";
+import {
+  ACTIVITY_ID,
+  type Change,
+  type Evidence,
+  NOW,
+  REQUEST,
+  demandOfBuild,
+  lab,
+  otherSigstore,
+} from "./worlds.js";
+
+export interface Fact {
+  readonly class: FactClass;
+  /** The checks that fail; `policy.deployment` may fail beside them. */
+  readonly fails: readonly CheckId[];
+  /** How the evidence of the fact differs from the honest one. */
+  readonly other: Change;
+  /** Of both. */
+  readonly both?: Change;
+  /** The one deployment, in place of one that pins all of the lab. */
+  readonly deployment?: (all: JsonObject, honest: Evidence) => JsonObject;
+  /** Members of the policy. */
+  readonly policy?: JsonObject;
+  /** What the caller demands, as options of commands. */
+  readonly options?: (honest: Evidence) => Partial<Record<OptionName, string>>;
+  /** The same, where it is data. */
+  readonly expected?: Expected;
+  /** The twin is the same evidence without the demand. */
+  readonly isDemandAlone?: true;
+  /** How it is asked for where evidence is fetched. Default: by a submit. */
+  readonly asks?: "past" | "received";
+  readonly cells?: Partial<Record<DoorName, Cell>>;
+}
+
+const not = (reason: string): Cell => ({ not: reason });
+const otherKey = generateQosKeyPair();
+export const STRANGERS = generateMembers("mallory", "trudy", "oscar");
+const ANOTHER = "e7b1c1de-0000-4000-8000-000000000002";
+
+const pinned =
+  (members: JsonObject) =>
+  (all: JsonObject): JsonObject => ({ ...all, ...members });
+const without =
+  (...names: string[]) =>
+  (all: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
+
+const OF_WORKLOAD = not("measure compares the one binary of a manifest with a pivot");
+const bare = (members: (honest: Evidence) => JsonObject): Fact["deployment"] => {
+  return (all, honest) => ({ kind: "nitro", pcrs: all["pcrs"]!, ...members(honest) });
+};
+
+const PINS = {
+  pcrs: {
+    class: "manifest",
+    fails: ["policy.pcrs"],
+    other: { built: { application: "another application" } },
+    cells: { measure: { fails: ["pcrs.0"] } },
+  },
+  manifestHash: {
+    class: "manifest",
+    fails: ["policy.manifest-hash"],
+    deployment: (all, { forged }) => ({ ...all, manifestHash: toHex(forged.manifestHash) }),
+    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, restart: "Never" } })) },
+  },
+  pivotHash: {
+    class: "manifest",
+    fails: ["policy.pivot"],
+    other: { built: { binary: "another binary" } },
+    cells: { measure: { fails: ["pivotHash"] } },
+  },
+  workloads: {
+    class: "manifest",
+    fails: ["policy.workloads"],
+    deployment: () => labDeployment(lab, "v3"),
+    both: { forge: { version: "v3" } },
+    other: {
+      forge: {
+        version: "v3",
+        alterManifest: {
+          workloadManifest: (value) => ({
+            ...value,
+            workloads: value.workloads.map((one) => ({ ...one, imageDigest: new Uint8Array(32).fill(7) })),
+          }),
+        },
+      },
+    },
+  },
+  pivotArgs: {
+    class: "manifest",
+    fails: ["policy.args"],
+    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["--config", "/etc/other.json"] } })) },
+  },
+  pivotEnv: {
+    class: "manifest",
+    fails: ["policy.args"],
+    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map([["LOG_LEVEL", "debug"]]) } })) },
+  },
+  namespace: {
+    class: "manifest",
+    fails: ["policy.namespace"],
+    other: { forge: manifest(({ namespace }) => ({ namespace: { ...namespace, name: "another/signer" } })) },
+    cells: { "release check": { fails: ["exit 2"] } },
+  },
+  minNonce: {
+    class: "manifest",
+    fails: ["policy.nonce"],
+    other: { forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 20260101 } })) },
+    cells: { "release check": { fails: ["not-anchored"] } },
+  },
+  quorumKey: {
+    class: "manifest",
+    fails: ["policy.quorum-key"],
+    other: {
+      forge: manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })),
+    },
+  },
+  manifestSet: {
+    class: "manifest",
+    fails: ["policy.manifest-set"],
+    other: {
+      forge: {
+        alterManifest: {
+          manifest: (value) => ({ ...value, manifestSet: memberSet(2, STRANGERS) }),
+          approvals: (_, hash) => STRANGERS.map((member) => approve(hash, member)),
+        },
+      },
+    },
+    cells: { "release check": { fails: ["manifest-set-demanded"] } },
+  },
+  shareSet: {
+    class: "manifest",
+    fails: ["policy.share-set"],
+    other: {
+      forge: {
+        alterManifest: {
+          manifest: (value) => ({ ...value, shareSet: memberSet(2, STRANGERS) }),
+          shareApprovals: () => [],
+        },
+      },
+    },
+  },
+  userData: {
+    class: "bare",
+    fails: ["policy.user-data"],
+    deployment: bare(({ forged }) => ({ userData: toHex(forged.manifestHash) })),
+    other: { forge: field("user_data", new Uint8Array(32).fill(7)) },
+  },
+  publicKey: {
+    class: "bare",
+    fails: ["policy.public-key"],
+    deployment: bare(() => ({ publicKey: toHex(lab.ephemeralKey.publicKey) })),
+    other: { forge: field("public_key", otherKey.publicKey) },
+  },
+  commitment: { class: "document", fails: ["policy.commitment"], other: { forge: { generation: "legacy" } } },
+  labels: {
+    class: "document",
+    fails: ["policy.labels"],
+    other: { forge: { bootProof: put("owner", "mallory") } },
+  },
+  /** The binary that it is about: `of`. */
+  provenance: {
+    class: "build",
+    fails: ["provenance.subject"],
+    deployment: pinned({ provenance: [demandOfBuild()] }),
+    other: { build: { digest: sha256(new Uint8Array(1)) } },
+  },
+} satisfies Readonly<Record<PinName, Fact>>;
+
+/** Beside what the table of pins demands: parts of a pin that another comparison decides. */
+const PARTS_OF_PINS = {
+  "pcrs of the role": {
+    class: "manifest",
+    fails: ["policy.pcrs"],
+    other: { built: { role: "arn:aws:iam::123456789012:role/Webserver2" } },
+    cells: { measure: { fails: ["pcrs.3"] } },
+  },
+  "pcrs of the instance": {
+    class: "document",
+    fails: ["policy.pcrs"],
+    deployment: (all) => ({ ...all, pcrs: { ...(all["pcrs"] as JsonObject), 4: toHex(lab.measurements.pcr4) } }),
+    other: { built: { instance: "i-0fedcba9876543210" } },
+    cells: { measure: { fails: ["pcrs.4"] } },
+  },
+  "threshold of the manifestSet": {
+    class: "manifest",
+    fails: ["policy.manifest-set"],
+    other: { forge: manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })) },
+  },
+  "threshold of the shareSet": {
+    class: "manifest",
+    fails: ["policy.share-set"],
+    other: { forge: manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })) },
+  },
+  "labels.deploymentLabel": {
+    class: "document",
+    fails: ["policy.labels"],
+    other: { forge: { bootProof: put("deploymentLabel", "lab.2") } },
+  },
+  "labels.enclaveApp": {
+    class: "document",
+    fails: ["policy.labels"],
+    other: { forge: { bootProof: put("enclaveApp", "notary") } },
+    cells: {
+      watch: { fails: ["exit 3"] },
+      "watch after SIGHUP": not("an answer about another application than the one that is watched is not judged"),
+    },
+  },
+  "provenance.of a workload": {
+    class: "build",
+    fails: ["provenance.subject"],
+    deployment: () => ({
+      ...labDeployment(lab, "v3"),
+      provenance: [demandOfBuild({ of: { workload: "signer" } })],
+    }),
+    both: { forge: { version: "v3" } },
+    other: { forge: { version: "v3" }, build: { digest: sha256(new Uint8Array(1)) } },
+    cells: { measure: OF_WORKLOAD },
+  },
+} satisfies Readonly<Record<string, Fact>>;
+
+const STRANGER = "https://github.com/mallory/oracle";
+const CONFIG = `${LAB_BUILD.repository}/${LAB_BUILD.workflow}@${LAB_BUILD.ref}`;
+
+/** A build whose certificate says something else. */
+const signedBy = (build: Partial<typeof LAB_BUILD>, more: JsonObject = {}): Fact => ({
+  class: "build",
+  fails: ["provenance.signer"],
+  deployment: pinned({ provenance: [demandOfBuild(more)] }),
+  other: { build: { build } },
+});
+
+const PROVENANCE = {
+  issuer: signedBy({ issuer: "https://gitlab.com" }),
+  repository: signedBy({ repository: STRANGER }),
+  repositoryId: signedBy({ repositoryId: "987654321" }),
+  workflow: signedBy({ workflow: ".github/workflows/test.yml" }),
+  ref: signedBy({ ref: "refs/heads/main" }),
+  signer: signedBy({ signer: `${STRANGER}/x.yml@refs/heads/main` }, { signer: CONFIG }),
+  identity: signedBy({ identity: `${STRANGER}/x.yml@refs/heads/main` }, { identity: CONFIG }),
+  runner: signedBy({ runner: "self-hosted" }),
+  trigger: signedBy({ trigger: "pull_request_target" }),
+  commit: signedBy({ commit: "f".repeat(40) }),
+  predicateTypes: {
+    class: "build",
+    fails: ["provenance.subject"],
+    deployment: pinned({ provenance: [demandOfBuild()] }),
+    other: { build: { predicateType: "https://slsa.dev/verification_summary/v1" } },
+  },
+  trustedRoot: {
+    class: "build",
+    fails: ["provenance.bundle"],
+    deployment: pinned({ provenance: [demandOfBuild()] }),
+    other: { builder: otherSigstore },
+  },
+} satisfies Readonly<Record<Exclude<keyof ProvenanceFile, "of" | "open">, Fact>>;
+
+const OTHER_LAB = new Forge({ ...lab, pki: otherLab.pki });
+const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+
+const POLICY = {
+  trustAnchors: {
+    class: "document",
+    fails: ["chain.anchor"],
+    other: { forge: { lab: OTHER_LAB } },
+    cells: { review: { fails: ["aws-root enclave.awsRootCertificate"] } },
+  },
+  maxAge: {
+    class: "document",
+    fails: ["policy.age"],
+    policy: { maxAge: "1h" },
+    other: { forge: { at: new Date(NOW.getTime() - 2 * 3_600_000) } },
+  },
+  allowDebug: {
+    class: "document",
+    fails: ["mode.debug"],
+    other: { forge: DEBUG },
+    cells: { review: { fails: ["debug-mode pivot.debugMode"] } },
+  },
+} satisfies Readonly<
+  Record<
+    Exclude<keyof PolicyFile, "$schema" | "policy" | "name" | "deployments" | "appProofs" | "comment">,
+    Fact
+  >
+>;
+
+const GREETING = "APP_PROOF_TYPE_LAB_GREETING";
+const TYPES = ["APP_PROOF_TYPE_ADDRESS_DERIVATION", "APP_PROOF_TYPE_POLICY_OUTCOME"];
+const greeting: Change = { payloads: (all) => [...all, customPayload(NOW)] };
+const untimed = (type: string): Change => ({
+  payloads: (all) => [...all, { type, greeting: { id: "1", text: "hello" } }],
+});
+const BY_APP_PROOF = { class: "app proof", fails: ["policy.app-proof"] } as const;
+const NO_PROOFS = { fails: ["activity.decode"] } as const;
+const withAddress = (activity: JsonObject): JsonObject => ({
+  ...activity,
+  result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, "0x01"] } },
+});
+
+const APP_PROOFS = {
+  types: { ...BY_APP_PROOF, policy: { appProofs: { types: TYPES } }, other: greeting },
+  maxAge: {
+    ...BY_APP_PROOF,
+    policy: { appProofs: { maxAge: "1m" } },
+    other: {
+      payloads: (all) => all.map((one) => ({ ...one, timestampMs: String(NOW.getTime() - 120_000) })),
+    },
+    asks: "past",
+  },
+  untimed: {
+    ...BY_APP_PROOF,
+    fails: ["app.payload"],
+    policy: { appProofs: { untimed: [GREETING] } },
+    both: untimed(GREETING),
+    other: untimed("APP_PROOF_TYPE_LAB_OTHER"),
+  },
+  required: {
+    ...BY_APP_PROOF,
+    policy: { appProofs: { required: true } },
+    other: { hasNoAnswer: true, activity: ({ appProofs: _, ...rest }) => rest },
+    cells: {
+      verify: not("who gives --boot-proof alone asks for boot proofs alone; the report lists the rule as not applied"),
+      "GitHub action": not("who gives boot-proof alone asks for boot proofs alone, as with verify"),
+      bundle: not("who gives --boot-proof alone asks for boot proofs alone, as with verify"),
+      client: NO_PROOFS,
+      adapters: NO_PROOFS,
+      proxy: NO_PROOFS,
+      verifiedFetch: NO_PROOFS,
+    },
+  },
+  coverage: {
+    ...BY_APP_PROOF,
+    fails: ["activity.coverage"],
+    policy: { appProofs: { coverage: true } },
+    other: { activity: withAddress },
+  },
+  decision: {
+    ...BY_APP_PROOF,
+    policy: { appProofs: { decision: true } },
+    other: { payloads: (all) => all.slice(0, 1) },
+  },
+} satisfies Readonly<Record<keyof NonNullable<PolicyFile["appProofs"]>, Fact>>;
+
+const DEPLOYMENT = {
+  appProofs: { ...BY_APP_PROOF, deployment: pinned({ appProofs: { types: TYPES } }), other: greeting },
+} satisfies Readonly<Partial<Record<Exclude<keyof DeploymentFile, PinName>, Fact>>>;
+
+const byRequest: Fact["options"] = () => ({ request: fileOf(REQUEST) });
+const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
+const quote = (members: JsonObject): Change => ({
+  payloads: (all) => [...all, { type: "QUOTE", timestampMs: String(NOW.getTime()), ...members }],
+});
+const NO_VALUES = not("it has no option for expected values: what the application answers is compared by verifyAppProofs");
+const BY_ADDRESS = not("addresses follow from the request that it makes; others are compared by verifyActivity");
+const EXCHANGE_LACKS = (cell: Cell) => ({ adapters: cell, proxy: cell, verifiedFetch: cell });
+
+const EXPECTED = {
+  organizationId: {
+    class: "request",
+    fails: ["activity.request"],
+    other: { request: ({ organizationId: _, ...rest }) => ({ ...rest, organizationId: ANOTHER }) },
+  },
+  id: {
+    class: "request",
+    fails: ["activity.request"],
+    options: () => ({ "activity-id": ACTIVITY_ID }),
+    expected: { id: ACTIVITY_ID },
+    other: { activity: (activity) => ({ ...activity, id: ANOTHER }) },
+    asks: "past",
+    cells: { bundle: { lacks: "activity-id" }, "page in Chromium": { lacks: "activity-id" } },
+  },
+  type: {
+    class: "request",
+    fails: ["activity.request"],
+    options: byRequest,
+    expected: { type: REQUEST.type },
+    other: { request: (request) => ({ ...request, type: "ACTIVITY_TYPE_CREATE_WALLET_V2" }) },
+    cells: { bundle: { lacks: "request" }, "page in Chromium": { lacks: "request" } },
+  },
+  parameters: {
+    class: "request",
+    fails: ["activity.request"],
+    options: byRequest,
+    expected: { parameters: REQUEST.parameters },
+    other: {
+      request: (request) => ({ ...request, parameters: { ...request.parameters, walletName: "another" } }),
+    },
+    cells: { bundle: { lacks: "request" }, "page in Chromium": { lacks: "request" } },
+  },
+  requestedAt: {
+    class: "request",
+    fails: ["app.time"],
+    options: byRequest,
+    expected: { requestedAt: NOW.getTime() },
+    other: {
+      payloads: (all) => all.map((one) => ({ ...one, timestampMs: String(NOW.getTime() - 120_000) })),
+    },
+    cells: { bundle: { lacks: "request" }, "page in Chromium": { lacks: "request" } },
+  },
+  addresses: {
+    class: "request",
+    fails: ["activity.request"],
+    options: () => ({ address: LAB_ADDRESS.address }),
+    expected: { addresses: [LAB_ADDRESS.address] },
+    other: {
+      payloads: (all) =>
+        all.map((one) => ({
+          ...one,
+          ...("addressDerivationProof" in one && {
+            addressDerivationProof: { ...(one["addressDerivationProof"] as JsonObject), address: "0x01" },
+          }),
+        })),
+      activity: (activity) => ({
+        ...activity,
+        result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: ["0x01"] } },
+      }),
+    },
+    asks: "past",
+    cells: {
+      bundle: { lacks: "address" },
+      "GitHub action": { lacks: "address" },
+      ...EXCHANGE_LACKS(BY_ADDRESS),
+    },
+  },
+  payload: {
+    class: "request",
+    fails: ["app.request"],
+    options: () => ({ payload: "QUOTE:/price=1.5" }),
+    expected: { payload: [{ type: "QUOTE", values: { "/price": 1.5 } }] },
+    both: quote({ price: 1.5 }),
+    other: quote({ price: 2.5 }),
+    asks: "received",
+    cells: EXCHANGE_LACKS(NO_VALUES),
+  },
+} satisfies Readonly<Record<keyof Expected, Fact>>;
+
+const CHALLENGED = {
+  challenge: {
+    class: "request",
+    fails: ["app.request"],
+    options: () => ({ challenge: `QUOTE:/challenge="${CHALLENGE}"` }),
+    expected: { payload: [{ type: "QUOTE", values: { "/challenge": CHALLENGE }, challenge: "/challenge" }] },
+    both: quote({ challenge: CHALLENGE }),
+    other: quote({ challenge: "another-challenge-of-mine" }),
+    asks: "received",
+    cells: { ...EXCHANGE_LACKS(NO_VALUES), "GitHub action": { lacks: "challenge" } },
+  },
+} satisfies Readonly<Record<string, Fact>>;
+
+const NONCE = "0102030405060708";
+const SOON = new Date(NOW.getTime() - 60_000);
+
+/** What a caller demands beside what was requested. */
+const DEMANDS = {
+  measurements: {
+    class: "demand",
+    fails: ["bind.image"],
+    deployment: without("pcrs"),
+    options: (honest) => ({ image: honest.file("image") }),
+    other: { built: { application: "another application" } },
+    cells: {
+      bundle: { lacks: "image" },
+      "page in Chromium": { lacks: "image" },
+      watch: { lacks: "image" },
+      "watch after SIGHUP": { lacks: "image" },
+      "page --verify": { lacks: "image" },
+      "audit with threads": { lacks: "image" },
+      "audit with a queue": { lacks: "image" },
+      review: { fails: ["image enclave.pcr0"] },
+    },
+  },
+  ephemeralKey: {
+    class: "demand",
+    fails: ["bind.key"],
+    options: () => ({ "ephemeral-key": toHex(lab.ephemeralKey.publicKey) }),
+    other: { forge: { ephemeralKey: otherKey } },
+    cells: {
+      bundle: { lacks: "ephemeral-key" },
+      "page --verify": { lacks: "ephemeral-key" },
+      "audit with threads": { lacks: "ephemeral-key" },
+      "audit with a queue": { lacks: "ephemeral-key" },
+      "GitHub action": { lacks: "ephemeral-key" },
+      "watch after SIGHUP": not("the keys that are watched are of the command line, which SIGHUP does not change"),
+    },
+  },
+  nonce: {
+    class: "demand",
+    fails: ["bind.nonce"],
+    options: () => ({ nonce: NONCE }),
+    both: { forge: { nonce: Buffer.from(NONCE, "hex") } },
+    other: { forge: { nonce: Buffer.from("ff", "hex") } },
+    cells: {
+      watch: { lacks: "nonce" },
+      "watch after SIGHUP": { lacks: "nonce" },
+      "page --verify": { lacks: "nonce" },
+      "audit with threads": { lacks: "nonce" },
+      "audit with a queue": { lacks: "nonce" },
+    },
+  },
+  at: {
+    class: "demand",
+    fails: ["chain.validity"],
+    options: () => ({ at: "now" }),
+    other: { forge: certificate(4, () => ({ notAfter: SOON })) },
+    cells: {
+      bundle: { lacks: "at" },
+      watch: { lacks: "at" },
+      "watch after SIGHUP": { lacks: "at" },
+      "page --verify": { lacks: "at" },
+      "page in Chromium": { lacks: "at" },
+      "GitHub action": { lacks: "at" },
+    },
+  },
+  acceptance: {
+    class: "demand",
+    fails: [],
+    options: () => ({ "fail-on-warning": "" }),
+    other: {},
+    isDemandAlone: true,
+    cells: {
+      bundle: { lacks: "fail-on-warning" },
+      client: "checks",
+      adapters: "checks",
+      proxy: "checks",
+      verifiedFetch: "checks",
+      "watch after SIGHUP": not("acceptance is of the command line, which SIGHUP does not change"),
+    },
+  },
+} satisfies Readonly<
+  Partial<Record<Exclude<keyof VerifyOptions, "policy" | "now" | "expected">, Fact>>
+>;
+
+/** Options that compare what one command alone reads. */
+const COMMANDS = {
+  "review --previous": {
+    class: "one command",
+    fails: [],
+    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, restart: "Never" } })) },
+    cells: { review: { fails: ["open-member pivot.restart"] } },
+  },
+  "review --binary": {
+    class: "one command",
+    fails: [],
+    deployment: without("pivotHash"),
+    options: (honest) => ({ binary: honest.file("binary") }),
+    other: { built: { binary: "another binary" } },
+    cells: { review: { fails: ["binary pivot.hash"] } },
+  },
+  "release check --manifest-set": {
+    class: "one command",
+    fails: [],
+    options: () => ({ "manifest-set": fileOf(releaseSet()) }),
+    other: PINS.manifestSet.other,
+    cells: { "release check": { fails: ["manifest-set-demanded"] } },
+  },
+  "release check --namespace": {
+    class: "one command",
+    fails: [],
+    options: () => ({ namespace: lab.namespace.name }),
+    other: PINS.namespace.other,
+    cells: { "release check": { lacks: "namespace" } },
+  },
+} satisfies Readonly<Record<string, Fact>>;
+
+const named = <P extends string, R extends Readonly<Record<string, Fact>>>(prefix: P, rows: R) =>
+  Object.fromEntries(Object.entries(rows).map(([name, fact]) => [`${prefix}${name}`, fact])) as Readonly<
+    Record<`${P}${keyof R & string}`, Fact>
+  >;
+
+export const FACTS = {
+  ...named("pin ", PINS),
+  ...named("pin ", PARTS_OF_PINS),
+  ...named("pin provenance.", PROVENANCE),
+  ...named("policy ", POLICY),
+  ...named("policy appProofs.", APP_PROOFS),
+  ...named("deployment ", DEPLOYMENT),
+  ...named("expected ", EXPECTED),
+  ...named("expected ", CHALLENGED),
+  ...named("option ", DEMANDS),
+  ...COMMANDS,
+} satisfies Readonly<Record<string, Fact>>;
+
+export type FactName = keyof typeof FACTS;

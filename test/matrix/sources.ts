@@ -1,0 +1,157 @@
+/**
+ * What the tables of pins and options have beside the rows' own names: the row that is about it, or why none is. Total
+ * by type; `sources.test.ts` compares the rest.
+ */
+import { type COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
+import type { VerifyOptions } from "../../src/index.js";
+import type { IDS } from "../../src/page/ids.js";
+import type { DoorName } from "./doors.js";
+import type { FactName } from "./facts.js";
+
+export type Covered = FactName | { readonly not: string };
+const not = (reason: string): Covered => ({ not: reason });
+
+const FOR_PEOPLE = not("for people: reports show it, and nothing is compared with it");
+const LOOSENS = not("it loosens, by the caller's own word; each row has its twin without it");
+const SAME_ROOT = not("another form of the same, which reading resolves: test/appraise/policy.test.ts");
+
+/** Members of a policy, by their place in its schema, that no row has as its name. */
+export const POLICY_MEMBERS: Readonly<Record<string, Covered>> = {
+  $schema: FOR_PEOPLE,
+  policy: not("the format: reading refuses any other"),
+  name: FOR_PEOPLE,
+  "trustAnchors.file": SAME_ROOT,
+  "trustAnchors.pem": SAME_ROOT,
+  "deployments.name": FOR_PEOPLE,
+  "deployments.kind": not("it decides which rows apply: those of bare documents, or all others"),
+  "deployments.open": LOOSENS,
+  "deployments.appProofs.types": "deployment appProofs",
+  "deployments.labels.owner": "pin labels",
+  "deployments.manifestSet.members": "pin manifestSet",
+  "deployments.manifestSet.threshold": "pin threshold of the manifestSet",
+  "deployments.shareSet.members": "pin shareSet",
+  "deployments.shareSet.threshold": "pin threshold of the shareSet",
+  "deployments.provenance.of.workload": "pin provenance.of a workload",
+  "deployments.provenance.open": LOOSENS,
+  "deployments.provenance.trustedRoot.file": SAME_ROOT,
+  "deployments.provenance.trustedRoot.json": SAME_ROOT,
+};
+
+/** Options of the library that no row has as its name. */
+export const LIBRARY_OPTIONS = {
+  policy: not("the policy itself: the rows of its members"),
+  now: not("the present, from which the ages of other rows are counted"),
+  expected: not("its members have rows of their own"),
+  trustAnchors: not("only without a policy; the policy's own: policy trustAnchors"),
+  allowDebug: LOOSENS,
+  bootProofsOnly: LOOSENS,
+  cache: not("it remembers signatures, and demands nothing"),
+  uses: not("it compares two activities of one process: test/attacks/reuse.test.ts"),
+  provenanceVerifier: not("the package that verifies the bundles of the rows of provenance"),
+} satisfies Readonly<Partial<Record<keyof VerifyOptions, Covered>>>;
+
+/** Those that demand or loosen, not those that only say where something is. */
+type Judging = { [N in OptionName]: (typeof OPTIONS)[N][1] extends "neither" ? never : N }[OptionName];
+
+const OF_PIN = not("an option of pin, which writes the policy that the rows are judged by");
+const OF_LOG = not("an option of log verify, which compares a log with itself, and judges no evidence");
+
+export const CLI_OPTIONS = {
+  accept: LOOSENS,
+  "activity-id": "expected id",
+  address: "expected addresses",
+  "allow-debug": LOOSENS,
+  "allow-unproven": LOOSENS,
+  app: not("what is fetched, or which releases are read: each row of watch has it"),
+  "app-proof-type": OF_PIN,
+  at: "option at",
+  binary: "review --binary",
+  "bundle-policy": LOOSENS,
+  challenge: "expected challenge",
+  checkpoint: OF_LOG,
+  commitment: "pin commitment",
+  "deployment-id": not("what fetch asks for: fetch judges nothing"),
+  "ephemeral-key": "option ephemeralKey",
+  expected: not("the rows of expected give it to audit"),
+  "fail-on-warning": "option acceptance",
+  head: OF_LOG,
+  image: "option measurements",
+  "instance-id": "pin pcrs of the instance",
+  key: OF_LOG,
+  "manifest-set": "release check --manifest-set",
+  namespace: "release check --namespace",
+  "no-manifest-set": LOOSENS,
+  "no-policy": LOOSENS,
+  nonce: "option nonce",
+  now: LOOSENS,
+  "organization-id": "expected organizationId",
+  origin: OF_LOG,
+  payload: "expected payload",
+  pcrs: OF_PIN,
+  policy: not("the policy itself: the rows of its members"),
+  previous: "review --previous",
+  "quorum-key": OF_PIN,
+  repository: OF_PIN,
+  request: "expected parameters",
+  "role-arn": "pin pcrs of the role",
+  "skip-unapproved": LOOSENS,
+  "trust-anchor": LOOSENS,
+  "trusted-root": OF_PIN,
+} satisfies Readonly<Record<Judging, Covered>>;
+
+/** The commands that take a policy. */
+type JudgingCommand = {
+  [C in CommandName]: "policy" extends (typeof COMMAND_OPTIONS)[C][number][0] ? C : never;
+}[CommandName];
+
+/** Each a column, or why it is none. */
+export const COMMAND_DOORS = {
+  verify: "verify",
+  audit: "audit with threads",
+  worker: { not: "it judges what an audit puts into a queue: audit with a queue" },
+  bundle: "bundle",
+  page: "page --verify",
+  watch: "watch",
+  "release check": "release check",
+  review: "review",
+  measure: "measure",
+  proxy: "proxy",
+} satisfies Readonly<Record<JudgingCommand, DoorName | { readonly not: string }>>;
+
+/** Where the options of a column are declared. */
+export const OPTIONS_OF_DOORS = {
+  verify: "verify",
+  "verify of a bundle": "verify",
+  bundle: "bundle",
+  watch: "watch",
+  "watch after SIGHUP": "watch",
+  review: "review",
+  measure: "measure",
+  "release check": "release check",
+  client: null,
+  adapters: null,
+  proxy: "proxy",
+  verifiedFetch: null,
+  "page --verify": "page",
+  "audit with threads": "audit",
+  "audit with a queue": "audit",
+  "page in Chromium": "form",
+  "GitHub action": "inputs",
+} satisfies Readonly<Record<DoorName, CommandName | "form" | "inputs" | null>>;
+
+/** The part of the page's form for what an option demands; an option without one is not on the page. */
+export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
+  "organization-id": "organization",
+  address: "addresses",
+  payload: "expectedValues",
+  challenge: "expectedValues",
+  nonce: "nonce",
+  "ephemeral-key": "key",
+  "fail-on-warning": "failOnWarning",
+};
+
+/** Parts of the form that are evidence, a choice that loosens, or no demand. */
+export const NO_DEMANDS: readonly (keyof typeof IDS)[] = [
+  ...(["data", "script", "again", "answer", "other", "drop", "files", "list", "policyFile", "policyNone"] as const),
+  ...(["policyBundle", "addValue", "now", "nowHint", "allowDebug", "verify", "faults", "said", "result"] as const),
+];
