@@ -23,7 +23,7 @@ import { TOOL } from "../version.js";
 import { AuditFileError, type ResultsMark, inWords, requireLock } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
-import { type AuditSetting, partsOf } from "./setting.js";
+import { type AuditSetting, partDigests } from "./setting.js";
 
 const STATE_FORMAT = "bootproof-audit-state/4";
 
@@ -193,7 +193,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
 /** Each option as one word or a digest. */
 async function optionsOf(question: AuditQuestion): Promise<StateFile["asked"]> {
   const { inputs, onlyFailures, failFast, setting, expected } = question;
-  const parts = Object.entries(await partsOf(setting)) as [SettingPart, string][];
+  const parts = Object.entries(await partDigests(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),

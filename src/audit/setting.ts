@@ -121,19 +121,19 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
 /** SHA-256, in hex, of the whole setting: identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
-  return digestOfParts({ ...(await partsOf(own)), now: own.now });
+  return digestOfParts({ ...(await partDigests(own)), now: own.now });
 }
 
 /** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
 export async function policyDigest(setting: Held): Promise<string> {
-  const { policy, trustAnchors, trustedRoots } = await partsOf({ ...ownHeld(setting), bootProofs: [] });
+  const { policy, trustAnchors, trustedRoots } = await partDigests({ ...ownHeld(setting), bootProofs: [] });
   return digestOfParts({ policy, trustAnchors, trustedRoots });
 }
 
 type Judged = Omit<AuditSetting, "now">;
 
 /** The digest of each part of a setting but the present. */
-export async function partsOf(setting: Judged): Promise<Readonly<Record<SettingPart, string>>> {
+export async function partDigests(setting: Judged): Promise<Readonly<Record<SettingPart, string>>> {
   const { policy, trustAnchors, at, allowDebug, acceptance, bootProofs, provenance } = ownMembers(
     setting as AuditSetting,
     SETTING,

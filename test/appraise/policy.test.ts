@@ -7,7 +7,7 @@ import { fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
 import { ParsedPolicy } from "../../src/appraise/parsed-policy.js";
-import { policySchema } from "../../src/appraise/policy.js";
+import { namedFiles, policySchema } from "../../src/appraise/policy.js";
 import { readOptions, readOptionsUnder } from "../../src/inputs.js";
 import {
   AWS_NITRO_ROOT_G1,
@@ -660,6 +660,30 @@ describe("trust anchors in files", () => {
     expect(asked).toEqual([file]);
     expect(toHex(trustAnchors[0]!.certificate.der)).toBe(toHex(lab.pki.rootCertificate));
     expect(trustAnchors[0]!.name).toBe(`file ${file}`);
+  });
+
+  it("are read once each, so that a file that changes meanwhile has one content", () => {
+    const texts = [PEM, "changed"];
+    const twice = { ...least, trustAnchors: [{ file: "a" }, { file: "a" }] };
+    const { trustAnchors } = parsePolicy(JSON.stringify(twice), { readFile: () => texts.shift()! });
+    expect([trustAnchors.length, texts]).toEqual([2, ["changed"]]);
+  });
+
+  it("are listed with what they are and where, as is every file that a policy names", () => {
+    const root = (trustedRoot: JsonValue): JsonValue => ({ provenance: [{}, { trustedRoot }] });
+    const naming = {
+      trustAnchors: ["aws-nitro-root-g1", { pem: PEM }, { file: "a", comment: "x" }, { file: 7 }],
+      deployments: [root({ file: "b" }), root([{ json: "{}" }, { file: "c" }]), { labels: { file: "no" } }, null],
+      file: "no",
+      comment: { file: "no" },
+    };
+    expect(namedFiles(naming)).toEqual([
+      { kind: "trustAnchor", name: "a", path: ["trustAnchors", 2, "file"] },
+      { kind: "trustedRoot", name: "b", path: ["deployments", 0, "provenance", 1, "trustedRoot", "file"] },
+      { kind: "trustedRoot", name: "c", path: ["deployments", 1, "provenance", 1, "trustedRoot", 1, "file"] },
+    ]);
+    for (const none of [undefined, null, 7, [], "file", { trustAnchors: { file: "a" } }])
+      expect(namedFiles(none)).toEqual([]);
   });
 
   it("cannot be called what the AWS root is called", () => {

@@ -17,7 +17,8 @@ import { type RunWorkerOptions, type WorkerSummary, runWorker } from "../../src/
 import type { AuditSetting } from "../../src/audit/setting.js";
 import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, proxyTo, redisServer } from "../support/redis.js";
 import type { ChildOptions } from "./queue-child.js";
-import { entriesOf, linesBy, linesHere, settingOf } from "./queue-support.js";
+import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
+import { entriesOf, linesBy, linesHere, namingSetting, settingOf } from "./queue-support.js";
 
 if (NO_REDIS) console.warn(WITHOUT_REDIS);
 
@@ -86,10 +87,10 @@ function worker(
 async function producer(
   test: TestContext,
   url: string,
-  options: QueueJudgeOptions = {},
+  { setting = SETTING, ...options }: QueueJudgeOptions & { readonly setting?: AuditSetting } = {},
 ): Promise<{ readonly notes: string[]; readonly judge: Awaited<ReturnType<typeof queueJudge>> }> {
   const notes: string[] = [];
-  const judge = await queueJudge(url, SETTING, { onNote: (text) => void notes.push(text), ...options });
+  const judge = await queueJudge(url, setting, { onNote: (text) => void notes.push(text), ...options });
   test.onTestFinished(() => judge.close());
   return { notes, judge };
 }
@@ -246,16 +247,25 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(drops).toBeGreaterThan(3);
   });
 
-  it("is ignored by a worker with another policy, and both report that", async (test) => {
+  it.for([
+    ["another policy", SETTING, settingOf("another"), SETTING],
+    [
+      "another content of a file that the policy names",
+      namingSetting(),
+      namingSetting(certificatePem(AWS_NITRO_ROOT_G1.certificate.der)),
+      // The same content, under another path.
+      namingSetting(undefined, "roots/root.pem"),
+    ],
+  ] as const)("is ignored by a worker with %s, and both report that", async ([, setting, others, same], test) => {
     const redis = await server(test);
-    const other = worker(test, redis.url, { setting: settingOf("another") });
-    const { judge, notes } = await producer(test, redis.url);
+    const other = worker(test, redis.url, { setting: others });
+    const { judge, notes } = await producer(test, redis.url, { setting });
     const lines = linesBy(judge, ENTRIES);
     await until(() => other.notes.some((note) => /takes nothing from run .* holds another policy/.test(note)));
     await until(() =>
       notes.some((note) => /none accepts these jobs.*a running worker holds another policy/.test(note)),
     );
-    worker(test, redis.url);
+    worker(test, redis.url, { setting: same });
     test.expect(await lines).toBe(expected);
     test.expect(other.notes.filter((note) => note.includes("takes nothing"))).toHaveLength(1);
     test.expect(await other.end()).toEqual({ batches: 0, entries: 0 });

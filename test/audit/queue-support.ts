@@ -22,6 +22,12 @@ export function settingOf(name = "lab"): AuditSetting {
   return auditSetting({ policy, now: new Date(NOW), bootProofs: [BOOT_PROOF] });
 }
 
+/** The same, where the policy names its trust anchor as a file. */
+export function namingSetting(pem: string = evidence.anchorPem, file = "root.pem"): AuditSetting {
+  const text = JSON.stringify({ ...POLICY, trustAnchors: [{ file }] });
+  return { policy: { text, anchors: { [file]: pem } }, now: NOW, bootProofs: [BOOT_PROOF] };
+}
+
 /** Of most kinds; few are boot proofs, which cost more than everything else. */
 export function entriesOf(count: number): Uint8Array[] {
   const appProof = JSON.stringify(evidence.appProofs[0]);

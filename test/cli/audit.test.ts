@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
 import { NO_ENTRIES } from "../../src/audit/index.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
 import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
@@ -227,6 +228,28 @@ describe("audit", () => {
     writeFileSync(input, boots.join("\n"));
     expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);
     expect(readFileSync(out, "utf8")).toBe(results);
+  });
+
+  it("goes on with the files of its policy elsewhere, and not with other content of them", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "bootproof-audit-files-"));
+    const [first, second] = [join(folder, "a"), join(folder, "b")];
+    const file = JSON.parse(readFileSync(policy, "utf8")) as object;
+    const write = (to: string, anchor: string, text: string): string => {
+      mkdirSync(to, { recursive: true });
+      writeFileSync(join(to, anchor), text);
+      writeFileSync(join(to, "policy.json"), JSON.stringify({ ...file, trustAnchors: [{ file: anchor }] }));
+      return join(to, "policy.json");
+    };
+    const [input, out, state] = [fileOf(boots.join("\n")), newPath("out"), newPath("state")];
+    const rest = [input, "--out", out, "--state", state];
+    expect((await audit("--policy", write(first, "root.pem", fleet.anchorPem), ...rest)).code).toBe(0);
+    expect((await audit("--policy", write(second, "new.pem", fleet.anchorPem), ...rest)).code).toBe(0);
+    const aws = certificatePem(AWS_NITRO_ROOT_G1.certificate.der);
+    const other = await audit("--policy", write(first, "root.pem", aws), ...rest);
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringMatching(/the state of a run with other options: the trust anchors\. Use the options of that run/),
+    ]);
   });
 
   it.each<[string, readonly string[], readonly RegExp[]]>([

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
+import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import type { FindingEntry, LogEntry } from "../../src/watch/index.js";
 import { connectionTo } from "./support.js";
 
@@ -509,49 +510,111 @@ describe("the built command, without the service,", () => {
 });
 
 describe.skipIf(process.platform === "win32")("SIGHUP", () => {
-  it("reads the policy again, and refuses a malformed one", { timeout: 60_000 }, async () => {
-    const [path, own] = [newLog(), join(folder, "own-policy.json")];
-    const text = readFileSync(policy, "utf8");
-    writeFileSync(own, text);
-    const watching = new Process(
-      asked
-        .map((word) => (word === policy ? own : word))
-        .concat("--log", path, "--interval", "1h")
-        .toSpliced(asked.indexOf("--interval"), 2),
-    );
+  const [one, two] = [new LabSigstore(), new LabSigstore()];
+  const [rootOne, rootTwo] = [one, two].map(({ trustedRoot }) => JSON.stringify(trustedRoot)) as [string, string];
+  const { deployments, ...rest } = lab.policyFile as { deployments: { pivotHash: string[] | string }[] };
+  const demanding = deployments.map((deployment) => ({
+    ...deployment,
+    provenance: [labProvenancePin({ file: "roots.jsonl" })],
+  }));
+  const bundles = deployments.map(({ pivotHash }) =>
+    one.attest({ at: new Date(), digest: Buffer.from([pivotHash].flat()[0]!, "hex") }),
+  );
+  let own = "";
+  const write = (files: Readonly<Record<string, string>>): void => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(own, name), text);
+  };
+  /** A watch of a folder with a policy, its roots and bundles. */
+  const started = async (path: string, ...more: string[]): Promise<Process> => {
+    own = mkdtempSync(join(folder, "own-"));
+    const roots = `${rootTwo}\n${rootOne}\n`;
+    write({ "policy.json": JSON.stringify({ ...rest, deployments: demanding }), "roots.jsonl": roots });
+    write({ "builds.jsonl": bundles.join("\n") });
+    const files = ["--policy", join(own, "policy.json"), "--provenance", join(own, "builds.jsonl")];
+    const watching = new Process([...asked.toSpliced(asked.indexOf("--policy"), 2), ...files, "--log", path, ...more]);
     await watching.until(() => entriesOf(path).length === 1);
+    expect(entriesOf(path)).toMatchObject([{ verdict: "verified" }]);
+    return watching;
+  };
+
+  it("reads policy, roots and bundles again, and rejects by what was removed", { timeout: 60_000 }, async () => {
+    const path = newLog();
+    const watching = await started(path);
     watching.child.kill("SIGHUP");
-    await watching.until(() => watching.stderr.includes("own-policy.json was read again: it has not changed\n"));
-    writeFileSync(own, text.replace('"lab"', "7"));
-    watching.child.kill("SIGHUP");
-    await watching.until(() => watching.stderr.includes("was refused: the policy that was read before stays\n"));
-    expect(watching.stderr).toMatch(/warning: \S+Z \S+own-policy\.json: name: a number, a string wanted\n/);
+    await watching.until(() => watching.stderr.includes("the setting was read again: nothing has changed\n"));
     expect(eventsOf(path)).toEqual(["verified"]);
-    writeFileSync(own, text.replace('"lab"', '"other"'));
+    // The root that signed stood at the file's end.
+    write({ "roots.jsonl": `${rootTwo}\n` });
     watching.child.kill("SIGHUP");
     await watching.until(() => eventsOf(path).length === 3);
-    expect(watching.stderr).toContain("own-policy.json was read again: the next poll verifies by it\n");
-    expect(eventsOf(path)).toEqual(["verified", "policy-changed", "verified"]);
-    const [first, changed, last] = entriesOf(path);
-    expect(changed).toMatchObject({ policy: "other", before: (first as FindingEntry).policyDigest });
-    expect(last).toMatchObject({ policy: "other", policyDigest: (changed as { policyDigest: string }).policyDigest });
+    expect(watching.stderr).toContain("the setting was read again: the next poll verifies by its trusted roots\n");
+    expect(eventsOf(path)).toEqual(["verified", "setting-changed", "rejected"]);
+    write({ "roots.jsonl": rootOne });
+    watching.child.kill("SIGHUP");
+    await watching.until(() => eventsOf(path).length === 5);
+    write({ "builds.jsonl": one.attest({ at: new Date(), digest: new Uint8Array(32) }) });
+    watching.child.kill("SIGHUP");
+    await watching.until(() => eventsOf(path).length === 7);
+    expect(entriesOf(path).flatMap((entry) => ("changed" in entry ? [entry.changed] : []))).toEqual([
+      ["trustedRoots"],
+      ["trustedRoots"],
+      ["provenance"],
+    ]);
+    expect(entriesOf(path).at(-1)).toMatchObject({ verdict: "rejected" });
     watching.child.kill("SIGTERM");
     const { code, stdout } = await watching.ended;
     expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/ #2 POLICY CHANGED: "other" sha256:\w{64}, before sha256:\w{64}\n/),
+      1,
+      expect.stringMatching(/ #2 SETTING CHANGED: its trusted roots; by policy .*\n/),
     ]);
+    expect((await run("log", "verify", path)).code).toBe(0);
   });
 
-  it("says that a policy from stdin cannot be read again", async () => {
+  it("applies nothing where a file is bad, and all of it once it is whole", { timeout: 60_000 }, async () => {
+    const path = newLog();
+    const watching = await started(path, "--metrics", "127.0.0.1:0");
+    await watching.until(() => /metrics are at \S+\/metrics/.test(watching.stderr));
+    const [, url] = /metrics are at (\S+)\/metrics/.exec(watching.stderr)!;
+    const isReady = async (): Promise<boolean> => (await fetch(`${url!}/readyz`)).status === 200;
+    const become = async (ready: boolean): Promise<void> => {
+      while ((await isReady()) !== ready) await new Promise((resolve) => setTimeout(resolve, 50));
+    };
+    await become(true);
+    const policyText = readFileSync(join(own, "policy.json"), "utf8");
+    // A revocation, beside a policy that is written by halves.
+    write({ "roots.jsonl": `${rootTwo}\n`, "policy.json": policyText.slice(0, 40) });
+    watching.child.kill("SIGHUP");
+    await become(false);
+    expect(eventsOf(path)).toEqual(["verified", "setting-refused"]);
+    const file = join(own, "policy.json");
+    const reason = expect.stringContaining("not strict JSON") as string;
+    expect(entriesOf(path)[1]).toMatchObject({ faults: [{ file, reason }] });
+    expect(watching.stderr).toMatch(/warning: \S+Z the reload was refused: \S+policy\.json: not strict JSON/);
+    rmSync(join(own, "builds.jsonl"));
+    write({ "policy.json": policyText });
+    await watching.until(() => eventsOf(path).length === 3);
+    expect(entriesOf(path)[2]).toMatchObject({
+      faults: [{ file: join(own, "builds.jsonl"), reason: "no such file" }],
+    });
+    expect(await isReady()).toBe(false);
+    write({ "builds.jsonl": bundles.join("\n") });
+    await watching.until(() => eventsOf(path).length === 5);
+    expect(eventsOf(path).slice(3)).toEqual(["setting-changed", "rejected"]);
+    await become(true);
+    watching.child.kill("SIGTERM");
+    expect((await watching.ended).code).toBe(1);
+  });
+
+  it("says that a policy from stdin cannot be read again, and stays ready", async () => {
     const path = newLog();
     const shell = `exec "$0" "$@" < '${policy}'`;
     const watching = new Process([...asked.map((word) => (word === policy ? "-" : word)), "--log", path], shell);
     await watching.until(() => entriesOf(path).length === 1);
     watching.child.kill("SIGHUP");
-    const sentence = /warning: \S+Z it came from stdin, which cannot be read again\nwarning: \S+Z stdin was refused/;
+    const sentence = /warning: \S+Z what came from stdin cannot be read again, and nothing was read: start/;
     await watching.until(() => sentence.test(watching.stderr));
     watching.child.kill("SIGTERM");
     expect((await watching.ended).code).toBe(0);
+    expect(eventsOf(path)).toEqual(["verified"]);
   });
 });

@@ -120,7 +120,8 @@ describe("an entry that is no finding", () => {
     expect(entries.map(entryText)).toEqual([
       `${AT} #5 OUTAGE signer, key 04ab…: not known since ${AT}: no \\u{202e}connection\n`,
       `${AT} #5 OUTAGE ENDED signer, key 04ab…: 3 polls without a response since ${AT}\n`,
-      `${AT} #5 POLICY CHANGED: "lab" sha256:${"ab".repeat(32)}, before without a digest\n`,
+      `${AT} #5 SETTING CHANGED: the policy, its trusted roots; by policy "lab" sha256:${"ab".repeat(32)}\n`,
+      `${AT} #5 SETTING REFUSED since ${AT}: a\\u{202e}.json: no such file\n`,
       `${AT} #5 CONTINUED in boots.2.jsonl\n`,
     ]);
   });

@@ -221,7 +221,8 @@ async function logOf(count: number): Promise<Uint8Array> {
   for (let n = 0; n < count; n++) {
     const isGood = n % 2 === 0;
     const json = isGood ? { ephemeralPublicKeyHex: "00", n } : "{}";
-    const finding = await findingOf({ app: "signer" }, json, isGood ? report : rejected.report);
+    const by = { report: isGood ? report : rejected.report, settingDigest: "0".repeat(64) };
+    const finding = await findingOf({ app: "signer" }, json, by);
     const line = await lineAfter(end, finding);
     lines.push(line.bytes, Uint8Array.of(10));
     end = { entries: n + 1, head: line.hash };

@@ -81,6 +81,20 @@ async function metricsOf(health: Health): Promise<Readonly<Record<string, number
 }
 
 describe("the state of a watch", () => {
+  it("is not ready while a reload is refused, though all is seen, and is again afterwards", async () => {
+    const health = await started({ subject: BOTH, metrics: ANY_PORT });
+    const since = new Date(START);
+    const stateAfter = async (settingRefusedSince: Date | null): Promise<unknown[]> => {
+      health.poll({ ...poll(null), settingRefusedSince });
+      const { status } = await get(`${health.url!}/readyz`);
+      const { bootproof_watch_setting_refused: refused } = await metricsOf(health);
+      return [status, refused, health.state().settingRefusedSince];
+    };
+    expect(await stateAfter(null)).toEqual([200, 0, null]);
+    expect(await stateAfter(since)).toEqual([503, 1, since]);
+    expect(await stateAfter(null)).toEqual([200, 0, null]);
+  });
+
   it("has the outages of each name, and the last poll that saw all", async () => {
     const health = await started({ subject: BOTH });
     const states = (): unknown =>
@@ -336,6 +350,7 @@ describe("the metrics", () => {
       ...build,
       bootproof_ready: 0,
       bootproof_watch_polls_total: 0,
+      bootproof_watch_setting_refused: 0,
       bootproof_watch_entries_total: 0,
       ...of("failed_polls_total", 0, 0),
       ...of("outages_total", 0, 0),
@@ -352,6 +367,7 @@ describe("the metrics", () => {
       ...build,
       bootproof_ready: 0,
       bootproof_watch_polls_total: 2,
+      bootproof_watch_setting_refused: 0,
       bootproof_watch_entries_total: 3,
       ...of("failed_polls_total", 0, 2),
       ...of("outages_total", 0, 1),
