@@ -21,6 +21,10 @@ import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type Alterations, NOW, forge, idsOf, lab, manifest, optionsOf, pcrs } from "../attacks/support.js";
 import * as build from "../support/provenance.js";
 
+function without<T extends object>(value: T, ...names: readonly string[]): T {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as T;
+}
+
 type Deployment = PolicyFile["deployments"][number];
 
 const ANCHOR = forge().anchorPem;
@@ -38,7 +42,7 @@ const { enclaveApp, owner } = LABELS;
 
 /** The old deployment: without what `pin` does not write, so that each row adds one demand. */
 const OLD = (() => {
-  const { shareSet: _, labels: __, ...rest } = labDeployment(lab);
+  const rest = without(labDeployment(lab), "shareSet", "labels");
   return { ...rest, name: "old", minNonce: 1, pivotArgs: pivotOf().args, pivotEnv: Object.fromEntries(pivotOf().env!) };
 })() as unknown as Deployment;
 
@@ -47,6 +51,8 @@ function pivotOf() {
   if (made.pivot === undefined) throw new Error("a pivot wanted");
   return { ...made.pivot, env: [...(made.pivot.env ?? [])] };
 }
+
+const ROLE = (OLD.pcrs as Readonly<Record<string, string>>)["3"]!;
 
 /** The roll-out: another program, a higher nonce, and a PCR8. */
 const rollOut = ({ namespace, pivot }: PivotManifest) => ({
@@ -260,10 +266,9 @@ describe("each pin of the table", () => {
   );
 
   it.each(rows)("%s: without evidence it is carried over, unless it names one version", (name, row) => {
-    const { name: _, ...base } = { ...SILENT, name: "" };
     const sibling = { ...OLD, ...row.met };
     const rest = name === "pcrs" || name === "manifestHash" ? {} : { pcrs: own.pcrs };
-    const pins = { ...base, ...rest, ...(name === "pivotHash" ? {} : { pivotHash: HASH }) };
+    const pins = { ...SILENT, ...rest, ...(name === "pivotHash" ? {} : { pivotHash: HASH }) };
     const drop = name === "manifestHash" ? ["pcrs"] : [];
     const act = () => add(sibling, handMade(pins), { drop });
     if ("refused" in row.silent) expect(refusalsOf(act)).toEqual(row.silent.refused);
@@ -296,10 +301,7 @@ describe("labels", () => {
   it("that the service does not give are not met", async () => {
     const made = await madeOf({
       ...NEW,
-      bootProof: (json) => {
-        const { owner: _, ...rest } = json;
-        return rest;
-      },
+      bootProof: (json) => without(json, "owner"),
     });
     const { refusals } = errorOf(() => add({ ...OLD, labels: { owner } }, made));
     expect(refusals.map(({ message }) => message)).toEqual([`"${owner}" is demanded, and this is none`]);
@@ -325,7 +327,7 @@ describe("PCRs", () => {
       ...OLD,
       pcrs: [
         { ...with8(OTHER_PCR), "4": OTHER_PCR },
-        { ...with8(OTHER_PCR), "3": own.pcrs["3"] },
+        { ...with8(OTHER_PCR), "3": ROLE },
       ],
     };
     const { refusals } = errorOf(() => add(old, NEW_MADE));
@@ -333,8 +335,8 @@ describe("PCRs", () => {
       ["pcrs.8", `${OTHER_PCR} is demanded, and this is ${eight}`],
     ]);
     expect(addedTo(add(old, NEW_MADE, { drop: ["pcrs.8"] }).text).pcrs).toEqual(own.pcrs);
-    const absent = await madeOf({ ...NEW, ...pcrs((values) => values.delete(30)) });
-    const demanding = { ...OLD, pcrs: { ...OLD.pcrs, "30": OTHER_PCR } };
+    const absent = await madeOf({ ...manifest(rollOut), generation: "legacy" });
+    const demanding = { ...OLD, commitment: "legacy", pcrs: { ...OLD.pcrs, "30": OTHER_PCR } };
     expect(errorOf(() => add(demanding, absent)).refusals[0]!.message).toContain("and this is absent");
   });
 
@@ -349,7 +351,7 @@ describe("PCRs", () => {
     expect(refusalsOf(() => add(old, handMade({ ...own, pcrs: images })))).toEqual(["demand-unmet pcrs.8"]);
     const made = handMade({ ...own, pcrs: undefined, manifestHash: HASH });
     const parsed = JSON.parse(JSON.stringify(made)) as MadePolicy;
-    expect(addedTo(add(old, parsed).text).pcrs).toEqual({ "3": OLD.pcrs["3" as never], "8": eight });
+    expect(addedTo(add(old, parsed).text).pcrs).toEqual({ "3": ROLE, "8": eight });
     const without3 = { ...OLD, pcrs: { "0": OTHER_PCR, "1": OTHER_PCR, "2": OTHER_PCR } };
     expect(addedTo(add(without3, parsed).text)).not.toHaveProperty("pcrs");
   });
@@ -361,7 +363,7 @@ describe("PCRs", () => {
 });
 
 describe("another kind of application", () => {
-  const { pivotHash: _, pivotArgs: __, pivotEnv: ___, ...rest } = own;
+  const rest = without(own, "pivotHash", "pivotArgs", "pivotEnv");
   const workloads = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `sha256:${HASH}`]));
 
   it("is refused for each pin of the program that it has not", () => {
@@ -477,7 +479,7 @@ describe("siblings", () => {
 
   it("are found by the evidence, where the new deployment cannot pin its namespace", async () => {
     const made = await madeOf(NEW);
-    const { namespace: _, minNonce: __, ...least } = { ...own, manifestHash: toHex(forge(NEW).manifestHash) };
+    const least = { ...without(own, "namespace", "minNonce"), manifestHash: toHex(forge(NEW).manifestHash) };
     const policy = { ...made.policy, deployments: [least] };
     expect(addedTo(add({ ...OLD, ...shared }, { ...made, policy }).text)).toMatchObject({
       namespace: "lab/signer",
@@ -559,7 +561,7 @@ describe("provenance", async () => {
   const made = makePolicy(bootProofs[0]!);
   const bare = made.policy.deployments[0]!;
   const old = (...demands: object[]): string => {
-    const { labels: _, ...rest } = labDeployment(enclave);
+    const rest = without(labDeployment(enclave), "labels");
     const deployment = JSON.parse(JSON.stringify({ ...rest, name: "old", minNonce: 1, provenance: demands })) as never;
     return JSON.stringify(labPolicy(newer.anchorPem, [deployment]));
   };
@@ -626,14 +628,14 @@ describe("provenance", async () => {
     expect(addedTo(addTo(old(TAGS), {}, handMade(bare)).text).provenance).toEqual([JSON.parse(JSON.stringify(TAGS))]);
     for (const named of [DEMAND, { ...TAGS, ref: "refs/heads/main" }, { ...TAGS, commit: DEMAND.commit }])
       expect(refusalsOf(() => addTo(old(named), {}, handMade(bare)))).toEqual(["demand-of-one-version provenance"]);
-    const { pivotHash: _, pivotArgs: __, pivotEnv: ___, ...rest } = bare;
+    const rest = without(bare, "pivotHash", "pivotArgs", "pivotEnv");
     const foreign = handMade({ ...rest, workloads: { a: `sha256:${HASH}` } });
     const drop = ["pivotHash"];
     expect(refusalsOf(() => addTo(old(TAGS), { drop }, foreign))).toEqual(["demand-unmet provenance"]);
     expect(addedTo(addTo(old(DEMAND), { drop: ["provenance"] }).text)).not.toHaveProperty("provenance");
     const digest = { provenance: [GENUINE] };
     expect(addedTo(addTo(old(DEMAND), digest, handMade(bare)).text).provenance).toEqual([DEMAND]);
-    const { pivotHash: ____, ...unknown } = bare;
+    const unknown = without(bare, "pivotHash");
     const held = () => addTo(old(DEMAND), { ...digest, drop }, handMade({ ...unknown, pivotArgs: [] }));
     expect(refusalsOf(held)).toEqual(["demand-unmet provenance"]);
   });
@@ -680,7 +682,7 @@ describe("provenance", async () => {
   });
 
   it("that nobody demands takes no bundle", () => {
-    const { labels: _, ...rest } = labDeployment(enclave);
+    const rest = without(labDeployment(enclave), "labels");
     const policy = JSON.stringify(labPolicy(newer.anchorPem, [{ ...rest, name: "old", minNonce: 1 }]));
     expect(refusalsOf(() => addTo(policy, { provenance: [GENUINE] }))).toEqual(["provenance-undemanded provenance"]);
     expect(addTo(policy, { provenance: [GENUINE] }, pinning(DEMAND)).added).toHaveLength(1);
