@@ -308,7 +308,7 @@ async function refuseRejecting(
 
 const BUILD_REMEDY =
   "Give the bundles of the builds that are demanded (--provenance FILE). To add the deployment without this demand: " +
-  "--drop provenance";
+  "--drop provenance. A deployment that is before it in the file, and accepts the same boot proof, counts first.";
 
 const NOTHING_ADDED = "with no deployment added: the policy has it already";
 
