@@ -83,8 +83,12 @@ interface Entry {
   readonly demand: ProvenanceDemand;
 }
 
-/** The entry for another build, with the members that differ; or why none of the bundles meets it. */
-type Renewed = { readonly entry: ProvenanceFile; readonly changes: readonly string[] } | { readonly fault: string };
+/** The entry for another build, with the members that differ. `fault`: why none of the bundles meets it. */
+interface Renewed {
+  readonly entry: ProvenanceFile;
+  readonly changes: readonly string[];
+  readonly fault: string | null;
+}
 
 /**
  * The entry of an earlier version for a build of these digests. An entry that a bundle meets stays as it is; else
@@ -96,24 +100,25 @@ export function renewedEntry(
   digests: readonly (string | undefined)[],
 ): Renewed {
   const tried = bundles.map((bundle): Renewed => {
+    const refused = (fault: string): Renewed => ({ entry, changes: [], fault });
     const shown = readBuildIdentity(bundle.certificate);
-    if (shown.faults.length > 0) return { fault: shown.faults.map(({ message }) => message).join("; ") };
+    if (shown.faults.length > 0) return refused(shown.faults.map(({ message }) => message).join("; "));
     const identity = shown.value as BuildIdentity;
     const subjects = bundle.statement.subjects.map(({ sha256 }) => sha256);
     if (!demand.predicateTypes.includes(bundle.statement.predicateType))
-      return { fault: "the bundle's statement is of another type" };
+      return refused("the bundle's statement is of another type");
     if (!digests.every((digest) => digest !== undefined && subjects.includes(digest)))
-      return { fault: "the bundle is of another binary" };
+      return refused("the bundle is of another binary");
     const { ref, ...rest } = renewedMembers(identity, demand);
     const anew = { ...rest, ...(ref !== undefined && { ref: [ref] }) };
     const [asItIs, asShown] = [demand, { ...demand, ...anew }].map((one) => signerFaults(identity, one));
-    if (asItIs!.length === 0) return { entry, changes: [] };
-    if (asShown!.length > 0) return { fault: asShown!.map(({ detail }) => detail).join("; ") };
+    if (asItIs!.length === 0) return { entry, changes: [], fault: null };
+    if (asShown!.length > 0) return refused(asShown!.map(({ detail }) => detail).join("; "));
     const members = { ...rest, ...(ref !== undefined && { ref }) };
     const changes = Object.entries(members).map(([member, value]) => `${member} ${value}`);
-    return { entry: { ...entry, ...members }, changes };
+    return { entry: { ...entry, ...members }, changes, fault: null };
   });
-  return tried.find((one) => "entry" in one) ?? tried.at(-1)!;
+  return tried.find(({ fault }) => fault === null) ?? tried.at(-1)!;
 }
 
 function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand): { ref?: string; commit?: string } {

@@ -49,13 +49,13 @@ export class DemandError extends Error {
   readonly refusals: readonly DemandRefusal[];
 
   constructor(refusals: readonly DemandRefusal[]) {
-    super(listed(refusals.map(refusalText), "; "));
+    super(listed(refusals.map(demandText), "; "));
     this.refusals = refusals;
   }
 }
 
 /** A sentence of what is refused, without the advice. */
-export function refusalText({ demand, deployment, message }: DemandRefusal): string {
+export function demandText({ demand, deployment, message }: DemandRefusal): string {
   return `${deployment === null ? "" : `${quoted(deployment)}: `}${demand}: ${message}`;
 }
 
@@ -120,7 +120,7 @@ export function keepDemands(
 }
 
 function namespacesOf({ pins, facts }: Addition): readonly string[] {
-  return pins.namespace ?? facts.flatMap(({ bootProof }) => bootProof?.namespace ?? []);
+  return pins.namespace ?? facts.map(({ bootProof }) => bootProof!.namespace);
 }
 
 interface Beside {
@@ -218,9 +218,7 @@ interface Pair<P> {
 function answerOf<K extends PinName>(name: K, addition: Addition, sibling: Deployment, terms: Terms): Answer {
   const [wanted, own] = [sibling.pins[name], addition.pins[name]] as [PinTypes[K]["pin"], PinTypes[K]["pin"]?];
   if (terms.judged.has(name)) return KEPT;
-  // The sibling's default is not in its file.
-  const raw: unknown = sibling.file[name] ?? wanted;
-  return KEEPING[name].keep({ name, wanted, raw, own, addition, terms });
+  return KEEPING[name].keep({ name, wanted, raw: sibling.file[name], own, addition, terms });
 }
 
 interface Row<P> {
@@ -331,7 +329,7 @@ function imageFile(pins: readonly PcrPin[]): PcrsFile {
 }
 
 function valueUnlessSame(images: readonly PcrsFile[], own: readonly PcrsFile[]): Answer {
-  if (textOf(images) === textOf(own) || textOf(images) === textOf([{}])) return KEPT;
+  if (textOf(images) === textOf(own)) return KEPT;
   return { value: images.length === 1 ? images[0] : images, key: textOf(images) };
 }
 
@@ -385,10 +383,10 @@ function renewed(
     const digests = digestsOf(demand.workload, addition);
     return renewedEntry({ entry: raw[index]!, demand }, bundles, digests);
   });
-  const faults = entries.flatMap((one, index) => ("fault" in one ? [`provenance[${index}]: ${one.fault}`] : []));
+  const faults = entries.flatMap(({ fault }, index) => (fault === null ? [] : [`provenance[${index}]: ${fault}`]));
   if (faults.length > 0) return refusedBuild("demand-unmet", faults.join("; "));
-  const value = entries.flatMap((one) => ("entry" in one ? one.entry : []));
-  const changes = entries.flatMap((one) => ("changes" in one ? one.changes : []));
+  const value = entries.map(({ entry }) => entry);
+  const changes = entries.flatMap((one) => one.changes);
   const note =
     changes.length === 0 ? {} : { note: `provenance is pinned anew, as its bundle shows: ${changes.join(", ")}` };
   return { value, key: textOf(value), ...note };
@@ -461,7 +459,7 @@ function differ(demand: string, { pins }: Addition, siblings: readonly string[])
     deployment: pins.name,
     siblings,
     message: `${siblings.map(quoted).join(" and ")} have the same minNonce, and what they demand differs`,
-    advice: `${dropWords(demand)} Or take one of them out of the policy first.`,
+    advice: `Take one of them out of the policy first. ${dropWords(demand)}`,
   };
 }
 

@@ -52,6 +52,13 @@ export async function readBuilds(paths: readonly string[], files: InputFiles): P
   return provenance as readonly NamedEvidence[];
 }
 
+/** A malformed bundle is a fault of its file. */
+export async function refuseMalformed(builds: readonly NamedEvidence[], files: InputFiles): Promise<void> {
+  const { decodeProvenanceBundle } = await import("../decode/provenance-bundle.js");
+  for (const { name, value } of builds) files.decoded(name!, () => decodeProvenanceBundle(value));
+  files.throwFaults();
+}
+
 /** Null: the bundles do not meet the pins that they make, and the reason is written. */
 export async function pinnedWithBuilds(
   { made, messages }: Pinned,

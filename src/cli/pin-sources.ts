@@ -77,10 +77,10 @@ async function withBuilds(
   io: Io,
 ): Promise<Pinned | null> {
   if (flags.provenance === undefined) return pinned;
-  const { pinnedWithBuilds, readBuilds } = await import("./pin-provenance.js");
+  const { pinnedWithBuilds, readBuilds, refuseMalformed } = await import("./pin-provenance.js");
   const verified = { ...pinned.verified, builds: await readBuilds(flags.provenance, files) };
   if (flags.repository === undefined) {
-    files.throwFaults();
+    await refuseMalformed(verified.builds, files);
     return { ...pinned, verified };
   }
   const whole = await pinnedWithBuilds(pinned, verified, { flags, files, io });

@@ -4,11 +4,11 @@ import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
 import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { rejectedText } from "../checks.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
+import type { Report } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
@@ -276,14 +276,14 @@ async function withAdded({ base, target, drop = [] }: Addition, { made, verified
 }
 
 async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
-  const { refusalText } = await import("../appraise/siblings.js");
+  const { demandText } = await import("../appraise/siblings.js");
   try {
     return add();
   } catch (error) {
     // By name: the class may be that of another copy (`bin/build.mjs`).
     if (!(error instanceof Error) || error.name !== "DemandError") throw error;
     const problems = (error as DemandError).refusals.map((one): Problem => {
-      return { message: printable(`not pinned: ${refusalText(one)}`), advice: printable(one.advice) };
+      return { message: printable(`not pinned: ${demandText(one)}`), advice: printable(one.advice) };
     });
     throw new UsageError([`${printable(nameOf(path))}: unchanged, since a demand of it would be lost:`, ...problems]);
   }
@@ -302,13 +302,21 @@ async function refuseRejecting(
   const report = await rejectedUnder(parsePolicy(text, options), verified);
   if (report === null) return;
   const failed = report.checks.some(({ id, status }) => status === "fail" && id.startsWith("provenance."));
-  const message = `${nameOf(path)}: unchanged, since the result would refuse this boot proof: ${rejectedText(report)}`;
+  const message = `${nameOf(path)}: unchanged, since the result would refuse this boot proof: ${failuresText(report)}`;
   throw new UsageError([{ message: printable(message), ...(failed && { advice: BUILD_REMEDY }) }]);
+}
+
+function failuresText({ checks }: Report): string {
+  const failed = checks.filter(({ status }) => status === "fail");
+  return listed(
+    failed.map(({ id, detail }) => `${id}: ${detail}`),
+    "; ",
+  );
 }
 
 const BUILD_REMEDY =
   "Give the bundles of the builds that are demanded (--provenance FILE). To add the deployment without this demand: " +
-  "--drop provenance";
+  "--drop provenance. A deployment that is before it in the file, and accepts the same boot proof, counts first.";
 
 const NOTHING_ADDED = "with no deployment added: the policy has it already";
 

@@ -121,6 +121,33 @@ describe("pin --release FOLDER", () => {
     expect(readFileSync(policy, "utf8")).toBe(before);
   });
 
+  it("keeps what the deployment there demands", async () => {
+    const { stdout } = await pin("--release", folder("2026.4.3"), "--app", "signer");
+    const with_ = (members: object): string => {
+      const policy = JSON.parse(stdout) as PolicyFile;
+      return fileOf({ ...policy, deployments: policy.deployments.map((one) => ({ ...one, ...members })) });
+    };
+    const add = (path: string, ...args: string[]) =>
+      pin("--release", folder("2026.4.4"), "--app", "signer", "--add-to", path, ...args);
+    const labels = { enclaveApp: "signer" };
+    const kept = with_({ labels, appProofs: { types: ["A"] } });
+    expect((await add(kept)).code).toBe(0);
+    const [, added] = (JSON.parse(readFileSync(kept, "utf8")) as PolicyFile).deployments;
+    expect(added).toMatchObject({ labels, appProofs: { types: ["A"] } });
+    const [old] = (JSON.parse(stdout) as PolicyFile).deployments;
+    for (const [members, name] of [
+      [{ shareSet: { ...old!.shareSet, members: old!.manifestSet!.members.slice(0, 5) } }, "shareSet"],
+      [{ commitment: "legacy" }, "commitment"],
+      [{ labels: { deploymentLabel: "r1" } }, "labels.deploymentLabel"],
+      [{ pivotArgs: ["--auth"] }, "pivotArgs"],
+    ] as const) {
+      const path = with_(members);
+      const { code, stderr } = await add(path);
+      expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining(`--drop ${name}`)]);
+      expect((await add(path, "--drop", name)).code).toBe(0);
+    }
+  });
+
   it.each<[string, string[], RegExp]>([
     [
       "an application that is not there",

@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PolicyFile } from "../../src/appraise/policy.js";
-import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+import type { FileKind } from "../../src/appraise/shapes.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import * as build from "../support/provenance.js";
 import type { Loose } from "../support/loose.js";
 import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
 
@@ -245,7 +247,7 @@ describe("pin --add-to", () => {
     const elsewhere = await bootproof([...args, "--out", out], LAB_NOW);
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       2,
-      expect.stringContaining("trust anchors are files beside") as string,
+      expect.stringContaining("and there they are others: lab.pem (no such file)") as string,
     ]);
     const beside = await bootproof([...args, "--out", join(path, "../new.json")], LAB_NOW);
     expect([beside.code, readJson(join(path, "../new.json"))["trustAnchors"]]).toEqual([0, [{ file: "lab.pem" }]]);
@@ -260,6 +262,151 @@ describe("pin --add-to", () => {
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(says) as string]);
+  });
+});
+
+describe("pin --add-to --out, elsewhere", () => {
+  const successor = forgeEvidence({
+    lab: build.enclave,
+    at,
+    alterManifest: { manifest: (one) => ({ ...one, namespace: { ...one.namespace, nonce: 8 } }) },
+  });
+  const ANCHOR = successor.anchorPem;
+  const TAGS = { ...build.DEMAND, ref: "refs/heads/*", commit: undefined, trustedRoot: { file: "named" } };
+  /** Total: every member of a policy that names a file. */
+  const KINDS: Readonly<
+    Record<FileKind, { readonly policy: object; readonly content: string; readonly args: string[] }>
+  > = {
+    trustAnchor: {
+      policy: { trustAnchors: [{ file: "named" }], deployments: [{ ...old(), provenance: undefined }] },
+      content: ANCHOR,
+      args: [],
+    },
+    trustedRoot: {
+      policy: { trustAnchors: [{ pem: ANCHOR }], deployments: [{ ...old(), provenance: [TAGS] }] },
+      content: build.ROOT,
+      args: ["--provenance", fileOf(build.GENUINE, "elsewhere.sigstore.json")],
+    },
+  };
+
+  function old(): object {
+    return { ...labDeployment(build.enclave), labels: undefined, minNonce: 1, name: "old" };
+  }
+
+  async function pin(kind: FileKind, out: (path: string) => string) {
+    const { policy, content, args } = KINDS[kind];
+    const path = join(folder(), "policy.json");
+    writeFileSync(path, JSON.stringify({ policy: "bootproof/1", ...policy }));
+    writeFileSync(join(path, "../named"), content);
+    const boot = fileOf(successor.bootProof);
+    const target = out(path);
+    const answer = await bootproof(["pin", "--boot-proof", boot, "--add-to", path, ...args, "--out", target], LAB_NOW);
+    return { ...answer, target };
+  }
+
+  describe.each(Object.keys(KINDS) as FileKind[])("%s", (kind) => {
+    const { content } = KINDS[kind];
+    const inFolder = (bytes?: string | Uint8Array) => (): string => {
+      const path = join(folder(), "new.json");
+      if (bytes !== undefined) writeFileSync(join(path, "../named"), bytes);
+      return path;
+    };
+
+    it("is written where the file has the same content, and beside the policy", async () => {
+      for (const out of [inFolder(content), (path: string) => join(path, "../new.json")]) {
+        const { code, stderr, target } = await pin(kind, out);
+        expect([code, names(target)], stderr).toEqual([0, ["old", "lab/signer nonce 8"]]);
+        expect(stderr).not.toContain("names files");
+      }
+    });
+
+    it.each([
+      ["another content", `\n${content}`, "named (another content)"],
+      ["another content that is no text", Uint8Array.of(0xff), "named (another content)"],
+      ["no such file", undefined, "named (no such file)"],
+    ])("is refused with %s there, by name", async (_, there, says) => {
+      const { code, stderr, target } = await pin(kind, inFolder(there));
+      expect([code, existsSync(target)]).toEqual([2, false]);
+      expect(stderr).toContain(`not written: the policy names files relative to its own folder, and there they are`);
+      expect(stderr).toContain(says);
+    });
+
+    it("is listed in a warning where the policy goes to stdout", async () => {
+      const { code, stdout, stderr } = await pin(kind, () => "-");
+      expect([code, (JSON.parse(stdout) as PolicyFile).deployments.length]).toEqual([0, 2]);
+      expect(stderr).toContain("warning: the policy names files relative to its own folder: named. Write it into");
+    });
+  });
+
+  it("compares the files of added deployments too", async () => {
+    const { stdout } = await pin("trustedRoot", () => "-");
+    const { deployments } = JSON.parse(stdout) as PolicyFile;
+    expect(deployments[1]!.provenance).toMatchObject([{ trustedRoot: { file: "named" } }]);
+  });
+});
+
+describe("pin --add-to, beside a sibling", () => {
+  const successor = forgeEvidence({
+    lab,
+    at,
+    alterManifest: { manifest: (one) => ({ ...one, namespace: { ...one.namespace, nonce: 8 } }) },
+  });
+  const beside = (members: object, rest: object = {}): string =>
+    fileOf(
+      labPolicy(forged.anchorPem, [{ ...labDeployment(lab), name: "old", labels: {}, ...members } as never], rest),
+    );
+  const add = (path: string, ...args: string[]) =>
+    bootproof(["pin", "--boot-proof", fileOf(successor.bootProof), "--add-to", path, ...args], LAB_NOW);
+
+  it("carries over what the new evidence meets", async () => {
+    const path = beside({ labels: { owner: lab.labels.owner } });
+    const { code, stderr } = await add(path);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('"lab/signer nonce 8" added beside "old"')]);
+    const [old, added] = (readJson(path) as unknown as PolicyFile).deployments;
+    expect([added!.shareSet, added!.labels]).toEqual([old!.shareSet, { owner: lab.labels.owner }]);
+    const verified = await bootproof(
+      ["verify", "--boot-proof", fileOf(successor.bootProof), "--policy", path],
+      LAB_NOW,
+    );
+    expect(verified.code).toBe(0);
+  });
+
+  it("refuses the rest with the words that drop it", async () => {
+    const path = beside({ labels: { ...lab.labels }, commitment: "legacy" });
+    const before = readFileSync(path);
+    const refused = await add(path);
+    expect([refused.code, refused.stdout, readFileSync(path)]).toEqual([2, "", before]);
+    const says = refused.stderr.replaceAll(/\s+/g, " ");
+    expect(says).toContain("unchanged, since a demand of it would be lost");
+    expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, and this is "live"');
+    for (const name of ["commitment", "labels.deploymentLabel"]) expect(says).toContain(`--drop ${name}`);
+    const { code } = await add(path, "--drop", "commitment", "labels.deploymentLabel");
+    const { labels, commitment } = (readJson(path) as unknown as PolicyFile).deployments[1]!;
+    const { deploymentLabel, ...kept } = lab.labels as Readonly<Record<string, string>>;
+    expect([code, labels, commitment, typeof deploymentLabel]).toEqual([0, kept, "live", "string"]);
+  });
+
+  it("refuses --drop of what nobody demands, and without a policy to add to", async () => {
+    const { code, stderr } = await add(beside({}), "--drop", "shareSets");
+    expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining("did you mean shareSet?")]);
+    const alone = await bootproof(["pin", "--boot-proof", BOOT_1, "--drop", "shareSet"]);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("--drop requires --add-to")]);
+  });
+
+  it("refuses a result that rejects what it was made from", async () => {
+    const path = beside({}, { maxAge: "1m" });
+    const before = readFileSync(path);
+    const { code, stderr } = await add(path);
+    expect([code, readFileSync(path)]).toEqual([2, before]);
+    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(/the result would refuse this boot proof: .*policy\.age/);
+    expect(stderr).not.toContain("--drop");
+  });
+
+  it("refuses --provenance alone where nobody demands it", async () => {
+    const { code, stderr } = await add(beside({}), "--provenance", fileOf(build.GENUINE));
+    const says = stderr.replaceAll(/\s+/g, " ");
+    expect([code, says]).toEqual([2, expect.stringContaining("so the bundles would pin nothing")]);
+    expect(says).toContain("--repository URL and --trusted-root FILE");
   });
 });
 

@@ -1,6 +1,6 @@
 /** `--provenance` of verify, bundle, pin and audit: which files it takes, what is verified, and the exit codes. */
 import { dirname, join } from "node:path";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { ProvenanceError } from "../../src/provenance/index.js";
@@ -344,6 +344,85 @@ describe("pin --provenance", () => {
       const { code, stdout, stderr } = await pin(...args);
       expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
     }
+  });
+});
+
+describe("pin --add-to --provenance", () => {
+  const successor = forgeEvidence({
+    lab: enclave,
+    at: AT,
+    alterManifest: { manifest: (one) => ({ ...one, namespace: { ...one.namespace, nonce: 8 } }) },
+  });
+  const NEW_BOOT = fileOf(successor.bootProof);
+  /** Of an earlier program: one that the new boot proof met would count first. */
+  const demanding = (members: object, pivotHash = "cd".repeat(32)): string => {
+    const deployment = { ...labDeployment(enclave), labels: {}, name: "old", pivotHash };
+    const provenance = [JSON.parse(JSON.stringify({ ...DEMAND, ...members }))] as never;
+    const path = fileOf(labPolicy(successor.anchorPem, [{ ...deployment, provenance }]));
+    writeFileSync(join(dirname(path), "root.json"), ROOT);
+    return path;
+  };
+  const add = (path: string, ...args: string[]): ReturnType<typeof bootproof> =>
+    bootproof(["pin", "--boot-proof", NEW_BOOT, "--add-to", path, ...args], NOW);
+  const DEMANDED = labDeployment(enclave)["pivotHash"] as string;
+  const EARLIER = { ref: "refs/tags/v1", commit: "00".repeat(20) };
+
+  it("pins anew what named another version, and the result verifies both", async () => {
+    const path = demanding(EARLIER);
+    const { code, stderr } = await add(path, "--provenance", BUILD);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`commit ${DEMAND.commit}, ref ${DEMAND.ref}`)]);
+    const { deployments } = JSON.parse(readFileSync(path, "utf8")) as { deployments: { provenance: object[] }[] };
+    expect(deployments[1]!.provenance).toEqual([DEMAND]);
+    const again = await bootproof(["verify", "--boot-proof", NEW_BOOT, "--provenance", BUILD, "--policy", path], NOW);
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+  });
+
+  it("is asked for where it is missing", async () => {
+    for (const path of [demanding({}), demanding(EARLIER)]) {
+      const { code, stderr } = await add(path);
+      expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([
+        2,
+        expect.stringMatching(/--provenance FILE.*--drop prov/),
+      ]);
+      expect((await add(path, "--drop", "provenance")).code).toBe(0);
+    }
+  });
+
+  it("refuses a boot proof that an earlier deployment accepts first, and demands more of", async () => {
+    const path = demanding({}, DEMANDED);
+    const { code, stderr } = await add(path, "--drop", "provenance");
+    expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining("counts first")]);
+  });
+
+  it("refuses another repository, a bundle that nobody signed, and one that is malformed", async () => {
+    const other = await add(demanding({ repository: "https://github.com/malancas/other" }), "--provenance", BUILD);
+    expect([other.code, other.stderr.replaceAll(/\s+/g, " ")]).toEqual([
+      2,
+      expect.stringContaining("another repository"),
+    ]);
+    const unsigned = fileOf(bundleOf((statement) => (statement["more"] = 1)));
+    const path = demanding(EARLIER);
+    const before = readFileSync(path, "utf8");
+    const refused = await add(path, "--provenance", unsigned);
+    const says = refused.stderr.replaceAll(/\s+/g, " ");
+    expect([refused.code, readFileSync(path, "utf8")]).toEqual([2, before]);
+    expect(says).toMatch(/the result would refuse this boot proof: .*provenance\.bundle.*--drop provenance/);
+    const broken = fileOf("{}");
+    const malformed = await add(path, "--provenance", broken);
+    expect([malformed.code, malformed.stderr]).toEqual([2, expect.stringContaining(`${broken}: `)]);
+  });
+
+  it("takes a repository of the caller, which has to be the one that is demanded", async () => {
+    const repository = ["--repository", DEMAND.repository, "--trusted-root", fileOf(ROOT, "own-root.json")];
+    const path = demanding(EARLIER);
+    const { code } = await add(path, "--provenance", BUILD, ...repository);
+    const { deployments } = JSON.parse(readFileSync(path, "utf8")) as { deployments: { provenance: object[] }[] };
+    expect([code, deployments[1]!.provenance]).toMatchObject([0, [{ trustedRoot: { json: ROOT } }]]);
+    const elsewhere = demanding({ repository: "https://github.com/malancas/other" });
+    const refused = await add(elsewhere, "--provenance", BUILD, ...repository);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--drop provenance")]);
+    const half = await add(path, "--provenance", BUILD, "--repository", DEMAND.repository);
+    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining("--provenance requires --trusted-root")]);
   });
 });
 
