@@ -424,15 +424,20 @@ export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evid
   return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
 }
 
+/** As many as app proofs: each may be of another key. */
+const MAX_BOOT_PROOFS = MAX_APP_PROOFS;
+
 /**
  * Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError for more than
- * {@link MAX_APP_PROOFS} app proofs or {@link MAX_PROVENANCE} bundles.
+ * {@link MAX_BOOT_PROOFS} boot proofs, {@link MAX_APP_PROOFS} app proofs or {@link MAX_PROVENANCE} bundles.
  */
 export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity, provenance } = evidenceLists(own);
   if (setting.bootProofsOnly) refuseMore(own, context.expectation);
+  if (bootProofs.length > MAX_BOOT_PROOFS && setting.isOwnEvidence !== true)
+    throw new RangeError(`more than ${MAX_BOOT_PROOFS} boot proofs`);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (provenance.length > MAX_PROVENANCE) throw new RangeError(`more than ${MAX_PROVENANCE} bundles of provenance`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)

@@ -42,20 +42,21 @@ export const DOORS = {
   parsedActivity: (input) =>
     report(library.verifyEvidence({ bootProofs: [], activity: JSON.parse(text(input)) as unknown }, anyEnclave)),
   signed: (input) => signed(JSON.parse(text(input)) as SignedInput),
-  swept: (input) => {
-    const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
-    return report(library.verifyEvidence(evidence as library.Evidence, sweptOptions(given)));
-  },
+  swept: (input) =>
+    refused(() => {
+      const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
+      return report(library.verifyEvidence(evidence as library.Evidence, sweptOptions(given)));
+    }),
   sweptBundle: (input) =>
     refused(() => {
       const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
-      return report(library.verifyBundle(library.decodeBundle(JSON.stringify(evidence)), sweptOptions(given)));
+      return report(library.verifyBundle(library.decodeBundle(evidence), sweptOptions(given)));
     }),
   sweptEntry: async (input) => {
     const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
     const { policy, now, provenanceVerifier: verifier } = sweptOptions(given);
     const auditor = await Auditor.of(auditSetting({ policy, now }), verifier);
-    resultLine(await auditor.judge(1, Buffer.from(JSON.stringify(evidence))));
+    resultLine(await auditor.judge(1, Buffer.from(evidence as string)));
   },
   appProof: (input) => report(library.verifyEvidence({ bootProofs: [], appProofs: [text(input)] }, anyEnclave)),
   attestation: (input) => report(library.verifyAttestation(input, anyEnclave)),
@@ -140,9 +141,9 @@ export interface SignedInput {
   readonly anchorPem: string;
 }
 
-/** Evidence, or a bundle of it, and the policy of its lab. */
+/** Evidence, or the text of a bundle or an entry, and the policy of its lab. */
 export interface SweptInput {
-  readonly evidence: object;
+  readonly evidence: object | string;
   readonly policy: object;
   readonly now: string;
 }
@@ -170,13 +171,17 @@ async function report(verification: Promise<{ readonly report: library.Report }>
   renderJson(made);
 }
 
+const REFUSALS: readonly unknown[] = ["MalformedError", "WebhookError", "RangeError"];
+
 /** A documented refusal of the input is expected; any other error is our fault. */
 async function refused(work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof library.MalformedError) && (error as { name?: string }).name !== "WebhookError") throw error;
-    if ((error as Error).message.length > 100_000) throw new Error("a message as long as its input", { cause: error });
+    const { name, message } = error as Error;
+    // Too many pieces. A stack that overflows is a RangeError, too.
+    if (!REFUSALS.includes(name) || message.startsWith("Maximum call stack")) throw error;
+    if (message.length > 100_000) throw new Error("a message as long as its input", { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
  * Generates, from genuine evidence of every kind, evidence in which one list is repeated up to a size. A list that the
  * evidence gains later is swept without a change here.
  */
-import { fromBase64 } from "../../src/bytes.js";
+import { fromBase64, toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { decodeManifestEnvelope } from "../../src/decode/manifest/index.js";
 import type { ManifestVersion } from "../../src/decode/manifest/index.js";
@@ -34,18 +34,21 @@ function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly u
   return copy as T;
 }
 
-/** As long as JSON of so many characters, with bytes in hex. */
+/** More values are refused, whatever their size. */
+const MOST_ITEMS = 260_000;
+
+/** About as long as JSON of so many characters, with bytes in hex. */
 function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
-  const items: unknown[] = [];
-  for (let left = size; left > 0;) {
-    const item = ITEMS[how](list[items.length % list.length], items.length);
-    left -=
-      JSON.stringify(item, (_, value: unknown) => (value instanceof Uint8Array ? "x".repeat(2 * value.length) : value))
-        .length + 1;
-    items.push(item);
-  }
-  return items;
+  const itemAt = (index: number): unknown => ITEMS[how](list[index % list.length], index);
+  const first = JSON.stringify(
+    list.map((_, index) => itemAt(index)),
+    hexOf,
+  );
+  const length = Math.min(MOST_ITEMS, Math.floor((size * list.length) / (first.length - 1)));
+  return Array.from({ length }, (_, index) => itemAt(index));
 }
+
+const hexOf = (_: string, value: unknown): unknown => (value instanceof Uint8Array ? toHex(value) : value);
 
 const ITEMS: Readonly<Record<How, (item: unknown, index: number) => unknown>> = {
   "the same": (item) => item,
@@ -118,7 +121,7 @@ function policyOf({ anchorPem }: ForgedEvidence, version: ManifestVersion = "v2"
   return labPolicy(anchorPem, [{ ...labDeployment(lab, version), provenance }]);
 }
 
-const swept = (evidence: object, policy = policyOf(genuine)): SweptInput => ({
+const swept = (evidence: object | string, policy = policyOf(genuine)): SweptInput => ({
   evidence,
   policy,
   now: NOW.toISOString(),
@@ -214,7 +217,14 @@ const evidence: Kind = {
   input: (value: object) => swept(value),
   text: (size) => swept(labelled(size)),
 };
-const entry: Kind = { ...evidence, name: "entry of an audit", door: "sweptEntry", size: 16 * MIB - 40_000 };
+const entry: Kind = {
+  ...evidence,
+  name: "entry of an audit",
+  door: "sweptEntry",
+  size: 16 * MIB - 40_000,
+  input: (value: object) => swept(JSON.stringify(value)),
+  text: (size) => swept(JSON.stringify(labelled(size))),
+};
 
 const longPredicate = (size: number): SweptInput =>
   ofBuild(build({ statement: (all) => ({ ...all, predicate: { x: long(size * (3 / 4)) } }) }));
@@ -290,8 +300,8 @@ const bundle: Kind = {
   door: "sweptBundle",
   value: JSON.parse(JSON.stringify(packed)),
   size: 8 * MIB - 60_000,
-  input: (value: object) => swept(value, plainPolicy),
-  text: (size) => swept({ ...packed, ...labelled(size) }, plainPolicy),
+  input: (value: object) => swept(JSON.stringify(value), plainPolicy),
+  text: (size) => swept(JSON.stringify({ ...packed, ...labelled(size) }), plainPolicy),
 };
 
 export const KINDS: readonly Kind[] = [
