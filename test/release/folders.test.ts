@@ -1,5 +1,5 @@
 /** Folders of releases on a disk. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -154,7 +154,7 @@ describe("a folder is refused", () => {
 
   it("with more than 10,000 files in all, and not with 10,000", async () => {
     const root = folderOf({ "a/manifest": "" });
-    for (let index = 0; index < 9_998; index++) writeFileSync(join(root, "a", `${index}`), "");
+    for (let index = 0; index < 9_998; index++) linkSync(join(root, "a", "manifest"), join(root, "a", `${index}`));
     expect((await read(root))[0]).toEqual(["a"]);
     writeFileSync(join(root, "b"), "");
     expect(await refusal(root)).toEqual(["/a", "more than 10000 files in all"]);
