@@ -1,5 +1,6 @@
 /** What is read of a release and wrong with it, to the letter: codes, files, sentences and bounds. */
 import { describe, expect, it } from "vitest";
+import { parsePolicy } from "../../src/appraise/policy.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { MalformedError } from "../../src/errors.js";
 import { checkReleases } from "../../src/release/check.js";
@@ -298,8 +299,11 @@ describe("a history", () => {
       version: "2026.0.1",
       alter: (one) => ({ ...one, namespace: { ...one.namespace, name: "lab/other" } }),
     });
-    const { releases } = await checkReleases([await evil, await labRelease()], { manifestSet: setOf("abc") });
-    expect(releases.map(({ status }) => status)).toEqual(["bad", "bad"]);
+    const deployment = { name: "d", namespace: "lab/signer", manifestSet: setOf("abc") };
+    const policy = parsePolicy({ policy: "bootproof/1", deployments: [deployment] });
+    const { releases } = await checkReleases([await evil, await labRelease()], { policy });
+    expect(releases.map(({ status }) => status)).toEqual(["bad", "good"]);
+    expect((await checkReleases([await evil], { policy })).counts).toMatchObject({ bad: 1 });
   });
 });
 

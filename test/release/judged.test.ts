@@ -142,6 +142,9 @@ describe("what is good was judged", () => {
     const { statuses } = await checked([{}, faulty("2026.2.0"), after]);
     expect(statuses).toEqual(["good", "bad", "good"]);
     const theirs = faulty("2026.2.0", { ...own, threshold: 3 });
+    const { check } = await checked([{}, theirs, { version: "2026.3.0" }, { version: "2026.4.0" }]);
+    expect(check.releases.map(({ status }) => status)).toEqual(["good", "bad", "good", "good"]);
+    expect(check.histories[0]!.faults.map(({ release }) => release)).toEqual(["2026.2.0/signer"]);
     expect((await checked([{}, theirs, { version: "2026.3.0", ...own }])).statuses).toEqual(["good", "bad", "bad"]);
   });
 
