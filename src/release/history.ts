@@ -134,7 +134,7 @@ function pairFaults(before: Readable, after: Readable): FoundFault[] {
 }
 
 function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
-  return minNonce === null || nonceOf(one) >= minNonce;
+  return nonceOf(one) >= minNonce;
 }
 
 /** Of the first release that the anchor applies to; the one before each later release anchors that. */
