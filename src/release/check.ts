@@ -191,7 +191,7 @@ export function ofApplications(
 ): readonly Release[] {
   if (applications === undefined) return releases;
   requireFound("application", applications, (name) => releases.some(({ application }) => application === name));
-  return releases.filter(({ application }) => application !== null && applications.includes(application));
+  return releases.filter(({ application }) => applications.some((name) => name === application));
 }
 
 function requireFound(what: string, names: readonly string[], isFound: (name: string) => boolean): void {

@@ -16,8 +16,8 @@ export type ReleaseDemand =
 /** A set for the first release whose nonce is at least `minNonce`. */
 export interface Anchor {
   readonly set: SetPin;
-  /** Null: the first release of all. */
-  readonly minNonce: number | null;
+  /** 0 for the first release of all. */
+  readonly minNonce: number;
   /** Its name in messages: `the manifest set` or the name of a deployment. */
   readonly source: string;
 }
@@ -43,13 +43,13 @@ export function demandOf(given: object): Demand {
 }
 
 function ofSet(set: SetPin): Demand {
-  return { kind: "manifest set", anchorsOf: () => [{ set, minNonce: null, source: "the manifest set" }] };
+  return { kind: "manifest set", anchorsOf: () => [{ set, minNonce: 0, source: "the manifest set" }] };
 }
 
 function ofPolicy(policy: unknown): Demand {
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: what parsePolicy returned wanted");
   const anchors = policy.deployments.flatMap(({ name, namespace, manifestSet, minNonce }) =>
-    manifestSet === undefined ? [] : [{ namespace, set: manifestSet, minNonce: minNonce ?? null, source: name }],
+    manifestSet === undefined ? [] : [{ namespace, set: manifestSet, minNonce: minNonce ?? 0, source: name }],
   );
   const anchorsOf = (namespace: string): readonly Anchor[] => {
     const found = anchors.filter((one) => one.namespace === undefined || one.namespace.includes(namespace));

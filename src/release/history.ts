@@ -55,10 +55,13 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
   const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
   const faults = [
-    ...pairs.flatMap(([before, after]) => [
-      ...namespaceFaults(before, after),
-      ...(isOlder(before) ? [] : pairFaults(before, after)),
-    ]),
+    // What follows a release with a fault of its own is not at fault for differing from it.
+    ...pairs
+      .filter(([before]) => before.faults.length === 0)
+      .flatMap(([before, after]) => [
+        ...namespaceFaults(before, after),
+        ...(isOlder(before) ? [] : pairFaults(before, after)),
+      ]),
     ...anchors.flatMap((anchor) => anchorFaults(ordered, anchor)),
   ];
   const isFaulty = (one: Readable): boolean => one.faults.length > 0 || faults.some(({ about }) => about === one);
@@ -131,7 +134,7 @@ function pairFaults(before: Readable, after: Readable): FoundFault[] {
 }
 
 function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
-  return minNonce === null || nonceOf(one) >= minNonce;
+  return nonceOf(one) >= minNonce;
 }
 
 /** Of the first release that the anchor applies to; the one before each later release anchors that. */

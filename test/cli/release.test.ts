@@ -230,11 +230,7 @@ describe("a folder that is refused, with the file's name", () => {
     await refused(join(link, "link"), /is a symbolic link/);
   });
 
-  it("has 10,000 files, or one that is too large", async () => {
-    const many = copyOf([nine], (copy) => {
-      for (let index = 0; index < 10_000; index++) writeFileSync(join(copy, nine, `${index}.approval`), "");
-    });
-    await refused(many, /signer: more than 10000 files/);
+  it("has a file that is too large", async () => {
     await refused(
       copyOf([nine], (copy) => writeFileSync(join(copy, nine, "manifest"), Buffer.alloc(1024 * 1024 + 1))),
       /signer.manifest: larger than 1 MiB/,

@@ -1,5 +1,6 @@
 /** What is read of a release and wrong with it, to the letter: codes, files, sentences and bounds. */
 import { describe, expect, it } from "vitest";
+import { parsePolicy } from "../../src/appraise/policy.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { MalformedError } from "../../src/errors.js";
 import { checkReleases } from "../../src/release/check.js";
@@ -298,8 +299,11 @@ describe("a history", () => {
       version: "2026.0.1",
       alter: (one) => ({ ...one, namespace: { ...one.namespace, name: "lab/other" } }),
     });
-    const { releases } = await checkReleases([await evil, await labRelease()], { manifestSet: setOf("abc") });
-    expect(releases.map(({ status }) => status)).toEqual(["bad", "bad"]);
+    const deployment = { name: "d", namespace: "lab/signer", manifestSet: setOf("abc") };
+    const policy = parsePolicy({ policy: "bootproof/1", deployments: [deployment] });
+    const { releases } = await checkReleases([await evil, await labRelease()], { policy });
+    expect(releases.map(({ status }) => status)).toEqual(["bad", "good"]);
+    expect((await checkReleases([await evil], { policy })).counts).toMatchObject({ bad: 1 });
   });
 });
 
@@ -344,6 +348,20 @@ describe("a demand", () => {
     await expect(checkReleases([release], { ...NONE, other: 1 } as never)).rejects.toThrow(/^options/);
   });
 
+  it("of a policy is of one that pins a set for the namespace", async () => {
+    const deployment = { name: "d", namespace: "lab/other", manifestSet: setOf("abc") };
+    const policy = parsePolicy({ policy: "bootproof/1", deployments: [deployment] });
+    const error: unknown = await checkReleases([await labRelease()], { policy }).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({
+      code: "policy",
+      faults: [{ path: "deployments", message: 'no deployment pins a manifestSet for the namespace "lab/signer"' }],
+    });
+    const other = await labRelease({ application: "other" });
+    expect((await checkReleases([other], { policy })).demand).toBe("policy");
+    expect((await checkReleases([other], { manifestSet: setOf("abc") })).demand).toBe("manifest set");
+    expect((await checkReleases([other], NONE)).demand).toBe("none");
+  });
+
   it("is of releases that were read, in an array", async () => {
     const release = await labRelease();
     const wanted = "releases: what readRelease returned wanted, in an array";
@@ -369,6 +387,7 @@ describe("a demand", () => {
     expect(faults({})).toEqual(["threshold", "members"]);
     expect(faults({ threshold: 1, members: [PUBLIC_KEYS[0]] })).toEqual(["", "", ""]);
     expect(faults([])).toEqual([""]);
+    expect(faults({ ...setOf("abc"), "x.y": 1 })).toEqual(["x.y"]);
     const members = operators("ab").map(({ alias, key }) => ({
       alias,
       pubKey: Buffer.from(key.publicKey).toString("hex"),

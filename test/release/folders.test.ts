@@ -1,5 +1,6 @@
 /** Folders of releases on a disk. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -154,10 +155,40 @@ describe("a folder is refused", () => {
 
   it("with more than 10,000 files in all, and not with 10,000", async () => {
     const root = folderOf({ "a/manifest": "" });
-    for (let index = 0; index < 9_998; index++) writeFileSync(join(root, "a", `${index}`), "");
+    for (let index = 0; index < 9_998; index++) linkSync(join(root, "a", "manifest"), join(root, "a", `${index}`));
     expect((await read(root))[0]).toEqual(["a"]);
     writeFileSync(join(root, "b"), "");
     expect(await refusal(root)).toEqual(["/a", "more than 10000 files in all"]);
+  });
+});
+
+describe.skipIf(process.platform === "win32")("a file that is replaced after it was listed", () => {
+  /** The first release is read before the files of the second one are. */
+  const replaced = async (replace: (path: string) => void): Promise<string> => {
+    const root = folderOf({ "a/manifest": "", "b/manifest": "" });
+    const reading = refusal(root);
+    rmSync(join(root, "b/manifest"));
+    replace(join(root, "b/manifest"));
+    const [file, reason] = await reading;
+    expect(file).toBe("/b/manifest");
+    return reason;
+  };
+
+  it("by a link is refused", async () => {
+    expect(await replaced((path) => symlinkSync("/dev/null", path))).toBe("a loop of links");
+  });
+
+  it("by a folder or a pipe is refused, and no writer is waited for", async () => {
+    expect(await replaced((path) => mkdirSync(path))).toBe("is no regular file");
+    expect(await replaced((path) => execFileSync("mkfifo", [path]))).toBe("is no regular file");
+  });
+
+  it.skipIf(!existsSync("/proc/self/fd"))("leaves no file open", () => {
+    const root = folderOf({ "a/manifest": "" });
+    const open = () => readdirSync("/proc/self/fd").length;
+    const before = open();
+    for (let index = 0; index < 50; index++) releaseFilesIn(root);
+    expect(open() - before).toBeLessThan(25);
   });
 });
 

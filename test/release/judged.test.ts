@@ -115,6 +115,12 @@ describe("a release older than the policy's minNonce", () => {
     expect([check.good, statuses]).toEqual([false, ["bad", "good"]]);
   });
 
+  it("is none with the nonce 0, where no minNonce is demanded", async () => {
+    const first = readRelease(labFiles({ alter: (one) => ({ ...one, namespace: { ...one.namespace, nonce: 0 } }) }));
+    const set = { manifestSet: setOf("abc") };
+    for (const other of [NONE, set, policyOf(set)]) expect((await checked([first], other)).statuses).toEqual(["good"]);
+  });
+
   it("is none without a policy", async () => {
     for (const other of [NONE, { manifestSet: setOf("abc") }])
       expect((await checked([{}, { version: "2026.2.0" }], other)).statuses).toEqual(["good", "good"]);
@@ -142,7 +148,23 @@ describe("what is good was judged", () => {
     const { statuses } = await checked([{}, faulty("2026.2.0"), after]);
     expect(statuses).toEqual(["good", "bad", "good"]);
     const theirs = faulty("2026.2.0", { ...own, threshold: 3 });
+    const { check } = await checked([{}, theirs, { version: "2026.3.0" }, { version: "2026.4.0" }]);
+    expect(check.releases.map(({ status }) => status)).toEqual(["good", "bad", "good", "good"]);
+    expect(check.histories[0]!.faults.map(({ release }) => release)).toEqual(["2026.2.0/signer"]);
     expect((await checked([{}, theirs, { version: "2026.3.0", ...own }])).statuses).toEqual(["good", "bad", "bad"]);
+  });
+
+  it("never by the set of one with a single fault, which a good set approved", async () => {
+    const wider = { version: "2026.2.0", set: "abhij", approvers: "ab" };
+    const bad: LabRelease = { ...wider, files: (files) => files.set("x.approval", new Uint8Array()) };
+    const after = { version: "2026.3.0", ...own };
+    expect((await checked([{}, wider, after])).statuses).toEqual(["good", "good", "good"]);
+    expect((await checked([{}, bad, after])).statuses).toEqual(["good", "bad", "bad"]);
+  });
+
+  it("by the demanded set, which a release with a fault of its own has to reach, too", async () => {
+    const { check } = await checked([faulty("2026.1.0")], { manifestSet: setOf("abc") });
+    expect(check.histories[0]!.faults.map(({ code }) => code)).toEqual(["manifest-set-demanded"]);
   });
 
   it("by the demanded set, where the first release is bad", async () => {
@@ -273,6 +295,7 @@ describe("a release without approvals or manifest", () => {
   ])("is skipped where only %s are missing", async (_, parts) => {
     const { check, statuses } = await checked([parts, good], skip);
     expect([check.good, statuses]).toEqual([true, ["skipped", "good"]]);
+    expect(check.histories.map(({ releases }) => releases)).toEqual([["2026.2.0/signer"]]);
     expect((await checked([parts, good])).statuses).toEqual(["not checked", "good"]);
   });
 
