@@ -322,7 +322,7 @@ const APP_PROOFS = {
   required: {
     ...BY_APP_PROOF,
     policy: { appProofs: { required: true } },
-    other: { hasNoAnswer: true, activity: ({ appProofs: _, ...rest }) => rest },
+    other: { hasNoAnswer: true, activity: without("appProofs") },
     cells: {
       verify: not("who gives --boot-proof alone asks for boot proofs alone; the report lists the rule as not applied"),
       "GitHub action": not("who gives boot-proof alone asks for boot proofs alone, as with verify"),
@@ -366,7 +366,7 @@ const EXPECTED = {
   organizationId: {
     class: "request",
     fails: ["activity.request"],
-    other: { request: ({ organizationId: _, ...rest }) => ({ ...rest, organizationId: ANOTHER }) },
+    other: { request: (request) => ({ ...request, organizationId: ANOTHER }) },
   },
   id: {
     class: "request",

@@ -1,4 +1,4 @@
-/** The matrix has a row for each pin and demand, a column for each command that judges, and a reason for what it lacks. */
+/** The matrix has a row for each pin and demand, and each cell that lacks an option is of a door without it. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
