@@ -14,7 +14,7 @@ import { SDKS } from "../adapters/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { apiKey } from "../client/support.js";
 import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
-import type { DOORS} from "./doors.js";
+import type { DOORS } from "./doors.js";
 import { type DoorName, type Outcome } from "./doors.js";
 import { STRANGERS } from "./facts.js";
 import { releaseFolder } from "./releases.js";
