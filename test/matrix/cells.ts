@@ -14,16 +14,16 @@ export type Side = "honest" | "other";
 
 /** A fact, its evidence on both sides, and the policy that both are judged by. */
 export class World {
+  readonly name: FactName;
+  readonly fact: Fact;
   readonly honest: Evidence;
   readonly other: Evidence;
   readonly policy: JsonObject;
   readonly policyPath: string;
   #before: Promise<string> | undefined;
 
-  constructor(
-    readonly name: FactName,
-    readonly fact: Fact,
-  ) {
+  constructor(name: FactName, fact: Fact) {
+    [this.name, this.fact] = [name, fact];
     const demandsBuild = name.startsWith("pin provenance");
     this.honest = new Evidence(fact.both ?? {}, demandsBuild);
     this.other = new Evidence(fact.other, demandsBuild);

@@ -103,10 +103,17 @@ const inChromium: Door = async (world, side) => {
 
 async function given(page: Page, world: World, side: Side): Promise<void> {
   const evidence = world[side];
-  const parts = world.isBare ? (["document"] as const) : evidence.hasAnswer ? (["boot", "activity"] as const) : (["boot"] as const);
+  const parts = world.isBare
+    ? (["document"] as const)
+    : evidence.hasAnswer
+      ? (["boot", "activity"] as const)
+      : (["boot"] as const);
   const files = [...parts.map((part) => evidence.file(part)), ...builds(evidence).slice(1), world.policyPath];
   await page.locator(`#${IDS.files}`).setInputFiles(files);
-  await page.locator(`#${IDS.list} > li`).nth(files.length - 1).waitFor();
+  await page
+    .locator(`#${IDS.list} > li`)
+    .nth(files.length - 1)
+    .waitFor();
   await page.getByText("More", { exact: true }).click();
   await page.locator(`#${IDS.now}`).fill(NOW.toISOString());
   if (!world.isBare && evidence.hasAnswer) await page.locator(`#${IDS.organization}`).fill(REQUEST.organizationId);

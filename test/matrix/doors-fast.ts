@@ -14,7 +14,8 @@ import { SDKS } from "../adapters/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { apiKey } from "../client/support.js";
 import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
-import { DOORS, type DoorName, type Outcome } from "./doors.js";
+import type { DOORS } from "./doors.js";
+import { type DoorName, type Outcome } from "./doors.js";
 import { STRANGERS } from "./facts.js";
 import { releaseFolder } from "./releases.js";
 import { Service } from "./service.js";
@@ -27,7 +28,14 @@ const JSON_REPORT = ["--format", "json"];
 
 const verify: Door = async (world, side) =>
   reported(
-    await run("verify", ...pieces(world, side), "--policy", world.policyPath, ...world.words("verify", side), ...JSON_REPORT),
+    await run(
+      "verify",
+      ...pieces(world, side),
+      "--policy",
+      world.policyPath,
+      ...world.words("verify", side),
+      ...JSON_REPORT,
+    ),
   );
 
 const verifyBundle: Door = async (world, side) => {
@@ -166,7 +174,10 @@ const releaseCheck: Door = async (world, side) => {
   const { code, stdout, stderr } = await run("release", "check", folder, ...demand, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
   const { releases, histories } = JSON.parse(stdout) as Record<"releases" | "histories", { faults: Fault[] }[]>;
-  return { accepted: code === 0, why: [...releases, ...histories].flatMap(({ faults }) => faults.map((one) => one.code)) };
+  return {
+    accepted: code === 0,
+    why: [...releases, ...histories].flatMap(({ faults }) => faults.map((one) => one.code)),
+  };
 };
 
 interface Fault {
@@ -206,7 +217,12 @@ const client: Door = async (world, side) => {
   const { appProofs, activity } = world[side];
   if (asks === "received") {
     const received = appProofs.filter((one) => String(one["proofPayload"]).includes('"QUOTE"'));
-    return outcomeOf(() => own.verifyAppProofs(received.map((appProof) => ({ appProof })), { expected: expected! }));
+    return outcomeOf(() =>
+      own.verifyAppProofs(
+        received.map((appProof) => ({ appProof })),
+        { expected: expected! },
+      ),
+    );
   }
   if (asks === "past") return outcomeOf(() => own.verifyActivity({ activity }, expected && { expected }));
   return outcomeOf(() => own.submit({ name: "create_wallet", type }, parameters));

@@ -15,16 +15,7 @@ import { certificate, field, manifest, otherLab, put } from "../attacks/support.
 import { fileOf } from "../cli/support.js";
 import { releaseSet } from "./releases.js";
 import type { Cell, DoorName, FactClass } from "./doors.js";
-import {
-  ACTIVITY_ID,
-  type Change,
-  type Evidence,
-  NOW,
-  REQUEST,
-  demandOfBuild,
-  lab,
-  otherSigstore,
-} from "./worlds.js";
+import { ACTIVITY_ID, type Change, type Evidence, NOW, REQUEST, demandOfBuild, lab, otherSigstore } from "./worlds.js";
 
 export interface Fact {
   readonly class: FactClass;
@@ -63,7 +54,7 @@ const without =
     Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
 
 const OF_WORKLOAD = not("measure compares the one binary of a manifest with a pivot");
-const bare = (members: (honest: Evidence) => JsonObject): Fact["deployment"] => {
+const bare = (members: (honest: Evidence) => JsonObject): NonNullable<Fact["deployment"]> => {
   return (all, honest) => ({ kind: "nitro", pcrs: all["pcrs"]!, ...members(honest) });
 };
 
@@ -295,10 +286,7 @@ const POLICY = {
     cells: { review: { fails: ["debug-mode pivot.debugMode"] } },
   },
 } satisfies Readonly<
-  Record<
-    Exclude<keyof PolicyFile, "$schema" | "policy" | "name" | "deployments" | "appProofs" | "comment">,
-    Fact
-  >
+  Record<Exclude<keyof PolicyFile, "$schema" | "policy" | "name" | "deployments" | "appProofs" | "comment">, Fact>
 >;
 
 const GREETING = "APP_PROOF_TYPE_LAB_GREETING";
@@ -334,11 +322,12 @@ const APP_PROOFS = {
   required: {
     ...BY_APP_PROOF,
     policy: { appProofs: { required: true } },
-    other: { hasNoAnswer: true, activity: ({ appProofs: _, ...rest }) => rest },
+    other: { hasNoAnswer: true, activity: without("appProofs") },
     cells: {
       verify: not("who gives --boot-proof alone asks for boot proofs alone; the report lists the rule as not applied"),
       "GitHub action": not("who gives boot-proof alone asks for boot proofs alone, as with verify"),
       bundle: not("who gives --boot-proof alone asks for boot proofs alone, as with verify"),
+      "page in Chromium": not("who gives it a boot proof alone asks for boot proofs alone, as with verify"),
       client: NO_PROOFS,
       adapters: NO_PROOFS,
       proxy: NO_PROOFS,
@@ -367,7 +356,9 @@ const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
 const quote = (members: JsonObject): Change => ({
   payloads: (all) => [...all, { type: "QUOTE", timestampMs: String(NOW.getTime()), ...members }],
 });
-const NO_VALUES = not("it has no option for expected values: what the application answers is compared by verifyAppProofs");
+const NO_VALUES = not(
+  "it has no option for expected values: what the application answers is compared by verifyAppProofs",
+);
 const BY_ADDRESS = not("addresses follow from the request that it makes; others are compared by verifyActivity");
 const EXCHANGE_LACKS = (cell: Cell) => ({ adapters: cell, proxy: cell, verifiedFetch: cell });
 
@@ -375,7 +366,7 @@ const EXPECTED = {
   organizationId: {
     class: "request",
     fails: ["activity.request"],
-    other: { request: ({ organizationId: _, ...rest }) => ({ ...rest, organizationId: ANOTHER }) },
+    other: { request: (request) => ({ ...request, organizationId: ANOTHER }) },
   },
   id: {
     class: "request",
@@ -543,9 +534,7 @@ const DEMANDS = {
       "watch after SIGHUP": not("acceptance is of the command line, which SIGHUP does not change"),
     },
   },
-} satisfies Readonly<
-  Partial<Record<Exclude<keyof VerifyOptions, "policy" | "now" | "expected">, Fact>>
->;
+} satisfies Readonly<Partial<Record<Exclude<keyof VerifyOptions, "policy" | "now" | "expected">, Fact>>>;
 
 /** Options that compare what one command alone reads. */
 const COMMANDS = {

@@ -1,4 +1,4 @@
-/** The matrix has a row for each pin and demand, a column for each command that judges, and a reason for what it lacks. */
+/** The matrix has a row for each pin and demand, and each cell that lacks an option is of a door without it. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
@@ -9,7 +9,15 @@ import { IDS } from "../../src/page/ids.js";
 import { cellOf } from "./cells.js";
 import { DOOR_NAMES, type DoorName } from "./doors.js";
 import { FACTS, type Fact, type FactName } from "./facts.js";
-import { CLI_OPTIONS, type Covered, FORM, LIBRARY_OPTIONS, NO_DEMANDS, OPTIONS_OF_DOORS, POLICY_MEMBERS } from "./sources.js";
+import {
+  CLI_OPTIONS,
+  type Covered,
+  FORM,
+  LIBRARY_OPTIONS,
+  NO_DEMANDS,
+  OPTIONS_OF_DOORS,
+  POLICY_MEMBERS,
+} from "./sources.js";
 
 const facts = Object.keys(FACTS) as FactName[];
 
@@ -41,7 +49,8 @@ it("each member of a policy has its row", () => {
   const places = [...new Set(membersIn(policySchema(), ""))];
   expect(places.length).toBeGreaterThan(40);
   const missing = places.filter((place) => !facts.includes(rowOf(place) as FactName) && !POLICY_MEMBERS[place]);
-  const says = (place: string): string => `${place}: add the row "${rowOf(place)}" to facts.ts, or say in sources.ts why none`;
+  const says = (place: string): string =>
+    `${place}: add the row "${rowOf(place)}" to facts.ts, or say in sources.ts why none`;
   expect(missing.map(says)).toEqual([]);
   const stale = Object.keys(POLICY_MEMBERS).filter((place) => !places.includes(place));
   expect(stale.map((place) => `${place}: no member of a policy any more: remove it from sources.ts`)).toEqual([]);
@@ -51,9 +60,9 @@ it("each option of the library has its row", () => {
   const missing = Object.keys(OPTION_NAMES).filter(
     (name) => !Object.hasOwn(LIBRARY_OPTIONS, name) && !Object.hasOwn(FACTS, `option ${name}`),
   );
-  expect(missing.map((name) => `${name}: add the row "option ${name}" to facts.ts, or say in sources.ts why none`)).toEqual(
-    [],
-  );
+  expect(
+    missing.map((name) => `${name}: add the row "option ${name}" to facts.ts, or say in sources.ts why none`),
+  ).toEqual([]);
 });
 
 it("each row that an option names gives that option, or is about what it measures", () => {
@@ -69,7 +78,9 @@ it("each row that an option names gives that option, or is about what it measure
   };
   for (const [option, name] of named) {
     const fact: Fact = FACTS[name];
-    expect(Object.hasOwn(byDoor, option) || Object.keys(optionsOf(fact)).includes(option), `${option}, ${name}`).toBe(true);
+    expect(Object.hasOwn(byDoor, option) || Object.keys(optionsOf(fact)).includes(option), `${option}, ${name}`).toBe(
+      true,
+    );
   }
 });
 
@@ -77,9 +88,9 @@ function optionsOf({ options }: Fact): object {
   return options?.({ file: () => "" } as never) ?? {};
 }
 
-const { inputs } = parse(
-  readFileSync(new URL("../../.github/actions/verify/action.yml", import.meta.url), "utf8"),
-) as { readonly inputs: Readonly<Record<string, unknown>> };
+const { inputs } = parse(readFileSync(new URL("../../.github/actions/verify/action.yml", import.meta.url), "utf8")) as {
+  readonly inputs: Readonly<Record<string, unknown>>;
+};
 
 function hasOption(door: DoorName, option: OptionName): boolean {
   const table: CommandName | "form" | "inputs" | null = OPTIONS_OF_DOORS[door];
@@ -91,10 +102,12 @@ function hasOption(door: DoorName, option: OptionName): boolean {
 
 it("no door has an option that its cell says it lacks", () => {
   const cells = facts.flatMap((name) => DOOR_NAMES.map((door) => ({ name, door, cell: cellOf(name, door) })));
-  const wrong = cells.filter(({ door, cell }) => typeof cell === "object" && "lacks" in cell && hasOption(door, cell.lacks));
-  expect(wrong.map(({ name, door }) => `${door} has the option of "${name}" now: remove the cell from facts.ts`)).toEqual(
-    [],
+  const wrong = cells.filter(
+    ({ door, cell }) => typeof cell === "object" && "lacks" in cell && hasOption(door, cell.lacks),
   );
+  expect(
+    wrong.map(({ name, door }) => `${door} has the option of "${name}" now: remove the cell from facts.ts`),
+  ).toEqual([]);
 });
 
 it("the form of the page has no field that no row knows", () => {

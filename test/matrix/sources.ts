@@ -2,7 +2,8 @@
  * What the tables of pins and options have beside the rows' own names: the row that is about it, or why none is. Total
  * by type; `sources.test.ts` compares the rest.
  */
-import { type COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
+import type { OPTIONS } from "../../src/cli/option-table.js";
+import { type COMMAND_OPTIONS, type CommandName, type OptionName } from "../../src/cli/option-table.js";
 import type { VerifyOptions } from "../../src/index.js";
 import type { IDS } from "../../src/page/ids.js";
 import type { DoorName } from "./doors.js";

@@ -1,4 +1,4 @@
-/** The evidence of a fact: an honest enclave and its answer, and the same but for that fact. Made once for all doors. */
+/** The evidence of a fact: an honest enclave and its answer, or the same but for it. Made once for all doors. */
 import { randomUUID } from "node:crypto";
 import { fromBase64, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
