@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type AuditResult, isAccepted, resultLine, resultOf } from "../../src/audit/result.js";
-import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, requireVerified } from "../../src/bootproof.js";
+import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
 import { type BundleFacts, POLICY_OF_THE_PAGE, bundleNotices } from "../../src/bundle/text.js";
 import { summaryText } from "../../src/cli/audit-text.js";
 import type { Check } from "../../src/checks.js";
@@ -20,6 +20,7 @@ import { type Notice, butsOf, strictReport } from "../../src/report/facts.js";
 import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";
 import { renderFailures } from "../../src/report/text.js";
 import { CAVEATS } from "../../src/report/unproven.js";
+import { requireAuthentic, requireVerified } from "../../src/verification.js";
 import { findingOf, lineAfter, NO_LINE } from "../../src/watch/entry.js";
 import { isRefusal } from "../../src/watch/store.js";
 import { PASSED, UNTIMED, report, reportOf, reportWith } from "../report/reports.js";
@@ -121,7 +122,7 @@ const auditOf = async ({ report: judged }: VerifiedSource): Promise<AuditResult>
   return { n: 1, ...(await resultOf(parts, [], "strict")) };
 };
 const watched = async ({ report: judged }: VerifiedSource) =>
-  lineAfter({ entries: 0, head: NO_LINE }, await findingOf({ app: "signer" }, {}, judged));
+  lineAfter({ entries: 0, head: NO_LINE }, await findingOf({ app: "signer" }, {}, { report: judged, settingDigest: NO_LINE }));
 const pageCheckOf = ({ report: judged, bundle, evidence }: VerifiedSource): Parameters<typeof pageCheckText>[0] => ({
   kind: "report",
   version: "0.1.0",
