@@ -8,6 +8,7 @@ import { ACCEPTABLE } from "../../src/review/members.js";
 import { type ReviewOptions, reviewManifest } from "../../src/review/review.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { withPivot } from "../support/manifest.js";
+import { readVector } from "../support/vectors.js";
 import {
   ANCHORS,
   UNPINNED,
@@ -83,6 +84,60 @@ it("leaves out an alternative of pcrs of which nothing is known, and compares th
   });
   const good = await review(V1, { ...ACCEPT_ALL, policy });
   expect([codesOf(good), good.deployments[0]!.notCompared]).toEqual([[], ["pcrs.4", "commitment"]]);
+});
+
+it("leaves pcrs out of which no alternative is known, so that none of them is held", async () => {
+  const policy = policyOf({ ...PINS, pcrs: [{ 5: toHex(OTHER) }, { 6: toHex(OTHER) }] });
+  const open = await review(V1, { policy });
+  expect(open.deployments[0]!.pins.map(({ pin }) => pin)).not.toContain("pcrs");
+  expect(open.deployments[0]!.notCompared).toEqual(["pcrs.5", "pcrs.6", "commitment"]);
+  expect(codesOf(open)).toEqual([0, 1, 2, 3].map((index) => `open-member enclave.pcr${index}`));
+});
+
+it("a member has to be held by every deployment that fits", async () => {
+  const two = policyOf(PINS, { ...without("pivotArgs"), name: "two" });
+  expect(codesOf(await review(V1, { policy: two }))).toEqual(["several-deployments", "open-member pivot.args"]);
+});
+
+it("holds the program by the binary that was given, and the nonce by the previous manifest", async () => {
+  const policy = policyOf(without("pivotHash", "minNonce"));
+  expect(codesOf(await review(V1, { policy }))).toEqual(["open-member namespace.nonce", "open-member pivot.hash"]);
+  const options = { policy, accept: [], previous: bytesOf(BEFORE) };
+  const held = await review(V1, { ...options, measured: { pivotHash: V1.pivot.hash } });
+  expect([codesOf(held), held.measured]).toEqual([[], ["pivotHash"]]);
+  expect(held.members.map(({ name, status }) => [name, status])).toEqual([
+    ["restart", "unchanged"],
+    ["bridgeConfig", "unchanged"],
+    ["qosCommit", "unchanged"],
+    ["version", "unchanged"],
+    ["patchSet", "unchanged"],
+  ]);
+  const rolledBack = await review(BEFORE, {
+    ...options,
+    previous: bytesOf(V1),
+    measured: { pivotHash: V1.pivot.hash },
+  });
+  expect(rolledBack.faults).toMatchObject([
+    { code: "previous-nonce", about: "namespace.nonce", expected: `above ${V1.namespace.nonce}`, actual: "1" },
+  ]);
+});
+
+it("notes sets whose members' secrets are public", async () => {
+  const text = Buffer.from(readVector("public-keys.json")).toString();
+  const members = [...text.matchAll(/[0-9a-f]{260}/g)].map(([key], index) => ({
+    alias: `public ${index}`,
+    pubKey: new Uint8Array(Buffer.from(key, "hex")),
+  }));
+  const [one, ...others] = [...new Map(members.map((member) => [toHex(member.pubKey), member])).values()];
+  const set = { threshold: 1, members: [one!, ...others] };
+  for (const [name, note] of [
+    ["manifestSet", "keys whose secrets are public can approve for the manifest set"],
+    ["shareSet", "keys whose secrets are public can rebuild the quorum key"],
+  ] as const) {
+    const manifest = { ...V1, [name]: set };
+    const good = await review(manifest, { policy: policyOf(deploymentOf(manifest)) });
+    expect([good.notes, codesOf(good)]).toEqual([[note], []]);
+  }
 });
 
 it("says what no review can know", async () => {
