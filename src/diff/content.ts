@@ -164,9 +164,6 @@ export function memberText(entry: Content, ...path: readonly string[]): string {
 }
 
 /** Undefined if absent. */
-export function contentAt(content: Content, path: readonly string[]): Content | undefined {
-  return path.reduce<Content | undefined>(
-    (inside, name) => (inside === undefined ? undefined : partsOf(inside).get(name)),
-    content,
-  );
+export function contentAt(content: Content | undefined, path: readonly string[]): Content | undefined {
+  return path.reduce((inside, name) => (inside === undefined ? undefined : partsOf(inside).get(name)), content);
 }

@@ -31,7 +31,8 @@ export async function readGivenManifest(what: string, bytes: Uint8Array): Promis
   return { ...value, hash: await manifestHash(value.manifest) };
 }
 
-function within(what: string, { path, message }: Fault): Fault {
+/** The fault of one of several files. */
+export function within(what: string, { path, message }: Fault): Fault {
   if (what === "") return { path, message };
   return { path: path === "" ? what : `${what}: ${path}`, message };
 }

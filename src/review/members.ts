@@ -39,8 +39,8 @@ interface Row {
 /** Null: a rule of its own decides every value of it. */
 type Rows<T> = { readonly [K in keyof T]-?: Row | null };
 
-function pinned(...names: readonly PinName[]): IsHeld {
-  return (pins) => names.some((name) => pins[name] !== undefined);
+function pinned(name: PinName): IsHeld {
+  return (pins) => pins[name] !== undefined;
 }
 
 /** A pin has the keys and the threshold, and no aliases. */
@@ -150,7 +150,7 @@ interface Place {
 export function manifestMembers(previous: GivenManifest | null, given: GivenManifest): readonly ManifestMember[] {
   const sides = [previous?.manifest, given.manifest].map((manifest) => manifest && decodedContent(manifest));
   const text = (side: number, path: readonly string[]): string | null => {
-    const content = sides[side] === undefined ? undefined : contentAt(sides[side], path);
+    const content = contentAt(sides[side], path);
     return content === undefined ? null : jsonText(content);
   };
   const changes = previous === null ? [] : changesBetween(previous, given).filter(isNoOrderOfSet).flatMap(apart);
@@ -185,7 +185,7 @@ function apart(change: Change): readonly Change[] {
 }
 
 function isWithin(place: string, outer: string): boolean {
-  return place === outer || place.startsWith(`${outer}.`) || place.startsWith(`${outer}[`);
+  return place === outer || place.startsWith(`${outer}.`);
 }
 
 /** In the order of a manifest. A workload itself comes after its members, which are within its place. */

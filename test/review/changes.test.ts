@@ -386,12 +386,26 @@ describe("names of accept", () => {
     expect(same.faults.map(({ message }) => message)).toEqual([expect.stringContaining("nothing can be accepted")]);
   });
 
-  it.each(["workloads.signer.name", "workloads.Signer", "workloads.a.mounts.b", "workloads.", "pivot.env", "toString"])(
-    "%s is no name",
-    async (name) => {
-      await expect(since(V3, one, [name])).rejects.toThrow(/is unknown; known are namespace.*workloads\.NAME\.mounts/);
-    },
-  );
+  it("the pivot's own name stays, where a workload has the same", async () => {
+    const both = (await since(V2, V3)).members.filter(
+      ({ status, place }) => status === "open" && /restart/.test(place),
+    );
+    expect(both.map(({ name }) => name)).toEqual(["restart", "workloads.signer.restart", "workloads.proxy.restart"]);
+    const accepted = (await since(V2, V3, ["restart"])).members.filter(({ status }) => status === "accepted");
+    expect(accepted.map(({ place }) => place)).toEqual(["pivot.restart"]);
+  });
+
+  it.each([
+    "my.workloads.signer",
+    "workloads.signer.name",
+    "workloads.Signer",
+    "workloads.a.mounts.b",
+    "workloads.",
+    "pivot.env",
+    "toString",
+  ])("%s is no name", async (name) => {
+    await expect(since(V3, one, [name])).rejects.toThrow(/is unknown; known are namespace.*workloads\.NAME\.mounts/);
+  });
 });
 
 it("an open member that is removed reads well", async () => {
