@@ -42,6 +42,10 @@ export const ROOMS = {
       "test/attacks/beside",
     ],
   },
+  settings: {
+    sources: ["src/plain-settings.ts"],
+    tests: ["test/audit/setting", "test/plain-settings", "test/watch/setting", "test/bundle/", "test/own-options"],
+  },
   watch: { sources: ["src/watch/"], tests: ["test/watch/", "test/own-options", "test/faults/files", "test/cli/watch"] },
   audit: {
     sources: ["src/audit/"],
