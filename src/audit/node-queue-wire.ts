@@ -282,7 +282,10 @@ export function difference(own: Peer, other: Peer): string | null {
   if (own.queue === other.queue) return null;
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;
   if (own.policy !== other.policy)
-    return `holds another policy (${other.policy.slice(0, 16)}…, this one ${own.policy.slice(0, 16)}…)`;
+    return (
+      "holds another policy, or other content of the files that it names " +
+      `(${other.policy.slice(0, 16)}…, this one ${own.policy.slice(0, 16)}…)`
+    );
   return "has another secret, or only one of them has one (BOOTPROOF_QUEUE_SECRET)";
 }
 

@@ -60,9 +60,10 @@ polls is an entry of the log, as is its end, and --on-outage gets both entries. 
 with --max-silence: use it where a supervisor or a person notices exit code 3.
 
 With --log, each entry is on the disk, with its evidence, before it is delivered; what was not delivered is delivered
-after a restart, and an outage that is open in the log goes on. SIGHUP reads --policy, the
-files that it names, and --provenance again, and applies all of it or nothing: what is refused is reported, and read
-again at each poll. Ctrl-C and SIGTERM end the watch; --once is for cron.
+after a restart, and an outage that is open in the log goes on. Ctrl-C and SIGTERM end the watch; --once is for cron.
+
+SIGHUP reads --policy, the files that it names, and --provenance again, and applies all of it or nothing. What is
+refused is reported and recorded, and each poll reads it again.
 
 Examples:
     $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl

@@ -512,7 +512,7 @@ describe("the built command, without the service,", () => {
 describe.skipIf(process.platform === "win32")("SIGHUP", () => {
   const [one, two] = [new LabSigstore(), new LabSigstore()];
   const [rootOne, rootTwo] = [one, two].map(({ trustedRoot }) => JSON.stringify(trustedRoot)) as [string, string];
-  const { deployments, ...rest } = lab.policyFile as { deployments: { pivotHash: string[] | string }[] };
+  const { deployments, ...rest } = lab.policyFile;
   const demanding = deployments.map((deployment) => ({
     ...deployment,
     provenance: [labProvenancePin({ file: "roots.jsonl" })],

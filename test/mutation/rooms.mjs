@@ -51,6 +51,10 @@ export const ROOMS = {
     sources: ["src/exchange/"],
     tests: ["test/exchange/", "test/client/", "test/adapters/", "test/proxy/", "test/own-options"],
   },
+  settings: {
+    sources: ["src/plain-settings.ts"],
+    tests: ["test/audit/setting", "test/plain-settings", "test/watch/setting", "test/bundle/", "test/own-options"],
+  },
   watch: { sources: ["src/watch/"], tests: ["test/watch/", "test/own-options", "test/faults/files", "test/cli/watch"] },
   audit: {
     sources: ["src/audit/"],
