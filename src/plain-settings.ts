@@ -276,11 +276,9 @@ async function policyPieces(policy: PlainPolicy | null): Promise<PolicyPieces> {
 /** The text around the names of files. */
 function withoutNames(text: string, files: readonly NamedFile[]): string[] {
   if (files.length === 0) return [text];
-  const places = placesOf(
-    text,
-    0,
-    files.map(({ path }) => path),
-  ).sort((a, b) => a.start - b.start);
+  // In the order of the text, as objects of JSON keep it.
+  const paths = files.map(({ path }) => path);
+  const places = placesOf(text, 0, paths);
   const starts = [0, ...places.map(({ end }) => end)];
   return starts.map((start, index) => text.slice(start, places[index]?.value));
 }

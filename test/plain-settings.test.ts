@@ -1,10 +1,13 @@
 /** Policies and options as plain data: what is written is read again as the same. */
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../src/appraise/policy.js";
+import { toUtf8 } from "../src/bytes.js";
 import { auditSetting, verifyOptionsOf } from "../src/audit/setting.js";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, readOptions } from "../src/inputs.js";
+import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import {
+  type JudgedBy,
+  type SettingPart,
   anchorFileNames,
   optionsBesidePolicy,
   parsePlainPolicy,
@@ -12,6 +15,7 @@ import {
   plainPolicy,
   policyOfText,
   policyText,
+  settingParts,
 } from "../src/plain-settings.js";
 import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
 import { NOW, forge, lab } from "./attacks/support.js";
@@ -83,5 +87,45 @@ describe("options", () => {
   it("have the bundle's policy where none is named, which no audit has", () => {
     expect(plainOptions({ ...all, policy: undefined }).policy).toBe("bundle");
     expect(() => auditSetting(all as VerifyOptions)).toThrow(/^options\.policy: /);
+  });
+});
+
+describe("the parts of a setting", () => {
+  const partOf = async (part: SettingPart, setting: Partial<JudgedBy>): Promise<string> =>
+    (await settingParts({ policy: null, ...setting }))[part];
+
+  it("have bundles of any form by their content", async () => {
+    const digestOf = (bundle: unknown): Promise<string> => partOf("provenance", { provenance: [bundle] });
+    const same = ['{"a":1}', toUtf8('{"a":1}'), { a: 1 }, new NamedEvidence("build", '{"a":1}')];
+    expect(new Set(await Promise.all(same.map(digestOf))).size).toBe(1);
+    const others = [
+      '{"a":1}',
+      '{"a": 1}',
+      toUtf8('{"a":  1}'),
+      { a: 2 },
+      new NamedEvidence("build", { a: 3 }),
+      () => 1,
+    ];
+    expect(new Set(await Promise.all(others.map(digestOf))).size).toBe(others.length);
+  });
+
+  it("have bytes that are no text, too", async () => {
+    const digestOf = (byte: number): Promise<string> => partOf("policy", { policy: { bytes: Uint8Array.of(byte) } });
+    expect(await digestOf(0xff)).not.toBe(await digestOf(0xfe));
+  });
+
+  it("have each file where it counts, and nowhere else", async () => {
+    const naming = { trustAnchors: [{ file: "a" }], deployments: [{ provenance: [{ trustedRoot: { file: "r" } }] }] };
+    const settingOf = (files: Readonly<Record<string, string>>): JudgedBy => ({
+      policy: { bytes: toUtf8(JSON.stringify(naming)), anchors: files, roots: files },
+    });
+    const before = await settingParts(settingOf({ a: "1", r: "2" }));
+    const changedBy = async (files: Readonly<Record<string, string>>): Promise<string[]> => {
+      const after = await settingParts(settingOf(files));
+      return Object.keys(after).filter((part) => after[part as SettingPart] !== before[part as SettingPart]);
+    };
+    expect(await changedBy({ a: "1", r: "3" })).toEqual(["trustedRoots"]);
+    expect(await changedBy({ a: "3", r: "2" })).toEqual(["trustAnchors"]);
+    expect(await changedBy({ a: "1", r: "2", s: "3" })).toEqual([]);
   });
 });

@@ -76,7 +76,16 @@ describe("the digest of a policy", () => {
   });
 
   it("of a text that is no policy is that of the text", async () => {
-    const texts = ["", "{", "{}", "[]", '{"trustAnchors":{"file":"a"}}', '{"trustAnchors":{"file":"b"}}'];
+    const texts = [
+      "",
+      "{",
+      "{a:b}",
+      "{a:c}",
+      "{}",
+      "[]",
+      '{"trustAnchors":{"file":"a"}}',
+      '{"trustAnchors":{"file":"b"}}',
+    ];
     const digests = await Promise.all(texts.map((text) => policyDigest(held(text))));
     expect(new Set(digests).size).toBe(texts.length);
   });

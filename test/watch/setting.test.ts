@@ -262,7 +262,7 @@ describe("another setting", () => {
   it("is not waited for when the watch ends, and not read any more", async () => {
     const stop = new AbortController();
     const [ends, reads]: [string[], number[]] = [[], []];
-    const { polls } = await reloading([], {
+    const { polls, entries, messages } = await reloading([], {
       signal: stop.signal,
       reload: {
         read: () => {
@@ -272,7 +272,7 @@ describe("another setting", () => {
         when: (ask) => (ask(), () => ends.push("ended")),
       },
     });
-    expect([polls, ends, reads]).toEqual([[], ["ended"], [1]]);
+    expect([polls, entries, messages, ends, reads]).toEqual([[], [], [], ["ended"], [1]]);
   });
 
   it("between two starts makes the newest finding news", async () => {
