@@ -353,7 +353,9 @@ describe("pin --add-to, beside a sibling", () => {
   });
   const beside = (members: object, rest: object = {}): string =>
     fileOf(
-      labPolicy(forged.anchorPem, [{ ...labDeployment(lab), name: "old", labels: {}, ...members } as never], rest),
+      labPolicy(forged.anchorPem, [{ ...labDeployment(lab), name: "old", labels: {}, ...members } as never], {
+        ...rest,
+      } as never),
     );
   const add = (path: string, ...args: string[]) =>
     bootproof(["pin", "--boot-proof", fileOf(successor.bootProof), "--add-to", path, ...args], LAB_NOW);
@@ -382,7 +384,7 @@ describe("pin --add-to, beside a sibling", () => {
     for (const name of ["commitment", "labels.deploymentLabel"]) expect(says).toContain(`--drop ${name}`);
     const { code } = await add(path, "--drop", "commitment", "labels.deploymentLabel");
     const { labels, commitment } = (readJson(path) as unknown as PolicyFile).deployments[1]!;
-    const { deploymentLabel, ...kept } = lab.labels as Readonly<Record<string, string>>;
+    const { deploymentLabel, ...kept } = { ...lab.labels } as Readonly<Record<string, string>>;
     expect([code, labels, commitment, typeof deploymentLabel]).toEqual([0, kept, "live", "string"]);
   });
 
