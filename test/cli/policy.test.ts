@@ -379,7 +379,7 @@ describe("pin --add-to, beside a sibling", () => {
     const refused = await add(path);
     expect([refused.code, refused.stdout, readFileSync(path)]).toEqual([2, "", before]);
     const says = refused.stderr.replaceAll(/\s+/g, " ");
-    expect(says).toContain("unchanged, since a demand of it would be lost");
+    expect(says).toContain("unchanged. A new deployment keeps what its siblings demand:");
     expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, and this is "live"');
     for (const name of ["commitment", "labels.deploymentLabel"]) expect(says).toContain(`--drop ${name}`);
     const { code } = await add(path, "--drop", "commitment", "labels.deploymentLabel");
