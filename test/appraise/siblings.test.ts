@@ -501,6 +501,11 @@ describe("siblings", () => {
       { ...OLD, name: "b", appProofs: { types: ["B"] } },
     ];
     expect(refusalsOf(() => add(types, NEW_MADE))).toEqual(["siblings-differ appProofs"]);
+    const labels = [
+      { ...OLD, labels: { owner: "x" } },
+      { ...OLD, name: "b", labels: { enclaveApp: "x" } },
+    ];
+    expect(refusalsOf(() => add(labels, NEW_MADE))).toEqual(["siblings-differ labels"]);
     const roles = [OLD, { ...OLD, name: "b", pcrs: { ...OLD.pcrs, "3": OTHER_PCR } }];
     expect(refusalsOf(() => add(roles, NEW_MADE))).toEqual(["siblings-differ pcrs"]);
   });
@@ -780,6 +785,30 @@ describe("provenance", async () => {
     expect(errorOf(swapped).refusals[0]!.message).toBe("provenance[0]: the bundle is of another binary");
     const drop = ["workloads"];
     expect(refusalsOf(() => addTo(policy, { drop }, handMade(bare)))).toEqual(["demand-unmet provenance"]);
+  });
+
+  it("of workloads is found in the evidence, and so is that of a program that is not pinned", async () => {
+    const provenance = [GENUINE];
+    const later = forgeEvidence({ lab: enclave, at: build.AT, version: "v3" });
+    const options = { ...optionsOf(later, { noPolicy: true }), now: build.NOW };
+    const verified = (await verifyEvidence({ bootProofs: [later.bootProof] }, options)).bootProofs[0]!;
+    const workloads = makePolicy(verified);
+    const [deployment] = workloads.policy.deployments;
+    const [name] = Object.keys(deployment!.workloads!);
+    const entry = JSON.parse(JSON.stringify({ ...TAGS, of: { workload: name } })) as object;
+    const sibling = { ...deployment, name: "old", minNonce: 1, workloads: { [name!]: `sha256:${HASH}` } };
+    const policy = JSON.stringify(labPolicy(later.anchorPem, [{ ...sibling, provenance: [entry] }] as never));
+    expect(addedTo(addTo(policy, { provenance }, workloads).text).provenance).toEqual([entry]);
+    const least = { ...without(bare, "pivotHash"), manifestHash: toHex(newer.manifestHash) };
+    const unpinned = { ...made, policy: { ...made.policy, deployments: [least] } };
+    expect(addTo(old(DEMAND), { provenance }, unpinned).added).toHaveLength(1);
+  });
+
+  it("of a pivot and of a workload is of neither", () => {
+    const demands = [TAGS, { ...TAGS, of: { workload: "a" } }];
+    const [first] = (JSON.parse(old(...demands)) as PolicyFile).deployments;
+    const policy = JSON.stringify(labPolicy(newer.anchorPem, [without(first!, "pivotHash") as unknown as JsonObject]));
+    expect(refusalsOf(() => addTo(policy, {}, handMade(bare)))).toEqual(["demand-unmet provenance"]);
   });
 
   it("names the faults of each entry, and one version in any", () => {
