@@ -269,7 +269,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       [
         policyFile,
         { policy: { ...policyFile, deployments: [{ ...policyFile.deployments[0]!, name: "b" }] }, notes: [] },
-        {},
+        { drop: [], provenance: [] },
       ] as const,
       (...all) => library.addToPolicy(...all),
     ),

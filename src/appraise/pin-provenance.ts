@@ -144,7 +144,7 @@ export function keepsDemand(wanted: ProvenanceDemand, own: ProvenanceDemand): bo
 }
 
 function isWithin(own: readonly string[] | undefined, wanted: readonly string[] | undefined): boolean {
-  return wanted === undefined || (own?.every((one) => wanted.includes(one)) ?? false);
+  return wanted === undefined || (own !== undefined && own.every((one) => wanted.includes(one)));
 }
 
 /** Without a signer the build's own workflow has to sign. One without a ref is that workflow in any version. */
@@ -157,5 +157,5 @@ function isRefKept(wanted: ProvenanceDemand["ref"], own: ProvenanceDemand["ref"]
   if (wanted === undefined) return true;
   const isKept = (ref: string): boolean =>
     wanted.includes(ref) || (isExact(ref) && wanted.some((one) => isExact(one) || ref.startsWith(one.slice(0, -1))));
-  return own?.every(isKept) ?? false;
+  return own !== undefined && own.every(isKept);
 }

@@ -345,7 +345,7 @@ const LABELS: Row<PinTypes["labels"]["pin"]> = {
       const demand = `labels.${label}`;
       if (label === VERSION_LABEL)
         return mine[label] === undefined
-          ? refused(demand, "demand-of-one-version", `${quoted(text)} there`).refusals!
+          ? refused(demand, "demand-of-one-version", `${quoted(text)} is demanded, and names one version`).refusals!
           : [];
       const shown = mine[label] === undefined ? facts.map(({ bootProof }) => bootProof!.labels[label]) : [mine[label]];
       const differing = shown.filter((one) => one !== text);

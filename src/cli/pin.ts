@@ -285,7 +285,10 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
     const problems = (error as DemandError).refusals.map((one): Problem => {
       return { message: printable(`not pinned: ${demandText(one)}`), advice: printable(one.advice) };
     });
-    throw new UsageError([`${printable(nameOf(path))}: unchanged, since a demand of it would be lost:`, ...problems]);
+    throw new UsageError([
+      `${printable(nameOf(path))}: unchanged. A new deployment keeps what its siblings demand:`,
+      ...problems,
+    ]);
   }
 }
 

@@ -487,7 +487,9 @@ describe("siblings", () => {
     const { refusals } = errorOf(() => add(two, NEW_MADE));
     expect(refusals).toMatchObject([{ code: "siblings-differ", demand: "shareSet", siblings: ["old", "b"] }]);
     expect(refusals[0]!.message).toContain('"old" and "b" have the same minNonce');
-    expect(refusals[0]!.advice).toContain("--drop shareSet");
+    expect(refusals[0]!.advice).toBe(
+      "Take one of them out of the policy first. To add the deployment without this demand: --drop shareSet",
+    );
     expect(addedTo(add(two, NEW_MADE, { drop: ["shareSet"] }).text)).not.toHaveProperty("shareSet");
     const one = [
       { ...OLD, ...shared },
@@ -499,6 +501,11 @@ describe("siblings", () => {
       { ...OLD, name: "b", appProofs: { types: ["B"] } },
     ];
     expect(refusalsOf(() => add(types, NEW_MADE))).toEqual(["siblings-differ appProofs"]);
+    const labels = [
+      { ...OLD, labels: { owner: "x" } },
+      { ...OLD, name: "b", labels: { enclaveApp: "x" } },
+    ];
+    expect(refusalsOf(() => add(labels, NEW_MADE))).toEqual(["siblings-differ labels"]);
     const roles = [OLD, { ...OLD, name: "b", pcrs: { ...OLD.pcrs, "3": OTHER_PCR } }];
     expect(refusalsOf(() => add(roles, NEW_MADE))).toEqual(["siblings-differ pcrs"]);
   });
@@ -656,6 +663,8 @@ describe("provenance", async () => {
     const { text, notes } = addTo(old(earlier), { provenance: [GENUINE] });
     expect(addedTo(text).provenance).toEqual([DEMAND]);
     expect(notes.join()).toContain(`pinned anew, as its bundle shows: commit ${DEMAND.commit}, ref ${DEMAND.ref}`);
+    const ref = addTo(old({ ...earlier, commit: undefined }), { provenance: [GENUINE] });
+    expect(addedTo(ref.text).provenance).toEqual([without(DEMAND, "commit")].map((one) => ({ ...one })));
     const commit = addTo(old({ ...TAGS, commit: "00".repeat(20) }), { provenance: [GENUINE] });
     expect(addedTo(commit.text).provenance).toEqual([{ ...DEMAND, ref: TAGS.ref }]);
     expect(commit.notes.join()).toMatch(/as its bundle shows: commit [0-9a-f]+$/);
@@ -666,6 +675,7 @@ describe("provenance", async () => {
     ["another workflow", { workflow: "other.yml", ref: "refs/tags/v1" }, /workflow/],
     ["another runner", { runner: "self-hosted", commit: "00".repeat(20) }, /runner/],
     ["another signer", { signer: `${build.SIGNER}@refs/heads/main` }, /signer/],
+    ["another runner and trigger", { runner: "x", trigger: "y" }, /runner.*; .*trigger/],
     ["a branch where tags are demanded", { ref: "refs/tags/*" }, /ref/],
     ["another type of statement", { predicateTypes: "https://example.com" }, /another type/],
   ])("is refused for %s", (_, members, says) => {
@@ -679,7 +689,14 @@ describe("provenance", async () => {
   it("is refused for a bundle of another binary, and takes that of several which meets it", () => {
     const other = build.bundleOf((statement) => (statement["subject"] = [{ name: "a", digest: { sha256: HASH } }]));
     expect(errorOf(() => addTo(old(DEMAND), { provenance: [other] })).message).toContain("of another binary");
+    const nameless = build.changedBundle(({ verificationMaterial }) => {
+      verificationMaterial.certificate = { rawBytes: Buffer.from(newer.anchorDer).toString("base64") };
+    });
+    expect(errorOf(() => addTo(old(DEMAND), { provenance: [nameless] })).message).toContain(
+      "no subject alternative name",
+    );
     for (const provenance of [
+      [nameless, GENUINE],
       [other, GENUINE],
       [GENUINE, other],
     ])
@@ -693,7 +710,8 @@ describe("provenance", async () => {
     for (const demand of [DEMAND, TAGS])
       expect(refusalsOf(() => addTo(old(demand)))).toEqual(["demand-not-shown provenance"]);
     expect(addedTo(addTo(old(TAGS), {}, handMade(bare)).text).provenance).toEqual([JSON.parse(JSON.stringify(TAGS))]);
-    for (const named of [DEMAND, { ...TAGS, ref: "refs/heads/main" }, { ...TAGS, commit: DEMAND.commit }])
+    const mixed = { ...TAGS, ref: ["refs/tags/*", "refs/heads/main"] };
+    for (const named of [DEMAND, mixed, { ...TAGS, ref: "refs/heads/main" }, { ...TAGS, commit: DEMAND.commit }])
       expect(refusalsOf(() => addTo(old(named), {}, handMade(bare)))).toEqual(["demand-of-one-version provenance"]);
     const rest = without(bare, "pivotHash", "pivotArgs", "pivotEnv");
     const foreign = handMade({ ...rest, workloads: { a: `sha256:${HASH}` } });
@@ -718,6 +736,11 @@ describe("provenance", async () => {
     ["a workflow where it is open", { workflow: undefined, open: ["workflow"] }, {}, true],
     ["a ref where it is open", { ref: undefined, open: ["ref"] }, {}, true],
     ["another root", {}, { trustedRoot: { json: ROOT } }, true],
+    ["no commit where none is demanded", { commit: undefined }, { commit: undefined }, true],
+    ["a tag for a tag or branch", { ref: ["refs/tags/*", "refs/heads/*"] }, { ref: "refs/tags/v2" }, true],
+    ["no name", { identity: DEMAND.signer }, {}, false],
+    ["a ref that begins alike", { ref: "refs/tags/*" }, { ref: "refs/tagsx" }, false],
+    ["a longer ref of the signer", { signer: `${build.SIGNER}@a` }, { signer: `${build.SIGNER}@a@b` }, false],
     ["a branch for a tag of any", { ref: "refs/tags/*" }, { ref: "refs/heads/v2" }, false],
     ["any tag for one", { ref: "refs/tags/v1" }, { ref: "refs/tags/*" }, false],
     ["an open ref", {}, { ref: undefined, open: ["ref"] }, false],
@@ -776,8 +799,57 @@ describe("provenance", async () => {
     expect(beside({ a: digest, b: `sha256:${HASH}` }, { provenance }).added).toHaveLength(1);
     const swapped = () => beside({ a: `sha256:${HASH}`, b: digest }, { provenance });
     expect(errorOf(swapped).refusals[0]!.message).toBe("provenance[0]: the bundle is of another binary");
+    const pinned = (workload: string) => [JSON.parse(JSON.stringify({ ...TAGS, of: { workload } })) as object];
+    const own = (workload: string) =>
+      handMade({ ...rest, workloads: { a: digest, b: digest }, provenance: pinned(workload) });
+    expect(addTo(policy, {}, own("a")).added).toHaveLength(1);
+    expect(refusalsOf(() => addTo(policy, {}, own("b")))).toEqual(["demand-unmet provenance"]);
     const drop = ["workloads"];
     expect(refusalsOf(() => addTo(policy, { drop }, handMade(bare)))).toEqual(["demand-unmet provenance"]);
+  });
+
+  it("is of every program that the new deployment accepts", async () => {
+    const second = forgeEvidence({
+      lab: enclave,
+      at: build.AT,
+      alterManifest: {
+        manifest: (one) => ({
+          ...one,
+          namespace: { ...one.namespace, nonce: 8 },
+          pivot: { ...one.pivot, hash: new Uint8Array(32).fill(7) },
+        }),
+      },
+    });
+    const options = { ...optionsOf(second, { noPolicy: true }), now: build.NOW };
+    const verified = (await verifyEvidence({ bootProofs: [second.bootProof] }, options)).bootProofs[0]!;
+    const deployments = [{ ...bare, pivotHash: [bare.pivotHash as string, "07".repeat(32)] }];
+    const both = { ...made, policy: { ...made.policy, deployments }, evidence: [verified, ...made.evidence!] };
+    const act = () => addTo(old(DEMAND), { provenance: [GENUINE] }, both);
+    expect(errorOf(act).refusals[0]!.message).toBe("provenance[0]: the bundle is of another binary");
+  });
+
+  it("of workloads is found in the evidence, and so is that of a program that is not pinned", async () => {
+    const provenance = [GENUINE];
+    const later = forgeEvidence({ lab: enclave, at: build.AT, version: "v3" });
+    const options = { ...optionsOf(later, { noPolicy: true }), now: build.NOW };
+    const verified = (await verifyEvidence({ bootProofs: [later.bootProof] }, options)).bootProofs[0]!;
+    const workloads = makePolicy(verified);
+    const [deployment] = workloads.policy.deployments;
+    const [name] = Object.keys(deployment!.workloads!);
+    const entry = JSON.parse(JSON.stringify({ ...TAGS, of: { workload: name } })) as object;
+    const sibling = { ...deployment, name: "old", minNonce: 1, workloads: { [name!]: `sha256:${HASH}` } };
+    const policy = JSON.stringify(labPolicy(later.anchorPem, [{ ...sibling, provenance: [entry] }] as never));
+    expect(addedTo(addTo(policy, { provenance }, workloads).text).provenance).toEqual([entry]);
+    const least = { ...without(bare, "pivotHash"), manifestHash: toHex(newer.manifestHash) };
+    const unpinned = { ...made, policy: { ...made.policy, deployments: [least] } };
+    expect(addTo(old(DEMAND), { provenance }, unpinned).added).toHaveLength(1);
+  });
+
+  it("of a pivot and of a workload is of neither", () => {
+    const demands = [TAGS, { ...TAGS, of: { workload: "a" } }];
+    const [first] = (JSON.parse(old(...demands)) as PolicyFile).deployments;
+    const policy = JSON.stringify(labPolicy(newer.anchorPem, [without(first!, "pivotHash") as unknown as JsonObject]));
+    expect(refusalsOf(() => addTo(policy, {}, handMade(bare)))).toEqual(["demand-unmet provenance"]);
   });
 
   it("names the faults of each entry, and one version in any", () => {

@@ -353,7 +353,9 @@ describe("pin --add-to, beside a sibling", () => {
   });
   const beside = (members: object, rest: object = {}): string =>
     fileOf(
-      labPolicy(forged.anchorPem, [{ ...labDeployment(lab), name: "old", labels: {}, ...members } as never], rest),
+      labPolicy(forged.anchorPem, [{ ...labDeployment(lab), name: "old", labels: {}, ...members } as never], {
+        ...rest,
+      } as never),
     );
   const add = (path: string, ...args: string[]) =>
     bootproof(["pin", "--boot-proof", fileOf(successor.bootProof), "--add-to", path, ...args], LAB_NOW);
@@ -377,12 +379,12 @@ describe("pin --add-to, beside a sibling", () => {
     const refused = await add(path);
     expect([refused.code, refused.stdout, readFileSync(path)]).toEqual([2, "", before]);
     const says = refused.stderr.replaceAll(/\s+/g, " ");
-    expect(says).toContain("unchanged, since a demand of it would be lost");
+    expect(says).toContain("unchanged. A new deployment keeps what its siblings demand:");
     expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, and this is "live"');
     for (const name of ["commitment", "labels.deploymentLabel"]) expect(says).toContain(`--drop ${name}`);
     const { code } = await add(path, "--drop", "commitment", "labels.deploymentLabel");
     const { labels, commitment } = (readJson(path) as unknown as PolicyFile).deployments[1]!;
-    const { deploymentLabel, ...kept } = lab.labels as Readonly<Record<string, string>>;
+    const { deploymentLabel, ...kept } = { ...lab.labels } as Readonly<Record<string, string>>;
     expect([code, labels, commitment, typeof deploymentLabel]).toEqual([0, kept, "live", "string"]);
   });
 

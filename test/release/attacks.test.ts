@@ -621,6 +621,17 @@ describe("a policy of releases", () => {
       await expect(releasePolicy([await labRelease(parts)], { addTo: await base(change) })).rejects.toThrow(message);
     });
 
+    it("is judged by the newest deployment: the set of an older one may have a member who was removed", async () => {
+      const [older] = (await releasePolicy([await labRelease()])).policy.deployments;
+      const newest = { ...older, name: "newest", minNonce: older!.minNonce! + 1, manifestSet: setOf("cde") };
+      const addTo = parsePolicy({ policy: "bootproof/1", deployments: [older, newest] });
+      const add = async (approvers: string) =>
+        releasePolicy([await labRelease({ version: "2026.2.0", set: "abcde", approvers })], { addTo });
+      await expect(add("ab")).rejects.toThrow(/0 of its approvers are in the manifestSet of newest, 2 wanted/);
+      const { notes } = await add("cde");
+      expect(notes.join()).toContain("its manifest set is another than that of newest");
+    });
+
     it("takes one deployment whole, never a member of each of two", async () => {
       const one = await base();
       const [deployment] = (await releasePolicy([await labRelease()])).policy.deployments;
