@@ -11,6 +11,7 @@ import {
 import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers, refuseUnverifiable, withBuilds } from "../inputs.js";
+import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -119,8 +120,12 @@ async function verified(
 
 /** What weakens the verdict of a bundle weakens it for a strict caller, too. */
 async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
-  const [{ bundleNotices }, { strictReport }] = await Promise.all([import("./text.js"), import("../report/facts.js")]);
-  return strictReport(report, bundleNotices({ policyFrom, packed }, report.verdict));
+  const { bundleNotices } = await import("./text.js");
+  const buts = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "but");
+  return strictReport(
+    report,
+    buts.map(({ text }) => text),
+  );
 }
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;

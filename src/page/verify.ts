@@ -25,8 +25,8 @@ import {
   parsePlainPolicy,
   pinsProvenance,
 } from "../plain-settings.js";
+import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
-import { strictReport } from "../report/facts.js";
 import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
@@ -143,9 +143,9 @@ export async function judgePage(
 }
 
 /** For a strict caller the page's policy is a reason to refuse, as the bundle's is. */
-function refusedForPolicy(judged: JudgedPage, acceptance: VerifyOptions["acceptance"]): JudgedPage {
+async function refusedForPolicy(judged: JudgedPage, acceptance: VerifyOptions["acceptance"]): Promise<JudgedPage> {
   if (acceptance !== "strict" || judged.bundle?.policyFrom === "bundle") return judged;
-  return { ...judged, report: strictReport(judged.report, [{ kind: "but", text: POLICY_OF_THE_PAGE }]) };
+  return { ...judged, report: await strictReport(judged.report, [POLICY_OF_THE_PAGE]) };
 }
 
 /** Demands of a page's maker only tighten. */

@@ -4,7 +4,15 @@ import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
-import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
+import {
+  type Claims,
+  type EvidencePiece,
+  type Report,
+  type Verdict,
+  areStale,
+  makeReport,
+  refusedReport,
+} from "./report.js";
 
 interface Conclusion {
   readonly setting: {
@@ -71,10 +79,17 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });
-  if (setting.acceptance !== "strict" || verdict === "rejected") return report;
-  // Rejects where the reasons cannot be loaded: without them the report would look accepted.
-  const { strictReport } = await import("./facts.js");
-  return strictReport(report, []);
+  return setting.acceptance === "strict" ? strictReport(report) : report;
+}
+
+/**
+ * The report of a caller who accepts no BUT, neither of the report nor of what is around its evidence (`others`).
+ * Rejects where the BUTs cannot be loaded: without them the report would look accepted.
+ */
+export async function strictReport(report: Report, others: readonly string[] = []): Promise<Report> {
+  if (report.verdict === "rejected") return report;
+  const { caveats } = await import("./unproven.js");
+  return refusedReport(report, [...others, ...caveats(report)]);
 }
 
 /** A policy that came with the evidence is checked like any other, but decides neither verdict nor report. */

@@ -1,7 +1,7 @@
 /** What every rendering of a report shows: which checks are bad, how many there are, the BUTs, and the head. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { printable, quoted } from "./printable.js";
-import { type BootProofClaims, type Report, isAccepted, isGoodVerdict, refusedReport } from "./report.js";
+import { type BootProofClaims, type Report, isAccepted, isGoodVerdict } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
 import { caveats } from "./unproven.js";
 
@@ -50,11 +50,6 @@ export function countWords(checks: readonly Check[]): string[] {
 export function butsOf(report: Report, notices: readonly Notice[]): string[] {
   const told = notices.filter(({ kind }) => kind === "but").map(({ text }) => text);
   return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
-}
-
-/** The report of a caller who accepts no BUT: what is shown as one is a reason to refuse. */
-export function strictReport(report: Report, notices: readonly Notice[]): Report {
-  return refusedReport(report, butsOf(report, notices));
 }
 
 /** What the head shows of one boot proof. All text is printable. */

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { UNPRINTABLE } from "../../src/decode/json.js";
 import { renderGithub, renderGithubFailure } from "../../src/formats/github.js";
-import { strictReport } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
+import { strictReport } from "../../src/report/conclude.js";
 import {
   AUTHENTIC,
   BAD,
@@ -136,8 +136,8 @@ describe("workflow commands", () => {
     expect(error!.message).toMatch(/\nexpected {2}[^\n]*\[01\]\nactual {4}[^\n]*\[02\]\n/);
   });
 
-  it("say that the caller refuses it before anything else, and not again", () => {
-    const [first] = commandsOf(renderGithub(strictReport(WITH_BUT, NOTICES), NOTICES)) as [Command];
+  it("say that the caller refuses it before anything else, and not again", async () => {
+    const [first] = commandsOf(renderGithub(await strictReport(WITH_BUT, [NOTICES[0]!.text]), NOTICES)) as [Command];
     expect(first.name).toBe("error");
     expect(first.message.split("REFUSED")).toHaveLength(2);
     expect(first.message).toMatch(/^REFUSED: the verdict "verified" is not accepted with a BUT\. Every check passed, /);

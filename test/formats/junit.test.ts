@@ -106,7 +106,9 @@ describe("JUnit XML", () => {
   });
 
   it("says that a report contradicts itself", () => {
-    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain('message="NOT GOOD: the verdict &quot;verified&quot; is wrong, since a check failed.');
+    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain(
+      'message="NOT GOOD: the verdict &quot;verified&quot; is wrong, since a check failed."',
+    );
   });
 
   it("tells verdict, BUTs, notes and what is not proven with the verdict, and as properties", () => {
