@@ -16,7 +16,7 @@ import { type Alterations, AT, NOW, forge, lab, put } from "../attacks/support.j
 import type { SweptInput } from "./cost-child.js";
 
 /** What one list is repeated with. */
-export const HOWS = ["the same", "different in one member", "different", "empty"] as const;
+const HOWS = ["the same", "different in one member", "different", "empty"] as const;
 type How = (typeof HOWS)[number];
 type Path = readonly (string | number)[];
 
@@ -39,7 +39,9 @@ const MOST_ITEMS = 260_000;
 
 /** About as long as JSON of so many characters, with bytes in hex. */
 function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
-  const itemAt = (index: number): unknown => ITEMS[how](list[index % list.length], index);
+  const fixed = how === "the same" || how === "empty" ? list.map((item) => ITEMS[how](item, 0)) : null;
+  const itemAt = (index: number): unknown =>
+    fixed === null ? ITEMS[how](list[index % list.length], index) : fixed[index % fixed.length];
   const first = JSON.stringify(
     list.map((_, index) => itemAt(index)),
     hexOf,
@@ -57,9 +59,20 @@ const ITEMS: Readonly<Record<How, (item: unknown, index: number) => unknown>> = 
     return leaves(item, (leaf) => (isDone ? leaf : ((isDone = typeof leaf !== "boolean"), other(leaf, index))));
   },
   different: (item, index) => leaves(item, (leaf) => other(leaf, index)),
-  empty: (item) => (Array.isArray(item) ? [] : item instanceof Uint8Array ? new Uint8Array() : EMPTY[typeof item]),
+  empty: (item) => (isJson(item) ? emptyOf(item) : leaves(item, emptyOf)),
 };
-const EMPTY: Readonly<Record<string, unknown>> = { string: "", number: 0, object: {} };
+
+function emptyOf(value: unknown): unknown {
+  if (value instanceof Uint8Array) return new Uint8Array();
+  return Array.isArray(value) ? [] : ({ string: "", number: 0, object: {} } as Record<string, unknown>)[typeof value];
+}
+
+/** What the lab encodes, with bytes in it, keeps its members. */
+function isJson(item: unknown): boolean {
+  return !JSON.stringify(item, (_, value: unknown) => (value instanceof Uint8Array ? "\u0000" : value)).includes(
+    "\\u0000",
+  );
+}
 
 function leaves(value: unknown, change: (leaf: unknown) => unknown): unknown {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return change(value);
@@ -88,6 +101,8 @@ interface Kind {
   readonly value: unknown;
   /** The room for a list in the largest accepted input. */
   readonly size: number;
+  /** Default: all. */
+  readonly hows?: readonly How[];
   readonly input: (value: never) => SweptInput;
   /** Genuine evidence of the size, in which a text is long. */
   readonly text: (size: number) => SweptInput;
@@ -96,6 +111,7 @@ interface Kind {
 export interface Sweep {
   readonly name: string;
   readonly kind: Kind;
+  readonly hows: readonly How[];
   readonly input: (how: How) => SweptInput;
 }
 
@@ -104,6 +120,7 @@ export function sweeps(): Sweep[] {
     listsIn(kind.value).map((path) => ({
       name: `${kind.name}: ${path.join(".") || "the list"}`,
       kind,
+      hows: kind.hows ?? HOWS,
       input: (how) => kind.input(withList(kind.value, path, (list) => repeated(list, how, kind.size)) as never),
     })),
   );
@@ -246,6 +263,8 @@ const extensions: Kind = {
   door: "swept",
   value: { extensions: extensionsValue },
   size: 900_000,
+  // An extension has a name.
+  hows: ["the same", "different in one member", "different"],
   input: (value: { extensions: ExtensionSpec[] }) => ofBuild(build({ extensions: () => value.extensions })),
   text: longPredicate,
 };
