@@ -16,7 +16,7 @@ import { type Alterations, AT, NOW, forge, lab, put } from "../attacks/support.j
 import type { SweptInput } from "./cost-child.js";
 
 /** What one list is repeated with. */
-const HOWS = ["the same", "different in one member", "different", "empty"] as const;
+const HOWS = ["the same", "different in one member", "different", "different and short", "empty"] as const;
 type How = (typeof HOWS)[number];
 type Path = readonly (string | number)[];
 
@@ -37,13 +37,13 @@ function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly u
 /** More values are refused, whatever their size. */
 const MOST_ITEMS = 260_000;
 
-/** About as long as JSON of so many characters, with bytes in hex. */
+/** At most as long as JSON of so many characters, with bytes in hex. */
 function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
   const fixed = how === "the same" || how === "empty" ? list.map((item) => ITEMS[how](item, 0)) : null;
   const itemAt = (index: number): unknown =>
     fixed === null ? ITEMS[how](list[index % list.length], index) : fixed[index % fixed.length];
   const first = JSON.stringify(
-    list.map((_, index) => itemAt(index)),
+    list.map((_, index) => itemAt(list.length * 100_000 + index)),
     hexOf,
   );
   const length = Math.min(MOST_ITEMS, Math.floor((size * list.length) / (first.length - 1)));
@@ -59,6 +59,7 @@ const ITEMS: Readonly<Record<How, (item: unknown, index: number) => unknown>> = 
     return leaves(item, (leaf) => (isDone ? leaf : ((isDone = typeof leaf !== "boolean"), other(leaf, index))));
   },
   different: (item, index) => leaves(item, (leaf) => other(leaf, index)),
+  "different and short": (item, index) => leaves(item, (leaf) => short(leaf, index)),
   empty: (item) => (isJson(item) ? emptyOf(item) : leaves(item, emptyOf)),
 };
 
@@ -92,6 +93,12 @@ function other(leaf: unknown, index: number): unknown {
   const copy = Uint8Array.from(leaf);
   copy.set([index >> 16, (index >> 8) & 255, index & 255].slice(0, copy.length), Math.max(0, copy.length - 3));
   return copy;
+}
+
+function short(leaf: unknown, index: number): unknown {
+  if (leaf instanceof Uint8Array) return Uint8Array.of(index >> 16, (index >> 8) & 255, index & 255);
+  if (typeof leaf === "string") return /^\d+(?:\.\d+)+$/.test(leaf) ? `2.999.${index}` : String(index);
+  return typeof leaf === "number" ? index : leaf;
 }
 
 /** One kind of evidence: its genuine value, and how an input is made of a value with a list that is repeated. */
@@ -262,22 +269,29 @@ const extensions: Kind = {
   name: "certificate of a build",
   door: "swept",
   value: { extensions: extensionsValue },
-  size: 900_000,
+  // In DER an extension has a third of that.
+  size: 2_000_000,
   // An extension has a name.
-  hows: ["the same", "different in one member", "different"],
-  input: (value: { extensions: ExtensionSpec[] }) => ofBuild(build({ extensions: () => value.extensions })),
-  text: longPredicate,
+  hows: ["the same", "different in one member", "different", "different and short"],
+  input: (value: { extensions: ExtensionSpec[] }) => {
+    const { certificate: leaf } = build({ extensions: () => value.extensions })["verificationMaterial"] as JsonObject;
+    return ofBuild(put("verificationMaterial.certificate", leaf!)(built));
+  },
+  text: () => longPredicate(MIB - 20_000),
 };
 
 const { verificationMaterial, ...rest } = built as { verificationMaterial: JsonObject };
 const { certificate, ...logged } = verificationMaterial;
+const [{ inclusionProof, ...promised }] = logged["tlogEntries"] as unknown as [JsonObject];
+void inclusionProof;
+/** Of version 0.1, whose entries may have a promise alone: the cheapest to make. */
 const chain: Kind = {
   name: "provenance bundle with a chain",
   door: "swept",
   value: {
     ...rest,
-    mediaType: "application/vnd.dev.sigstore.bundle+json;version=0.2",
-    verificationMaterial: { ...logged, x509CertificateChain: { certificates: [certificate!] } },
+    mediaType: "application/vnd.dev.sigstore.bundle+json;version=0.1",
+    verificationMaterial: { tlogEntries: [promised], x509CertificateChain: { certificates: [certificate!] } },
   },
   size: MIB - 20_000,
   input: (value: JsonObject) => ofBuild(value),
