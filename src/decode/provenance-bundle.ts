@@ -174,9 +174,17 @@ function checkInclusion(proof: MemberReader | undefined): void {
     proof.fault("checkpoint", `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
   else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
     proof.fault("checkpoint", "a name with characters that no log has in its name");
+  // A number of a million digits costs a library half a second.
+  if (!isInteger(proof.get("logIndex"))) proof.fault("logIndex", "an integer of 64 bits wanted");
   const [, treeSize, rootHash] = note.split("\n", 3);
+  if (!isInteger(treeSize)) proof.fault("checkpoint", "its second line is not the size of a log");
   for (const [name, signed] of Object.entries({ treeSize, rootHash }))
     if (!isSame(proof.get(name), signed)) proof.fault(name, "not that of the signed checkpoint");
+}
+
+/** Absent is 0. */
+function isInteger(value: JsonValue | undefined): boolean {
+  return /^[0-9]{1,20}$/.test(String(value ?? 0));
 }
 
 /** JSON of Sigstore has integers of 64 bits as strings; other writers may use numbers. */

@@ -33,9 +33,9 @@ interface CoverageInput {
 
 export function coverageOf({ intent, result, walletId, makesKeys, proofs }: CoverageInput): Coverage {
   const accounts = accountsOf(intent);
-  const positional = accounts === undefined ? [] : positionalPlaces(result, accounts);
-  const taken = new Set(positional.map(({ path }) => path));
-  const others = placesIn(result, intent).filter(({ path }) => !taken.has(path));
+  const lists = accounts === undefined ? [] : addressLists(result);
+  const positional = accounts === undefined ? [] : positionalPlaces(lists, accounts);
+  const others = placesIn(result, intent, new Set(lists.map(({ list }) => list)));
   const elsewhere = others.filter(({ repeatsIntent }) => makesKeys || !repeatsIntent);
   const index = new ProofIndex(proofs, walletId);
   const backed = (place: Place): boolean => index.backs(place);
@@ -108,15 +108,22 @@ function memberOf(holder: JsonValue | undefined, name: string): JsonValue | unde
   return isJsonObject(holder) ? holder[name] : undefined;
 }
 
-/**
- * Places of the address lists, with the accounts' paths if the lengths are equal. A missing address is a place, too.
- */
-function positionalPlaces(result: JsonValue | undefined, accounts: readonly JsonValue[]): Place[] {
+interface AddressList {
+  readonly path: string;
+  readonly list: readonly JsonValue[];
+}
+
+/** The lists whose items belong to the accounts. */
+function addressLists(result: JsonValue | undefined): AddressList[] {
   const holders = [
     { path: "addresses", list: memberOf(result, "addresses") },
     { path: "wallet.addresses", list: memberOf(memberOf(result, "wallet"), "addresses") },
   ];
-  const lists = holders.flatMap(({ path, list }) => (Array.isArray(list) && list.length > 0 ? [{ path, list }] : []));
+  return holders.flatMap(({ path, list }) => (Array.isArray(list) && list.length > 0 ? [{ path, list }] : []));
+}
+
+/** Places of the lists, with the accounts' paths if the lengths are equal. A missing address is a place, too. */
+function positionalPlaces(lists: readonly AddressList[], accounts: readonly JsonValue[]): Place[] {
   const pathOf = (index: number, list: readonly JsonValue[]): string | null => {
     const path = memberOf(accounts[index], "path");
     return list.length === accounts.length && typeof path === "string" && path !== "" ? path : null;
@@ -147,8 +154,13 @@ interface FoundPlace extends Place {
   readonly repeatsIntent: boolean;
 }
 
-function placesIn(result: JsonValue | undefined, intent: JsonValue | undefined): readonly FoundPlace[] {
-  const finder = new PlaceFinder();
+/** Without the items of the lists in `taken`. */
+function placesIn(
+  result: JsonValue | undefined,
+  intent: JsonValue | undefined,
+  taken: ReadonlySet<unknown>,
+): readonly FoundPlace[] {
+  const finder = new PlaceFinder(taken);
   finder.search(result, "", intent);
   return finder.found;
 }
@@ -156,6 +168,11 @@ function placesIn(result: JsonValue | undefined, intent: JsonValue | undefined):
 /** Walks the result, and `stated`, what the intent has at the same place. */
 class PlaceFinder {
   readonly found: FoundPlace[] = [];
+  readonly #taken: ReadonlySet<unknown>;
+
+  constructor(taken: ReadonlySet<unknown>) {
+    this.#taken = taken;
+  }
 
   search(value: JsonValue | undefined, path: string, stated: JsonValue | undefined): void {
     if (Array.isArray(value)) {
@@ -168,15 +185,19 @@ class PlaceFinder {
       if (isEmpty(member) || name === without) continue;
       const [here, said] = [memberPath(path, name, index), memberOf(stated, name)];
       if (name === "addresses" && Array.isArray(member)) {
-        for (const [place, entry] of member.entries()) this.#place(entry, `${here}[${place}]`, itemOf(said, place));
+        const isTaken = this.#taken.has(member);
+        for (const [place, entry] of member.entries())
+          this.#place(entry, `${here}[${place}]`, itemOf(said, place), isTaken);
       } else if (name === "address" || name === "addresses") this.#place(member, here, said);
       else this.search(member, here, said);
     }
   }
 
-  #place(entry: JsonValue, path: string, stated: JsonValue | undefined): void {
-    const place = placeOf(path, entry);
-    this.found.push({ ...place, repeatsIntent: place.key !== null && place.key === placeOf(path, stated).key });
+  #place(entry: JsonValue, path: string, stated: JsonValue | undefined, isTaken = false): void {
+    if (!isTaken) {
+      const place = placeOf(path, entry);
+      this.found.push({ ...place, repeatsIntent: place.key !== null && place.key === placeOf(path, stated).key });
+    }
     if (isJsonObject(entry)) this.#members(entry, path, stated, "address");
   }
 }

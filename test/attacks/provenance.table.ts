@@ -577,7 +577,7 @@ function chained(version: number, certificates: readonly JsonValue[]): JsonObjec
   return {
     ...rest,
     mediaType: `application/vnd.dev.sigstore.bundle+json;version=${version}`,
-    verificationMaterial: { ...material, x509CertificateChain: { certificates } },
+    verificationMaterial: { ...material, x509CertificateChain: { certificates: [...certificates] } },
   };
 }
 

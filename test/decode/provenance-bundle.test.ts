@@ -186,6 +186,20 @@ describe("what no bundle may be", () => {
     ["without a root hash", "rootHash: not that", (b) => delete (proofIn(b) as { rootHash?: unknown }).rootHash],
     ["with another tree size", "treeSize: not that", (b) => (proofIn(b).treeSize += "0")],
     ["with a tree size in another spelling", "treeSize: not that", (b) => (proofIn(b).treeSize = "092601055")],
+    [
+      "with a tree size of many digits",
+      "checkpoint: its second line is not the size of a log",
+      (b) => {
+        const proof = proofIn(b);
+        proof.treeSize = "9".repeat(21);
+        proof.checkpoint.envelope = proof.checkpoint.envelope.replace("92601055", proof.treeSize);
+      },
+    ],
+    [
+      "with an index of many digits",
+      "logIndex: an integer of 64 bits wanted",
+      (b) => Object.assign(proofIn(b), { logIndex: "9".repeat(21) }),
+    ],
     ["without a tree size", "treeSize: not that", (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize],
     [
       "with a checkpoint that is a list",

@@ -16,7 +16,7 @@ import { type Alterations, AT, NOW, forge, lab, put } from "../attacks/support.j
 import type { SweptInput } from "./cost-child.js";
 
 /** What one list is repeated with. */
-export const HOWS = ["the same", "different in one member", "different", "empty"] as const;
+const HOWS = ["the same", "different in one member", "different", "different and short", "empty"] as const;
 type How = (typeof HOWS)[number];
 type Path = readonly (string | number)[];
 
@@ -37,11 +37,13 @@ function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly u
 /** More values are refused, whatever their size. */
 const MOST_ITEMS = 260_000;
 
-/** About as long as JSON of so many characters, with bytes in hex. */
+/** At most as long as JSON of so many characters, with bytes in hex. */
 function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
-  const itemAt = (index: number): unknown => ITEMS[how](list[index % list.length], index);
+  const fixed = how === "the same" || how === "empty" ? list.map((item) => ITEMS[how](item, 0)) : null;
+  const itemAt = (index: number): unknown =>
+    fixed === null ? ITEMS[how](list[index % list.length], index) : fixed[index % fixed.length];
   const first = JSON.stringify(
-    list.map((_, index) => itemAt(index)),
+    list.map((_, index) => itemAt(list.length * 100_000 + index)),
     hexOf,
   );
   const length = Math.min(MOST_ITEMS, Math.floor((size * list.length) / (first.length - 1)));
@@ -57,9 +59,21 @@ const ITEMS: Readonly<Record<How, (item: unknown, index: number) => unknown>> = 
     return leaves(item, (leaf) => (isDone ? leaf : ((isDone = typeof leaf !== "boolean"), other(leaf, index))));
   },
   different: (item, index) => leaves(item, (leaf) => other(leaf, index)),
-  empty: (item) => (Array.isArray(item) ? [] : item instanceof Uint8Array ? new Uint8Array() : EMPTY[typeof item]),
+  "different and short": (item, index) => leaves(item, (leaf) => short(leaf, index)),
+  empty: (item) => (isJson(item) ? emptyOf(item) : leaves(item, emptyOf)),
 };
-const EMPTY: Readonly<Record<string, unknown>> = { string: "", number: 0, object: {} };
+
+function emptyOf(value: unknown): unknown {
+  if (value instanceof Uint8Array) return new Uint8Array();
+  return Array.isArray(value) ? [] : ({ string: "", number: 0, object: {} } as Record<string, unknown>)[typeof value];
+}
+
+/** What the lab encodes, with bytes in it, keeps its members. */
+function isJson(item: unknown): boolean {
+  return !JSON.stringify(item, (_, value: unknown) => (value instanceof Uint8Array ? "\u0000" : value)).includes(
+    "\\u0000",
+  );
+}
 
 function leaves(value: unknown, change: (leaf: unknown) => unknown): unknown {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return change(value);
@@ -81,6 +95,12 @@ function other(leaf: unknown, index: number): unknown {
   return copy;
 }
 
+function short(leaf: unknown, index: number): unknown {
+  if (leaf instanceof Uint8Array) return Uint8Array.of(index >> 16, (index >> 8) & 255, index & 255);
+  if (typeof leaf === "string") return /^\d+(?:\.\d+)+$/.test(leaf) ? `2.999.${index}` : String(index);
+  return typeof leaf === "number" ? index : leaf;
+}
+
 /** One kind of evidence: its genuine value, and how an input is made of a value with a list that is repeated. */
 interface Kind {
   readonly name: string;
@@ -88,6 +108,8 @@ interface Kind {
   readonly value: unknown;
   /** The room for a list in the largest accepted input. */
   readonly size: number;
+  /** Default: all. */
+  readonly hows?: readonly How[];
   readonly input: (value: never) => SweptInput;
   /** Genuine evidence of the size, in which a text is long. */
   readonly text: (size: number) => SweptInput;
@@ -96,6 +118,7 @@ interface Kind {
 export interface Sweep {
   readonly name: string;
   readonly kind: Kind;
+  readonly hows: readonly How[];
   readonly input: (how: How) => SweptInput;
 }
 
@@ -104,6 +127,7 @@ export function sweeps(): Sweep[] {
     listsIn(kind.value).map((path) => ({
       name: `${kind.name}: ${path.join(".") || "the list"}`,
       kind,
+      hows: kind.hows ?? HOWS,
       input: (how) => kind.input(withList(kind.value, path, (list) => repeated(list, how, kind.size)) as never),
     })),
   );
@@ -245,20 +269,29 @@ const extensions: Kind = {
   name: "certificate of a build",
   door: "swept",
   value: { extensions: extensionsValue },
-  size: 900_000,
-  input: (value: { extensions: ExtensionSpec[] }) => ofBuild(build({ extensions: () => value.extensions })),
-  text: longPredicate,
+  // In DER an extension has a third of that.
+  size: 2_000_000,
+  // An extension has a name.
+  hows: ["the same", "different in one member", "different", "different and short"],
+  input: (value: { extensions: ExtensionSpec[] }) => {
+    const { certificate: leaf } = build({ extensions: () => value.extensions })["verificationMaterial"] as JsonObject;
+    return ofBuild(put("verificationMaterial.certificate", leaf!)(built));
+  },
+  text: () => longPredicate(MIB - 20_000),
 };
 
 const { verificationMaterial, ...rest } = built as { verificationMaterial: JsonObject };
 const { certificate, ...logged } = verificationMaterial;
+const [{ inclusionProof, ...promised }] = logged["tlogEntries"] as unknown as [JsonObject];
+void inclusionProof;
+/** Of version 0.1, whose entries may have a promise alone: the cheapest to make. */
 const chain: Kind = {
   name: "provenance bundle with a chain",
   door: "swept",
   value: {
     ...rest,
-    mediaType: "application/vnd.dev.sigstore.bundle+json;version=0.2",
-    verificationMaterial: { ...logged, x509CertificateChain: { certificates: [certificate!] } },
+    mediaType: "application/vnd.dev.sigstore.bundle+json;version=0.1",
+    verificationMaterial: { tlogEntries: [promised], x509CertificateChain: { certificates: [certificate!] } },
   },
   size: MIB - 20_000,
   input: (value: JsonObject) => ofBuild(value),
