@@ -1,13 +1,14 @@
 /** Typed data (EIP-712) as viem and ethers hash it, the bounds on it, and what else a signature's cost depends on. */
-import { TypedDataEncoder } from "ethers";
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { TypedDataEncoder, concat, encodeRlp, keccak256, toBeArray } from "ethers";
 import { type Hex, hashTypedData } from "viem";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { fromUtf8, toHex } from "../../src/bytes.js";
+import { fromHex, fromUtf8, toHex } from "../../src/bytes.js";
 import { COMPLETED, type Activity } from "../../src/decode/activity.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import type * as Noble from "../../src/verify/noble-signatures.js";
 import { verifySignatures } from "../../src/verify/signatures.js";
-import { UncheckedError, payloadBytes, typedDataBudget } from "../../src/verify/signed-content.js";
+import { UncheckedError, payloadBytes, typedDataBudget, unsignedEthereum } from "../../src/verify/signed-content.js";
 import { fc } from "../support/property.js";
 
 const hashedTexts = vi.hoisted((): Uint8Array[] => []);
@@ -290,5 +291,75 @@ describe("a request", () => {
     const [signature] = signaturesOf("1".repeat(1_000_000), 1)!.signatures;
     expect(signature).toMatchObject({ publicKey: null, open: expect.stringContaining("address format") as string });
     expect(signature!.signWith.length).toBeLessThan(200);
+  });
+});
+
+describe("an authorization", () => {
+  it.each([0, 1, 23, 24, 25, 32])("with a chain of %i bytes has the digest that ethers computes", (length) => {
+    const chainId = (1n << BigInt(8 * length)) - 1n;
+    const [address, nonce] = [`0x${"22".repeat(20)}`, 2n ** 64n - 1n];
+    const text = JSON.stringify({ address, chainId: String(chainId), nonce: String(nonce) });
+    const list = encodeRlp([toBeArray(chainId), address, toBeArray(nonce)]);
+    const digest = payloadBytes(text, "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION", typedDataBudget());
+    expect(`0x${toHex(digest)}`).toBe(keccak256(concat(["0x05", list])));
+  });
+});
+
+describe("an unsigned transaction", () => {
+  /** Of `length` bytes: 27 of other members, and data. */
+  const content = (length: number): string => `808082520894${"22".repeat(20)}80${dataOf(length - 28)}`;
+  const dataOf = (length: number): string => `${(0x80 + length).toString(16)}${"33".repeat(length)}`;
+  const isKnown = (hex: string): boolean => {
+    try {
+      return unsignedEthereum(fromHex(hex)!).digest.length === 32;
+    } catch (error) {
+      if (error instanceof UncheckedError) return false;
+      throw error;
+    }
+  };
+
+  it("has the one canonical length of its list", () => {
+    expect([`f7${content(55)}`, `f838${content(56)}`].map(isKnown)).toEqual([true, true]);
+    const others = [`f837${content(55)}`, `f90038${content(56)}`, `f838${content(55)}`, `f837${content(56)}`];
+    expect(others.map(isKnown)).toEqual([false, false, false, false]);
+  });
+});
+
+describe("Ed25519", () => {
+  const seeds = [1, 2].map((byte) => new Uint8Array(32).fill(byte));
+  const [first, second] = seeds.map((seed) => toHex(ed25519.getPublicKey(seed)));
+  const verified = (kind: "payload" | "transaction", parameters: JsonObject, result: JsonObject) => {
+    const activity = { status: COMPLETED, result: { r: result } } as unknown as Activity;
+    const { contradictions, signatures } = verifySignatures({ kind, parameters }, activity)!;
+    return { isRefused: contradictions.length > 0, open: signatures[0]!.open };
+  };
+
+  it("under what is no address of Solana is not checked", () => {
+    const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_NOT_APPLICABLE" };
+    const under = (signWith: string) =>
+      verified("payload", { signWith, payload: "x", ...how }, { r: "11".repeat(32), s: "11".repeat(32), v: "00" });
+    const others = ["1".repeat(31), "1".repeat(32), "1".repeat(33), `${"9".repeat(43)}0`, `${"9".repeat(43)}l`];
+    expect(under("9".repeat(44))).toMatchObject({ isRefused: true });
+    for (const address of others)
+      expect(under(address)).toEqual({ isRefused: false, open: expect.stringContaining("address format") as string });
+  });
+
+  it("of the second of two signers of a transaction is verified, and under the first is not", () => {
+    const transactionOf = (required: number, ...signatures: string[]): string =>
+      `02${signatures.join("")}${message(required)}`;
+    const message = (required: number): string =>
+      `0${required}000103${first!}${second!}${"44".repeat(32)}${"55".repeat(32)}00`;
+    const [none, other] = ["00".repeat(64), "77".repeat(64)];
+    const of = (signWith: string, by: Uint8Array, required = 2) => {
+      const signature = toHex(ed25519.sign(fromHex(message(required))!, by));
+      const unsignedTransaction = transactionOf(required, other, none);
+      const parameters = { signWith, unsignedTransaction, type: "TRANSACTION_TYPE_SOLANA" };
+      return verified("transaction", parameters, { signedTransaction: transactionOf(required, other, signature) });
+    };
+    expect(of(second!, seeds[1]!)).toEqual({ isRefused: false, open: null });
+    expect(of(first!, seeds[1]!)).toMatchObject({ isRefused: true });
+    expect(of(second!, seeds[0]!)).toMatchObject({ isRefused: true });
+    // Two signatures, of which the message demands one.
+    expect(of(second!, seeds[1]!, 1)).toMatchObject({ isRefused: false, open: expect.stringContaining("no Solana") });
   });
 });
