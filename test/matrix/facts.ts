@@ -566,7 +566,11 @@ const COMMANDS = {
     class: "one command",
     fails: [],
     options: () => ({ namespace: lab.namespace.name }),
-    other: PINS.namespace.other,
+    other: {
+      forge: manifest(({ namespace }) => ({
+        namespace: { ...namespace, name: "another/signer", nonce: lab.namespace.nonce + 1 },
+      })),
+    },
     cells: { "release check": { lacks: "namespace" } },
   },
 } satisfies Readonly<Record<string, Fact>>;
