@@ -1,6 +1,6 @@
 /** The doors that need a build, a server or a browser. */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -56,6 +56,7 @@ async function audited(world: World, side: Side, more: readonly string[]): Promi
   const asked = world.fact.class === "request" ? ["--expected", fileOf(`${JSON.stringify(line)}\n`)] : [];
   const words = [...world.words("audit", side), ...builds(world[side]), ...asked, ...more];
   const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
+  rmSync(folder, { recursive: true });
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
   const { failed, refusedFor } = JSON.parse(stdout) as Line;
   return { accepted: code === 0, why: [...failed, ...(refusedFor === undefined ? [] : ["warning"])] };
