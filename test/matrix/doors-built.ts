@@ -1,6 +1,6 @@
 /** The doors that need a build, a server or a browser. */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -56,6 +56,7 @@ async function audited(world: World, side: Side, more: readonly string[]): Promi
   const asked = world.fact.class === "request" ? ["--expected", fileOf(`${JSON.stringify(line)}\n`)] : [];
   const words = [...world.words("audit", side), ...builds(world[side]), ...asked, ...more];
   const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
+  rmSync(folder, { recursive: true });
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
   const { failed, refusedFor } = JSON.parse(stdout) as Line;
   return { accepted: code === 0, why: [...failed, ...(refusedFor === undefined ? [] : ["warning"])] };
@@ -154,16 +155,10 @@ const asInputs = (words: readonly string[]): Record<string, string> =>
     ),
   );
 
-/** A process has its own clock, and the action no input for it. */
-const CLOCK = fileOf(
-  `const Real = Date;
-  const now = ${NOW.getTime()};
-  globalThis.Date = class extends Real {
-    constructor(...given) { super(...(given.length === 0 ? [now] : given)); }
-    static now() { return now; }
-  };`,
-  "clock.cjs",
-);
+/** The action asks the machine for the present, once. */
+const BIN = mkdtempSync(join(tmpdir(), "bootproof-matrix-bin-"));
+writeFileSync(join(BIN, "date"), `#!/bin/sh\necho ${NOW.toISOString().replace(".000", "")}\n`, { mode: 0o755 });
+const PATH = `${BIN}:${process.env["PATH"] ?? ""}`;
 
 /** Provenance comes in a bundle: there is no input for its files. */
 const action: Door = (world, side) => {
@@ -171,8 +166,8 @@ const action: Door = (world, side) => {
   const hasAnswer = world[side].hasAnswer;
   const evidence = isBuild ? ["--bundle", bundleOf(world, side), ...organization(hasAnswer)] : pieces(world, side);
   const words = [...evidence, "--policy", world.policyPath, ...world.words("verify", side)];
-  const command = `${process.execPath} --require ${CLOCK} ${COMMAND}`;
-  const ran = runAction({ ...asInputs(words), command }, tmpdir());
+  const inputs = { ...asInputs(words), command: `${process.execPath} ${COMMAND}` };
+  const ran = runAction(inputs, tmpdir(), { env: { PATH } });
   const ids = [...ran.log.matchAll(/^::error title=bootproof ([a-z-]+\.[a-z-]+)/gm)].map(([, id]) => id!);
   const why = ran.code > 1 ? [ran.log] : /^::error title=bootproof::REFUSED/m.test(ran.log) ? ["warning"] : ids;
   return Promise.resolve({ accepted: ran.ok, why: [...new Set(why)] });

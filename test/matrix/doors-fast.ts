@@ -170,18 +170,24 @@ interface Nearest {
 const releaseCheck: Door = async (world, side) => {
   const own = world.words("release check", side);
   const demand = own.includes("--manifest-set") ? own : [...own, "--policy", world.policyPath];
-  const folder = releaseFolder(world[side], STRANGERS);
+  // A namespace that no release has is wrong usage: the honest release is beside the other one.
+  const isBeside = own.includes("--namespace") && side === "other";
+  const folder = releaseFolder(isBeside ? [world.honest, world.other] : [world[side]], STRANGERS);
   const { code, stdout, stderr } = await run("release", "check", folder, ...demand, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { releases, histories } = JSON.parse(stdout) as Record<"releases" | "histories", { faults: Fault[] }[]>;
-  return {
-    accepted: code === 0,
-    why: [...releases, ...histories].flatMap(({ faults }) => faults.map((one) => one.code)),
-  };
+  const { releases, histories } = JSON.parse(stdout) as ReleaseJson;
+  const codes = [...releases, ...histories].flatMap(({ faults }) => faults.map((fault) => fault.code));
+  const statuses = releases.map(({ status }) => status).filter((status) => !["good", "bad"].includes(status));
+  return { accepted: code === 0, why: [...codes, ...statuses] };
 };
 
-interface Fault {
-  readonly code: string;
+interface Faulty {
+  readonly faults: readonly { readonly code: string }[];
+}
+
+interface ReleaseJson {
+  readonly releases: readonly (Faulty & { readonly status: string })[];
+  readonly histories: readonly Faulty[];
 }
 
 /** The common options of the doors that ask a service. */

@@ -351,7 +351,8 @@ const DEPLOYMENT = {
   appProofs: { ...BY_APP_PROOF, deployment: pinned({ appProofs: { types: TYPES } }), other: greeting },
 } satisfies Readonly<Partial<Record<Exclude<keyof DeploymentFile, PinName>, Fact>>>;
 
-const byRequest: Fact["options"] = () => ({ request: fileOf(REQUEST) });
+const REQUEST_FILE = fileOf(REQUEST);
+const byRequest: Fact["options"] = () => ({ request: REQUEST_FILE });
 const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
 const quote = (members: JsonObject): Change => ({
   payloads: (all) => [...all, { type: "QUOTE", timestampMs: String(NOW.getTime()), ...members }],
@@ -536,6 +537,8 @@ const DEMANDS = {
   },
 } satisfies Readonly<Partial<Record<Exclude<keyof VerifyOptions, "policy" | "now" | "expected">, Fact>>>;
 
+const RELEASE_SET = fileOf(releaseSet());
+
 /** Options that compare what one command alone reads. */
 const COMMANDS = {
   "review --previous": {
@@ -555,7 +558,7 @@ const COMMANDS = {
   "release check --manifest-set": {
     class: "one command",
     fails: [],
-    options: () => ({ "manifest-set": fileOf(releaseSet()) }),
+    options: () => ({ "manifest-set": RELEASE_SET }),
     other: PINS.manifestSet.other,
     cells: { "release check": { fails: ["manifest-set-demanded"] } },
   },
@@ -563,7 +566,11 @@ const COMMANDS = {
     class: "one command",
     fails: [],
     options: () => ({ namespace: lab.namespace.name }),
-    other: PINS.namespace.other,
+    other: {
+      forge: manifest(({ namespace }) => ({
+        namespace: { ...namespace, name: "another/signer", nonce: lab.namespace.nonce + 1 },
+      })),
+    },
     cells: { "release check": { lacks: "namespace" } },
   },
 } satisfies Readonly<Record<string, Fact>>;

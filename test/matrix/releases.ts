@@ -1,4 +1,4 @@
-/** A published release of what the evidence of a fact runs, in a folder of its own. */
+/** Published releases of what the evidence of a fact runs, in a folder of their own. */
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,10 +14,15 @@ export function releaseSet() {
   return { threshold: 2, members: lab.manifestMembers.map(({ key }) => toHex(key.publicKey)) };
 }
 
-/** Approved by those members of the set whose keys are known. */
-export function releaseFolder({ forged }: Evidence, strangers: readonly LabMember[]): string {
-  const { manifest } = forged;
+export function releaseFolder(evidence: readonly Evidence[], strangers: readonly LabMember[]): string {
   const folder = mkdtempSync(join(tmpdir(), "bootproof-matrix-"));
+  for (const one of evidence) publish(one, folder, strangers);
+  return folder;
+}
+
+/** Approved by those members of the set whose keys are known. */
+function publish({ forged }: Evidence, folder: string, strangers: readonly LabMember[]): void {
+  const { manifest } = forged;
   const place = join(folder, versionOf(manifest), manifest.namespace.name.split("/").at(-1)!);
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, "manifest"), Buffer.from(forged.bootProof["qosManifestB64"] as string, "base64"));
@@ -25,7 +30,6 @@ export function releaseFolder({ forged }: Evidence, strangers: readonly LabMembe
   const members = [...lab.manifestMembers, ...strangers].filter(({ key }) => keys.includes(toHex(key.publicKey)));
   for (const member of members.slice(0, 2))
     writeFileSync(join(place, approvalName(member, manifest)), approvalFile(approve(manifestHash(manifest), member)));
-  return folder;
 }
 
 function versionOf({ namespace: { nonce } }: Manifest): string {
