@@ -114,7 +114,7 @@ const PINS = {
     class: "manifest",
     fails: ["policy.nonce"],
     other: { forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 20260101 } })) },
-    cells: { "release check": { fails: ["not-anchored"] } },
+    cells: { "release check": { fails: ["older"] } },
   },
   quorumKey: {
     class: "manifest",
@@ -571,7 +571,7 @@ const COMMANDS = {
         namespace: { ...namespace, name: "another/signer", nonce: lab.namespace.nonce + 1 },
       })),
     },
-    cells: { "release check": { lacks: "namespace" } },
+    cells: { "release check": { fails: ["namespace-demanded"] } },
   },
 } satisfies Readonly<Record<string, Fact>>;
 
