@@ -31,7 +31,11 @@ export const ROOMS = {
   review: {
     // What it shares with diff is in the row above.
     sources: ["src/review/"],
-    tests: ["test/review/text", "test/review/data", "test/review/", "test/own-options", "test/copied-bytes"],
+    tests: [
+      ...["text", "data", "attacks", "changes", ""].map((name) => `test/review/${name}`),
+      "test/own-options",
+      "test/cli/review",
+    ],
   },
   formats: {
     sources: ["src/formats/"],

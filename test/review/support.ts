@@ -2,7 +2,7 @@
 import { writePins } from "../../src/appraise/pin-writers.js";
 import { manifestFacts } from "../../src/appraise/pins.js";
 import { type DeploymentFile, parsePolicy } from "../../src/appraise/policy.js";
-import type { Approval, Manifest, ManifestVersion } from "../../src/decode/manifest/index.js";
+import type { Approval, Manifest, ManifestVersion, Mount, WorkloadManifest } from "../../src/decode/manifest/index.js";
 import { Forge } from "../../src/lab/forge.js";
 import { approve, encodeEnvelope, encodeManifest, makeManifest, manifestHash } from "../../src/lab/qos.js";
 import { type ManifestReview, type ReviewOptions, reviewManifest } from "../../src/review/review.js";
@@ -61,3 +61,34 @@ export function review(manifest: Manifest | Uint8Array, options: Partial<ReviewO
 export function codesOf({ faults }: ManifestReview): string[] {
   return faults.map(({ code, about }) => `${code} ${about}`.trim());
 }
+
+export const withNonce = <M extends Manifest>(manifest: M, nonce: number): M => ({
+  ...manifest,
+  namespace: { ...manifest.namespace, nonce },
+});
+export const before = <M extends Manifest>(manifest: M): M => withNonce(manifest, manifest.namespace.nonce - 1);
+
+/** A review of the second, after the first, under a policy that has every pin for the second, or those given. */
+export function since(
+  previous: Manifest,
+  manifest: Manifest,
+  accept: readonly string[] = [],
+  pins: Pinned = deploymentOf(manifest),
+): Promise<ManifestReview> {
+  return reviewManifest(bytesOf(manifest), { policy: policyOf(pins), previous: bytesOf(before(previous)), accept });
+}
+
+/** Holds the namespace and the image, or the namespace and the operators. */
+export function loose(manifest: Manifest, by: "pcrs" | "manifestSet" = "pcrs"): Pinned {
+  const { namespace, [by]: pins } = deploymentOf(manifest);
+  const { 3: role, ...image } = pins as Record<string, string>;
+  const open = by === "pcrs" ? ["application", "operator"] : ["application"];
+  return { name: "lab", namespace, [by]: role === undefined ? pins : image, open };
+}
+
+/** Two workloads, of which one has the quorum key. */
+const [ONE] = (made("v3") as WorkloadManifest).workloads;
+export const KEY: Mount = { type: "file", source: "/qos.quorum.key", mountPath: "/run/key", readOnly: true };
+export const SIGNER = { ...ONE!, mounts: [KEY] };
+export const PROXY = { ...ONE!, name: "proxy", imageDigest: new Uint8Array(32).fill(7), mounts: [] };
+export const V3 = { ...(made("v3") as WorkloadManifest), workloads: [SIGNER, PROXY] };
