@@ -2,14 +2,8 @@
 import { privateMark } from "./decode/private-mark.js";
 import { type Check, rejectedText } from "./checks.js";
 import { listed } from "./errors.js";
-import {
-  type ActivityReport,
-  type Judged,
-  type Report,
-  type Verdict,
-  isAccepted,
-  isMadeReport,
-} from "./report/report.js";
+import { type Judged, isAccepted } from "./report/accepted.js";
+import { type ActivityReport, type Report, type Verdict, isMadeReport } from "./report/report.js";
 import type { VerifiedActivity } from "./verify/activity.js";
 import type { VerifiedAppProof } from "./verify/app-proof.js";
 import type { VerifiedAttestation } from "./verify/attestation.js";
@@ -90,7 +84,7 @@ export class RejectedError extends Error {
 
   constructor(report: Report, message: string) {
     super(message);
-    this.code = report.verdict !== "rejected" && report.refusedFor !== undefined ? "warning" : "rejected";
+    this.code = report.refusedFor === undefined ? "rejected" : "warning";
     const failures = report.checks.filter((check) => check.status === "fail");
     Object.defineProperties(this, { report: { value: report }, failures: { value: failures } });
   }
@@ -103,7 +97,7 @@ export function isAcceptedReport(report: Judged): boolean {
 
 /** The refusal in one line; the rejection, where the verdict is that. */
 export function refusalText(report: Report): string {
-  if (report.verdict === "rejected" || report.refusedFor === undefined) return rejectedText(report);
+  if (report.refusedFor === undefined) return rejectedText(report);
   const words = report.refusedFor.map((reason) => reason.slice(0, MAX_REASON));
   return `refused, though ${report.verdict}: ${listed(words, " ")}`;
 }
@@ -158,7 +152,8 @@ function reportOf(answer: Report | AnyVerification): Report {
 }
 
 function rejection(report: Report): RejectedError {
-  if (report.verdict === "authentic" && report.refusedFor === undefined)
+  // Only `authentic` is accepted and not verified.
+  if (isAccepted(report))
     return new RejectedError(report, "not verified: no policy was given, so any genuine enclave passes");
   return new RejectedError(report, refusalText(report));
 }

@@ -13,7 +13,7 @@ import {
   refined,
   sizedText,
 } from "../decode/shapes.js";
-import { isGoodVerdict } from "../report/report.js";
+import { isGoodVerdict } from "../report/accepted.js";
 import type { AuditResult } from "./result.js";
 
 /** Far more than a reason or a deployment's name has. */

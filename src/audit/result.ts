@@ -31,7 +31,7 @@ export interface AuditResult {
 
 export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
-export { isAccepted } from "../report/report.js";
+export { isAccepted } from "../report/accepted.js";
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
 export function resultLine(result: AuditResult): string {

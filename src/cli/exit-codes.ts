@@ -1,5 +1,5 @@
 /** Exit codes (cli/README.md, "Exit codes"). A public contract. */
-import { type Judged, isAccepted } from "../report/report.js";
+import { type Judged, isAccepted } from "../report/accepted.js";
 
 export const EXIT = {
   /** `verified`; or `authentic`, with `--no-policy` only. Also help, and any other success. */

@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
-import { type ReportFormat, isAccepted } from "../report/report.js";
+import { isAccepted } from "../report/accepted.js";
+import type { ReportFormat } from "../report/report.js";
 import { CONNECTION_HELP } from "./connection.js";
 import type { VerifiedSource } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";

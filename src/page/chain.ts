@@ -1,9 +1,10 @@
 /** The chain of trust of one boot proof, from a report: the state, reason and checks of each link. */
 import type { Check, CheckSubject } from "../checks.js";
+import { isGoodVerdict } from "../report/accepted.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS } from "../report/check-rows.js";
 import { hasBadChecks, isBad } from "../report/facts.js";
-import { type BootProofClaims, type Report, isGoodVerdict } from "../report/report.js";
+import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
 import { ABSENT, DECIDED_BY, LINKS, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";

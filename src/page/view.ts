@@ -1,8 +1,9 @@
 /** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
+import { isGoodVerdict } from "../report/accepted.js";
 import { type Notice, butsOf, countWords, headlineFacts, isBad, isGood } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
-import { type Report, type Verdict, isGoodVerdict } from "../report/report.js";
+import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
 import { verdictSentence } from "../report/text.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";

@@ -1,7 +1,8 @@
 /** What every rendering of a report shows: which checks are bad, how many there are, the BUTs, and the head. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
+import { isAccepted, isGoodVerdict } from "./accepted.js";
 import { printable, quoted } from "./printable.js";
-import { type BootProofClaims, type Report, isAccepted, isGoodVerdict } from "./report.js";
+import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
 import { caveats } from "./unproven.js";
 
@@ -21,9 +22,9 @@ export function isGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">
 
 /** Why a report is not good, although its verdict is, in words for every format; null for any other report. */
 export function whyNotGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">): string | null {
-  if (isGood(report) || !isGoodVerdict(report.verdict)) return null;
-  const why = hasBadChecks(report) ? "is wrong, since a check failed" : "is not accepted with a BUT";
-  return `the verdict "${report.verdict}" ${why}`;
+  const { verdict } = report;
+  if (isGood(report) || !isGoodVerdict(verdict)) return null;
+  return `the verdict "${verdict}" is ${hasBadChecks(report) ? "wrong: a check failed" : "not accepted with a BUT"}`;
 }
 
 export function hasBadChecks({ checks }: Pick<Report, "checks">): boolean {

@@ -75,7 +75,7 @@ function aboveAll(report: Report, page: Page): { readonly verdict: string[]; rea
   ].join(", ");
   const facts = headlineFacts(report, 1).lines.join("; ");
   return {
-    verdict: paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), report, page),
+    verdict: paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), page),
     rest: [
       ...clipped(page, "", facts, report.claims === null ? 1 : MAX_FACTS),
       ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),

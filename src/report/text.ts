@@ -1,6 +1,6 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { type Notice, butsOf, countWords, hasBadChecks, headlineFacts, isGood, whyNotGood } from "./facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, whyNotGood } from "./facts.js";
 import {
   type Page,
   type Style,
@@ -16,14 +16,11 @@ import { checkParagraphs } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report, Verdict } from "./report.js";
-import { capitalized, provenStatements, unprovenWords } from "./statements.js";
+import { provenStatements, unprovenWords } from "./statements.js";
 import { isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
-const VERDICT_STYLES: Readonly<Record<Verdict, readonly Style[]>> = {
-  verified: ["onGreen"],
-  authentic: ["onYellow"],
-  rejected: ["bold", "red"],
-};
+/** By the first word of the sentence; any other word is bad. */
+const GOOD_STYLES: Readonly<Record<string, Style[]>> = { VERIFIED: ["onGreen"], AUTHENTIC: ["onYellow"] };
 const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
@@ -94,10 +91,7 @@ export function verdictSentence(report: Report): string {
   if (sentence === undefined)
     return `UNKNOWN: ${quoted(String(report.verdict))} is not a verdict of this tool. Nothing is proven.`;
   const why = whyNotGood(report);
-  if (why === null) return sentence;
-  // Without "VERIFIED:", with which a wrapped line could begin.
-  const rest = capitalized(sentence.slice(sentence.indexOf(":") + 2));
-  return hasBadChecks(report) ? `NOT GOOD: ${why}.` : `REFUSED: ${why}. ${rest}`;
+  return why === null ? sentence : `REFUSED: ${why}.`;
 }
 
 function failureSentence(report: Report): string {
@@ -114,12 +108,12 @@ function headlineLines(report: Report, page: Page, buts: number): string[] {
   const sentence = verdictSentence(report);
   const end = sentence.indexOf(":");
   const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"} above)`;
-  return paintedVerdict(wrapped(page, "", sentence.slice(0, end) + counted + sentence.slice(end)), report, page);
+  return paintedVerdict(wrapped(page, "", sentence.slice(0, end) + counted + sentence.slice(end)), page);
 }
 
-export function paintedVerdict([first, ...others]: readonly string[], report: Report, page: Page): string[] {
+export function paintedVerdict([first, ...others]: readonly string[], page: Page): string[] {
   const [word] = /^[^:(]*[^:( ]/.exec(first!)!;
-  const styles = VERDICT_STYLES[isGood(report) ? report.verdict : "rejected"];
+  const styles = known(GOOD_STYLES, word) ?? ["bold", "red"];
   return [page.paint(word, ...styles) + first!.slice(word.length), ...others];
 }
 

@@ -42,16 +42,20 @@ export function unprovenStatements(report: Report): string[] {
 
 /** What can weaken a good verdict, in the order in which it is shown. */
 export const CAVEATS = {
-  root: (report, { bootProofs }) =>
-    mergedStatements(bootProofs.map(({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)]))),
-  debug: (_, { bootProofs }) => mergedStatements(bootProofs.map(({ image }) => (image.debug ? [DEBUG] : []))),
-  age: (report, { bootProofs }) => mergedStatements(bootProofs.map((_, index) => ageCaveats(report, index))),
-  scope: (report, claims) => scopeCaveats(report, claims),
+  root: (report, claims) =>
+    ofBoots(claims, ({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)])),
+  debug: (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
+  age: (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
+  scope: scopeCaveats,
   rules: (report) => rulesNotApplied(report).map(({ but }) => but),
-  time: (_, claims) => untimedCaveats(claims),
+  time: untimedCaveats,
   question: (report) => warnings(report, "activity.request").map((text) => `${text}.`),
-  claims: (report, claims) => claimCaveats(report, claims),
+  claims: claimCaveats,
 } as const satisfies Readonly<Record<string, (report: Report, claims: Claims) => readonly string[]>>;
+
+function ofBoots({ bootProofs }: Claims, caveatsOf: (boot: BootProofClaims, index: number) => string[]): string[] {
+  return mergedStatements(bootProofs.map(caveatsOf));
+}
 
 /** The BUTs: what weakens a good verdict. */
 export function caveats(report: Report): string[] {
@@ -106,7 +110,7 @@ function scopeCaveats(report: Report, claims: Claims): string[] {
 }
 
 /** The challenge of an answer is younger than the answer's question. */
-function untimedCaveats({ appProofs }: Claims): string[] {
+function untimedCaveats(_: Report, { appProofs }: Claims): string[] {
   const untimed = appProofs.flatMap(({ time, answers }, index) => (time === null && !answers ? [index] : []));
   if (untimed.length === 0) return [];
   const [has, it] = untimed.length === 1 ? ["has", "it"] : ["have", "each"];

@@ -10,7 +10,8 @@ import {
   watchedName,
 } from "./entry.js";
 import { type MembersOf, count, flag, instant, keyOf, objectOf, optional, record, text } from "../decode/shapes.js";
-import { type Verdict, isAccepted } from "../report/report.js";
+import { isAccepted } from "../report/accepted.js";
+import type { Verdict } from "../report/report.js";
 import type { Delivered } from "./outages.js";
 
 /** An outage began or ended. */

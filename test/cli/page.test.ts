@@ -235,7 +235,7 @@ describe("page --verify", () => {
     expect(other).toMatch(
       /^NOT CHECKED: .* bootproof 9\.8\.7 made it, and this is bootproof 0\.1\.0, .* \(npx bootproof@9\.8\.7 page/,
     );
-    expect(other).toContain('REFUSED: the verdict "verified" is not accepted with a BUT. Every check passed');
+    expect(other).toContain('REFUSED: the verdict "verified" is not accepted with a BUT. BUT the cert');
     const hostile = flat(
       check(html.replace('"bootproof 0.1.0">', '"bootproof 1; rm -rf \u001b[2J">'), ...POLICY).stdout,
     );

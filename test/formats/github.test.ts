@@ -110,7 +110,7 @@ describe("workflow commands", () => {
     expect(commandsOf(renderGithub(STALE_REPORT))[0]!.message).toMatch(/^REJECTED, STALE: the evidence is genuine/);
     expect(commandsOf(renderGithub(PIECELESS))[0]!.message).toMatch(/^REJECTED: nothing is proven\./);
     expect(commandsOf(renderGithub(CONTRADICTORY))[0]!.message).toMatch(
-      /^NOT GOOD: the verdict "verified" is wrong, since a check failed\.\n/,
+      /^REFUSED: the verdict "verified" is wrong: a check failed\.\n/,
     );
     expect(commandsOf(renderGithub(UNKNOWN_STATUS))[1]!.message).toContain("unknown status perfect: PCR0");
   });
@@ -140,7 +140,7 @@ describe("workflow commands", () => {
     const [first] = commandsOf(renderGithub(await strictReport(WITH_BUT, [NOTICES[0]!.text]), NOTICES)) as [Command];
     expect(first.name).toBe("error");
     expect(first.message.split("REFUSED")).toHaveLength(2);
-    expect(first.message).toMatch(/^REFUSED: the verdict "verified" is not accepted with a BUT\. Every check passed, /);
+    expect(first.message).toMatch(/^REFUSED: the verdict "verified" is not accepted with a BUT\.\nBUT the policy came /);
     expect(first.message.split("BUT the policy came with the bundle")).toHaveLength(2);
   });
 

@@ -107,7 +107,7 @@ describe("JUnit XML", () => {
 
   it("says that a report contradicts itself", () => {
     expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain(
-      'message="NOT GOOD: the verdict &quot;verified&quot; is wrong, since a check failed."',
+      'message="REFUSED: the verdict &quot;verified&quot; is wrong: a check failed."',
     );
   });
 

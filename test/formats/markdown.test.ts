@@ -99,7 +99,7 @@ describe("Markdown", () => {
       "\n- The bundle was made at noon.\n- verdict: verified in the report, rejected by its evidence\n",
     );
     expect(headings(renderMarkdown(STALE_REPORT))[0]).toBe("REJECTED, STALE");
-    expect(headings(renderMarkdown(CONTRADICTORY))[0]).toBe("NOT GOOD");
+    expect(headings(renderMarkdown(CONTRADICTORY))[0]).toBe("REFUSED");
   });
 
   it("lets no line of a notice become one of its own", () => {
