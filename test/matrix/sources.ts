@@ -71,6 +71,7 @@ export const CLI_OPTIONS = {
   challenge: "expected challenge",
   checkpoint: OF_LOG,
   commitment: "pin commitment",
+  drop: OF_PIN,
   "deployment-id": not("what fetch asks for: fetch judges nothing"),
   "ephemeral-key": "option ephemeralKey",
   expected: not("the rows of expected give it to audit"),
