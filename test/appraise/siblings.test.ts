@@ -739,6 +739,7 @@ describe("provenance", async () => {
     ["no commit where none is demanded", { commit: undefined }, { commit: undefined }, true],
     ["a tag for a tag or branch", { ref: ["refs/tags/*", "refs/heads/*"] }, { ref: "refs/tags/v2" }, true],
     ["no name", { identity: DEMAND.signer }, {}, false],
+    ["a branch beside a tag", { ref: "refs/tags/*" }, { ref: ["refs/tags/v2", "refs/heads/x"] }, false],
     ["a ref that begins alike", { ref: "refs/tags/*" }, { ref: "refs/tagsx" }, false],
     ["a longer ref of the signer", { signer: `${build.SIGNER}@a` }, { signer: `${build.SIGNER}@a@b` }, false],
     ["a branch for a tag of any", { ref: "refs/tags/*" }, { ref: "refs/heads/v2" }, false],
