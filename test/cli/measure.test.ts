@@ -225,7 +225,14 @@ describe("measure --policy", () => {
     ["matches in both parts", [IMAGE], [{ 1: PCRS[1], 2: PCRS[2] }, { 0: PCRS[0] }]],
     ["names only who signed", [SIGNED], [{ 8: SIGNER }, { 0: PCRS[0], 8: SIGNER }]],
     ["is another image", [IMAGE], [{ 0: OTHER }, { 0: PCRS[0] }]],
-    ["has another signer", [SIGNED], [{ 0: PCRS[0], 8: OTHER }, { 0: PCRS[0], 8: SIGNER }]],
+    [
+      "has another signer",
+      [SIGNED],
+      [
+        { 0: PCRS[0], 8: OTHER },
+        { 0: PCRS[0], 8: SIGNER },
+      ],
+    ],
     ["has no role", [IMAGE, "--role-arn", ROLE], [{ 0: PCRS[0] }, { 0: PCRS[0], 3: extended(ROLE) }]],
   ])("takes the alternative that fits as a whole, in any order, where the other one %s", async (_, argv, images) => {
     for (const pcrs of [images, images.toReversed()]) {
