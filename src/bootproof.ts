@@ -36,7 +36,7 @@ export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions
  * Verifies boot proofs, app proofs and an activity, and compares them with the request and the policy
  * (verify/README.md, appraise/README.md). Faults of the evidence are never thrown: the report has every failure, and
  * `requireVerified` throws for it. Throws TypeError for an invalid call (no evidence, no policy, an option of a wrong
- * type or name) and RangeError for more app proofs than `MAX_APP_PROOFS`.
+ * type or name) and RangeError for more boot proofs or app proofs than `MAX_APP_PROOFS`.
  * @example
  * ```ts
  * const policy = parsePolicy(await readFile("policy.json", "utf8"));
