@@ -140,9 +140,7 @@ describe("workflow commands", () => {
     const [first] = commandsOf(renderGithub(await strictReport(WITH_BUT, [NOTICES[0]!.text]), NOTICES)) as [Command];
     expect(first.name).toBe("error");
     expect(first.message.split("REFUSED")).toHaveLength(2);
-    expect(first.message).toMatch(
-      /^REFUSED: the verdict "verified" is not accepted with a BUT\.\nBUT the policy /,
-    );
+    expect(first.message).toMatch(/^REFUSED: the verdict "verified" is not accepted with a BUT\.\nBUT the policy /);
     expect(first.message.split("BUT the policy came with the bundle")).toHaveLength(2);
   });
 

@@ -8,6 +8,7 @@ import { ACCEPTABLE } from "../../src/review/members.js";
 import { type ReviewOptions, reviewManifest } from "../../src/review/review.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { withPivot } from "../support/manifest.js";
+import { DEMAND, ROOT } from "../support/provenance.js";
 import { readVector } from "../support/vectors.js";
 import {
   ANCHORS,
@@ -58,6 +59,19 @@ it("compares these pins, and lists those that no manifest shows", async () => {
     expect(deployments[0]!.notCompared).toEqual(["commitment", "labels"]);
     expect(members).toEqual([]);
   }
+});
+
+it("does not compare a demand for provenance, nor PCR8 without an image: it lists them", async () => {
+  const pcrs = { ...(PINS["pcrs"] as object), 8: toHex(OTHER) };
+  const pins = { ...PINS, pcrs, provenance: [{ ...DEMAND, trustedRoot: { json: JSON.parse(ROOT) as object } }] };
+  const good = await review(V1, { policy: policyOf(pins) });
+  expect(good).toMatchObject({ format: "bootproof-review/1", ok: true });
+  expect(good.deployments[0]!.notCompared).toEqual(["pcrs.8", "commitment", "provenance"]);
+});
+
+it("compares an alternative of which one PCR is known", async () => {
+  const bad = await review(V1, { policy: policyOf({ ...PINS, pcrs: { 3: toHex(OTHER), 4: toHex(OTHER) } }) });
+  expect(codesOf(bad)).toContain("pin pcrs");
 });
 
 it("says both values of a pin that does not hold, and of one that does only the actual one", async () => {
