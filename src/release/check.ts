@@ -9,7 +9,7 @@ import {
   type HistoryFaultCode,
   type Readable,
   type ReleaseStep,
-  type Standing,
+  type CheckedStatus,
   checkHistory,
 } from "./history.js";
 import { type CheckedAlone, checkAlone } from "./one.js";
@@ -36,7 +36,7 @@ export type CheckReleasesOptions = ReleaseDemand & {
  * `not checked`: no `manifest` or no approvals, which is a failure. `skipped`: the same, left out because the caller
  * said so.
  */
-export type ReleaseStatus = Standing | "not checked" | "skipped";
+export type ReleaseStatus = CheckedStatus | "not checked" | "skipped";
 
 export interface ReleasePlace {
   readonly history: number;
@@ -268,7 +268,10 @@ function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
 }
 
 /** A manifest stands as it does in the history, in whichever folder it is. */
-function standingsOf(group: readonly Readable[], { ordered, standings }: CheckedHistory): [CheckedAlone, Standing][] {
+function standingsOf(
+  group: readonly Readable[],
+  { ordered, standings }: CheckedHistory,
+): [CheckedAlone, CheckedStatus][] {
   const ofHash = new Map(ordered.map(({ release }, index) => [toHex(release.manifestHash), standings[index]!]));
   return group.map((one) => [one, ofHash.get(toHex(one.release.manifestHash))!]);
 }
@@ -310,7 +313,7 @@ function describeRelease(
 
 function statusOf(
   one: CheckedAlone,
-  standings: ReadonlyMap<CheckedAlone, Standing>,
+  standings: ReadonlyMap<CheckedAlone, CheckedStatus>,
   skipUnapproved: boolean,
 ): ReleaseStatus {
   if (isUnapproved(one.release)) {

@@ -12,7 +12,7 @@ import type { Release } from "./release.js";
 export type HistoryFaultCode = "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded";
 
 /** A fault, and the release that has it. */
-export interface FoundFault {
+interface FoundFault {
   readonly code: HistoryFaultCode;
   readonly about: Readable;
   readonly message: string;
@@ -35,14 +35,14 @@ export type Readable = CheckedAlone & {
 };
 
 /** `older`: its nonce is below every `minNonce` of the demand. `good`: a demand judged it, and it has no fault. */
-export type Standing = "good" | "bad" | "older";
+export type CheckedStatus = "good" | "bad" | "older";
 
 export interface CheckedHistory {
   readonly faults: readonly FoundFault[];
   /** Each hash once, by nonce. */
   readonly ordered: readonly Readable[];
   /** Of each of `ordered`. */
-  readonly standings: readonly Standing[];
+  readonly standings: readonly CheckedStatus[];
   /** From each of `ordered` to the next. */
   readonly steps: readonly ReleaseStep[];
   /** Those that neither a demanded set nor a good release before them judged. */
@@ -70,7 +70,7 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
     anchors,
     isFaulty,
   );
-  const standingOf = (one: Readable): Standing => {
+  const standingOf = (one: Readable): CheckedStatus => {
     if (isFaulty(one)) return "bad";
     if (isOlder(one)) return "older";
     return judged.has(one) ? "good" : "bad";

@@ -16,7 +16,7 @@ export interface CheckedAlone {
 }
 
 /** What the checks of several releases share. */
-export interface Shared {
+interface Shared {
   readonly cache: SignatureCache;
   /** Results for sets that were checked before: releases repeat them. */
   readonly sets: Map<string, readonly string[]>;
