@@ -122,7 +122,10 @@ const auditOf = async ({ report: judged }: VerifiedSource): Promise<AuditResult>
   return { n: 1, ...(await resultOf(parts, [], "strict")) };
 };
 const watched = async ({ report: judged }: VerifiedSource) =>
-  lineAfter({ entries: 0, head: NO_LINE }, await findingOf({ app: "signer" }, {}, { report: judged, settingDigest: NO_LINE }));
+  lineAfter(
+    { entries: 0, head: NO_LINE },
+    await findingOf({ app: "signer" }, {}, { report: judged, settingDigest: NO_LINE }),
+  );
 const pageCheckOf = ({ report: judged, bundle, evidence }: VerifiedSource): Parameters<typeof pageCheckText>[0] => ({
   kind: "report",
   version: "0.1.0",
