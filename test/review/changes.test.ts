@@ -356,10 +356,9 @@ describe("names of accept", () => {
 
   it("the full name is taken where the plain one would do", async () => {
     expect(codesOf(await since(V3, one, ["workloads.signer.mounts"]))).toEqual([]);
-    expect(codesOf(await since(V3, one, ["workloads.proxy.mounts"]))).toEqual([
-      "open-member workloads.signer.mounts",
-      "unused-accept workloads.proxy.mounts",
-    ]);
+    const bad = await since(V3, one, ["workloads.proxy.mounts"]);
+    expect(codesOf(bad)).toEqual(["open-member workloads.signer.mounts", "unused-accept workloads.proxy.mounts"]);
+    expect(bad.faults[1]!.message).toMatch(/; what can be accepted: mounts$/);
   });
 
   it("version: only with a previous manifest", async () => {

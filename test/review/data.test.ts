@@ -63,8 +63,8 @@ it("compares these pins, and lists those that no manifest shows", async () => {
 
 it("does not compare a demand for provenance, nor PCR8 without an image: it lists them", async () => {
   const pcrs = { ...(PINS["pcrs"] as object), 8: toHex(OTHER) };
-  const pins = { ...PINS, pcrs, provenance: [{ ...DEMAND, trustedRoot: { json: JSON.parse(ROOT) as object } }] };
-  const good = await review(V1, { policy: policyOf(pins) });
+  const file = { policy: "bootproof/1", trustAnchors: ANCHORS, deployments: [{ ...PINS, pcrs, provenance: [DEMAND] }] };
+  const good = await review(V1, { policy: parsePolicy(JSON.stringify(file), { readFile: () => ROOT }) });
   expect(good).toMatchObject({ format: "bootproof-review/1", ok: true });
   expect(good.deployments[0]!.notCompared).toEqual(["pcrs.8", "commitment", "provenance"]);
 });
