@@ -45,7 +45,7 @@ describe("the releases in a folder", () => {
       "2026.1.0/b/manifest": "",
       "2026.1.0/a/x.approval": "",
       "2026.1.0/a/notes.txt": "",
-      "2026.1.0/notes.md": "",
+      "2026.1.0/notes.txt": "",
       "2026.1.0/empty/": "",
       "other/x/manifest": "",
       "app/manifest.json": "",
@@ -60,7 +60,7 @@ describe("the releases in a folder", () => {
     const names = ["2026.1.0/a", "2026.1.0/b", "2026.1.0/empty", "app"];
     expect(await read(root)).toEqual([
       names,
-      ["2026.1.0/notes.md", "README.md", "notes", "other", "2026.1.0/a/notes.txt"],
+      ["2026.1.0/notes.txt", "README.md", "notes", "other", "2026.1.0/a/notes.txt"],
     ]);
   });
 
