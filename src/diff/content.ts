@@ -37,7 +37,7 @@ export class UnreportedChanges {
     if (before === undefined || after === undefined) this.#addOneSided(sides, place);
     else if (sortOf(before) !== sortOf(after)) this.#keep("other", sides, place);
     else if (sortOf(before) === "scalar") {
-      if (sortedJson(before) !== sortedJson(after)) this.#keep("other", sides, place);
+      if (contentJson(before) !== contentJson(after)) this.#keep("other", sides, place);
     } else this.#addInside([partsOf(before), partsOf(after)], place);
   }
 
@@ -65,7 +65,7 @@ export class UnreportedChanges {
     const texts = [before, after].map((side) => (side === undefined ? null : contentText(side)));
     // The number 3 differs from the text "3".
     const isAlike = texts[0] === texts[1];
-    const [one, other] = isAlike ? [sortedJson(before!), sortedJson(after!)] : texts;
+    const [one, other] = isAlike ? [contentJson(before!), contentJson(after!)] : texts;
     this.found.push(found(what, { place, before: one!, after: other! }));
   }
 }
@@ -94,16 +94,16 @@ function partsOf(content: Content): Parts {
 
 /** A text unchanged; other content as JSON with literal numbers and sorted members. */
 export function contentText(content: Content): string {
-  return typeof content === "string" ? content : sortedJson(content);
+  return typeof content === "string" ? content : contentJson(content);
 }
 
 /** JSON with literal numbers and sorted members. */
-export function sortedJson(content: Content): string {
+export function contentJson(content: Content): string {
   if (content instanceof JsonNumber) return content.text;
   if (sortOf(content) === "scalar") return JSON.stringify(content);
-  if (sortOf(content) !== "object") return `[${[...partsOf(content).values()].map(sortedJson).join(",")}]`;
+  if (sortOf(content) !== "object") return `[${[...partsOf(content).values()].map(contentJson).join(",")}]`;
   const named = Object.entries(content as ContentObject).sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${named.map(([name, value]) => `${JSON.stringify(name)}:${sortedJson(value)}`).join(",")}}`;
+  return `{${named.map(([name, value]) => `${JSON.stringify(name)}:${contentJson(value)}`).join(",")}}`;
 }
 
 /** Rewrites the named members of an object, recursively. */

@@ -26,13 +26,13 @@ export async function readGivenManifest(what: string, bytes: Uint8Array): Promis
   if (value === undefined)
     throw new MalformedError(
       "manifest",
-      faults.map((fault) => faultWithin(what, fault)),
+      faults.map((fault) => faultIn(what, fault)),
     );
   return { ...value, hash: await manifestHash(value.manifest) };
 }
 
 /** The fault of one of several files. */
-export function faultWithin(what: string, { path, message }: Fault): Fault {
+export function faultIn(what: string, { path, message }: Fault): Fault {
   if (what === "") return { path, message };
   return { path: path === "" ? what : `${what}: ${path}`, message };
 }

@@ -15,7 +15,7 @@ import {
 import type { DeploymentPins } from "../appraise/parsed-policy.js";
 import { type PinName, commonPcrs } from "../appraise/pins.js";
 import type { Change } from "../diff/diff.js";
-import { contentAt, sortedJson } from "../diff/content.js";
+import { contentAt, contentJson } from "../diff/content.js";
 import { decodedContent } from "../diff/manifest.js";
 import { type GivenManifest, changesBetween } from "./manifest.js";
 
@@ -151,7 +151,7 @@ export function manifestMembers(previous: GivenManifest | null, given: GivenMani
   const sides = [previous?.manifest, given.manifest].map((manifest) => manifest && decodedContent(manifest));
   const text = (side: number, path: readonly string[]): string | null => {
     const content = contentAt(sides[side], path);
-    return content === undefined ? null : sortedJson(content);
+    return content === undefined ? null : contentJson(content);
   };
   const changes = previous === null ? [] : changesBetween(previous, given).filter(isNoOrderOfSet).flatMap(apart);
   const places = placesIn([previous?.manifest, given.manifest].flatMap((manifest) => manifest ?? []));

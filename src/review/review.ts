@@ -14,7 +14,7 @@ import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
-import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges, faultWithin } from "./manifest.js";
+import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges, faultIn } from "./manifest.js";
 import { type Beside, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
@@ -150,7 +150,7 @@ function approvalsOf(files: readonly Uint8Array[]): Approval[] {
     if (value !== undefined) return value;
     throw new MalformedError(
       "approval",
-      faults.map((fault) => faultWithin(`approvals[${index}]`, fault)),
+      faults.map((fault) => faultIn(`approvals[${index}]`, fault)),
     );
   });
 }
