@@ -215,7 +215,8 @@ interface Rejected {
 
 function rejectionText(report: Report, facts: Rejected): string {
   const { operation } = facts;
-  return `${operation === null ? "" : `${operation}: `}${refusalText(report)}. ${rejectionAdvice(facts)}`;
+  const why = refusalText(report).replace(/\.$/, "");
+  return `${operation === null ? "" : `${operation}: `}${why}. ${rejectionAdvice(facts)}`;
 }
 
 /** Only a submit with `generateAppProofs` has app proofs, and a past activity gets none. */

@@ -630,6 +630,7 @@ describe("an activity", () => {
     expect(error).toMatchObject({ code: "warning", failures: [], report: { verdict: "verified" } });
     expect(error.report.refusedFor![0]).toMatch(/^the certificates lead to .* not to AWS/);
     expect(error.message).toMatch(/^update_wallet: refused, though verified: the certificates /);
+    expect(error.message).not.toContain("..");
     expect(() => client.withVerification(policyOf(), { acceptance: "loose" as never })).toThrow(TypeError);
   });
 
