@@ -406,6 +406,14 @@ describe("demands", () => {
       "provenance[1] subject pass",
     ]);
     expect(detailOf(report, "provenance.bundle")).toContain("provenance[1] is the nearest");
+    // Any bundle is nearer than what is none.
+    const { report: unread } = await verified([demand], ["no JSON", sbom], CREDULOUS);
+    expect(results(unread)).toEqual([
+      ...skipped(0),
+      "provenance[1] bundle pass",
+      "provenance[1] signer fail",
+      "provenance[1] subject fail",
+    ]);
   });
 
   it("are each met", async () => {
