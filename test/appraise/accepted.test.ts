@@ -1,10 +1,11 @@
 /** Which of two deployments accepts more: each answer held against what their comparison with evidence says. */
 import { describe, expect, it } from "vitest";
-import { type AcceptedToo, acceptSame, acceptedToo } from "../../src/appraise/accepted.js";
+import { ACCEPTED, type AcceptedToo, acceptSame, acceptedToo } from "../../src/appraise/accepted.js";
 import type { DeploymentPins } from "../../src/appraise/parsed-policy.js";
 import { type DocumentFacts, PIN_NAMES, comparePin } from "../../src/appraise/pins.js";
 import { scopeOf } from "../../src/appraise/questions.js";
 import { type DeploymentFile, parsePolicy } from "../../src/index.js";
+import { DEMAND, policyOf } from "../support/provenance.js";
 
 const A = "aa".repeat(32);
 const B = "bb".repeat(32);
@@ -133,3 +134,20 @@ const EVIDENCE: readonly DocumentFacts[] = (() => {
     bootProof: { manifestHash: B, shareSet: SET, ...(application as object), ...rest },
   })) as unknown as DocumentFacts[];
 })();
+
+it("a deployment accepts builds that meet every demand of the other, and of each of its own", () => {
+  const other = { ...DEMAND, predicateTypes: "https://spdx.dev/Document" };
+  const third = { ...DEMAND, trigger: "push" };
+  const of = (...demands: readonly object[]): DeploymentPins => policyOf(...demands).deployments[0]!;
+  expect(acceptedToo(of(DEMAND), of(DEMAND))).toEqual(ALL);
+  expect(acceptedToo(of(DEMAND, other), of(other, DEMAND))).toEqual(ALL);
+  expect(acceptedToo(of(DEMAND, other), of(DEMAND))).toEqual(ALL);
+  expect(acceptedToo(of(DEMAND), of(DEMAND, other))).toEqual(part("provenance"));
+  expect(acceptedToo(of(DEMAND, other), of(DEMAND, third))).toEqual(part("provenance"));
+  expect(acceptSame(of(DEMAND, other), of(DEMAND, third))).toBe(false);
+  const turn = (one: DeploymentPins, two: DeploymentPins): string | null =>
+    ACCEPTED.provenance.accepts(one.provenance!, two.provenance!);
+  expect(turn(of(DEMAND, other), of(DEMAND, third))).toBe("changed");
+  expect(turn(of(DEMAND), of(DEMAND, third))).toBe("narrower");
+  expect(acceptedToo(of(DEMAND), of(third))).toEqual(part("provenance"));
+});
