@@ -25,6 +25,9 @@ export type Turn =
   | "follows"
   | "alone";
 
+/** In place of a value, where there is none. */
+export const NOT_THERE = "(not there)";
+
 interface Meaning {
   readonly severity: Severity;
   /** One sentence. */

@@ -3,7 +3,7 @@ import { sideBySide } from "../report/compare.js";
 import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import { CHANGES, SEVERITIES, type Severity } from "./changes.js";
+import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
 import type { Change, Difference } from "./diff.js";
 
 const STYLES: Readonly<Record<Severity, readonly Style[]>> = {
@@ -65,7 +65,7 @@ export function changeLines(
 }
 
 function valueLines(page: Page, label: string, text: string | null, compared: readonly string[] | undefined): string[] {
-  if (text === null) return labelled(page, label, "(not there)");
+  if (text === null) return labelled(page, label, NOT_THERE);
   const lines = compared ?? text.split("\n").map((line) => printableStart(line, MAX_VALUE));
   return lines.flatMap((line, index) => labelled(page, index === 0 ? label : "", line === "" ? "(empty)" : line));
 }

@@ -63,12 +63,19 @@ export function changesBetween(before: GivenManifest, after: GivenManifest): rea
   return changesOf({ value: before.manifest, json: null }, { value: after.manifest, json: null });
 }
 
-/** Differences of two files in JSON that are no changes of what an approval signs. Each version has its own layout. */
-export function unsignedChanges(before: GivenManifest, after: GivenManifest): readonly Change[] {
+/**
+ * Differences of two files in JSON that are no changes of what an approval signs, which are `signed`. Each version has
+ * its own layout.
+ */
+export function unsignedChanges(
+  before: GivenManifest,
+  after: GivenManifest,
+  signed: readonly Change[],
+): readonly Change[] {
   if (before.json === null || after.json === null || before.manifest.version !== after.manifest.version) return [];
-  const signed = new Set(changesBetween(before, after).map(textOf));
+  const known = new Set(signed.map(textOf));
   const changes = changesOf({ value: before.manifest, json: before.json }, { value: after.manifest, json: after.json });
-  return changes.filter((change) => !signed.has(textOf(change)));
+  return changes.filter((change) => !known.has(textOf(change)));
 }
 
 function changesOf(before: Encoded<Manifest>, after: Encoded<Manifest>): readonly Change[] {

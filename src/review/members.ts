@@ -17,7 +17,6 @@ import { type PinName, commonPcrs } from "../appraise/pins.js";
 import type { Change } from "../diff/diff.js";
 import { contentAt, contentJson } from "../diff/content.js";
 import { decodedContent } from "../diff/manifest.js";
-import { type GivenManifest, changesBetween } from "./manifest.js";
 
 /** What a pin cannot compare, and the caller's files can. */
 export interface Beside {
@@ -139,6 +138,12 @@ export interface ManifestMember {
   readonly isHeld: (pins: DeploymentPins, beside: Beside) => boolean;
 }
 
+/** What the manifest is compared with. Without it, each member is new. */
+interface Since {
+  readonly previous: Manifest;
+  readonly changes: readonly Change[];
+}
+
 interface Place {
   readonly path: readonly string[];
   /** Where the value is. */
@@ -146,16 +151,16 @@ interface Place {
   readonly row: Row | null;
 }
 
-/** Every member that one of the two has. Without a previous manifest, each is new. */
-export function manifestMembers(previous: GivenManifest | null, given: GivenManifest): readonly ManifestMember[] {
-  const sides = [previous?.manifest, given.manifest].map((manifest) => manifest && decodedContent(manifest));
+/** Every member that the manifest or the previous one has. */
+export function manifestMembers(given: Manifest, since: Since | null): readonly ManifestMember[] {
+  const manifests = [since?.previous, given];
+  const sides = manifests.map((manifest) => manifest && decodedContent(manifest));
   const text = (side: number, path: readonly string[]): string | null => {
     const content = contentAt(sides[side], path);
     return content === undefined ? null : contentJson(content);
   };
-  const changes = previous === null ? [] : changesBetween(previous, given).filter(isNoOrderOfSet).flatMap(apart);
-  const places = placesIn([previous?.manifest, given.manifest].flatMap((manifest) => manifest ?? []));
-  const rest = new Set(changes);
+  const places = placesIn(manifests.flatMap((manifest) => manifest ?? []));
+  const rest = new Set(since?.changes.filter(isNoOrderOfSet).flatMap(apart));
   const members = places.flatMap(({ path, value, row }): ManifestMember[] => {
     const place = path.join(".");
     const own = [...rest].filter((change) => isWithin(change.place, place));
@@ -164,7 +169,7 @@ export function manifestMembers(previous: GivenManifest | null, given: GivenMani
     if (row === null || (before === null && after === null)) return [];
     const { name, isHeld } = row;
     const ownName = path[0] === "workloads" ? place : name;
-    const isChanged = previous === null || own.length > 0;
+    const isChanged = since === null || own.length > 0;
     return [{ place, name, ownName, before, after, isChanged, isHeld: (pins, beside) => isHeld(pins, beside, own) }];
   });
   return [...members, ...[...rest].map(withoutRow)];

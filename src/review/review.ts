@@ -5,6 +5,7 @@ import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { MalformedError, attempt, listed } from "../errors.js";
+import { NOT_THERE } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
 import type { Measured } from "../appraise/measured.js";
 import { ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
@@ -165,7 +166,6 @@ interface Input {
 }
 
 const PCRS = [0, 1, 2, 3] as const;
-const ABSENT = "(not there)";
 /** The certificate that signed an image: the image has it, and no manifest. */
 const SIGNER = 8;
 
@@ -199,7 +199,7 @@ class Review {
     this.#checkRoot();
     await this.#checkSets();
     const changes = previous === null ? null : this.#comparePrevious(previous);
-    const members = this.#unpinnedMembers(chosen);
+    const members = this.#unpinnedMembers(chosen, changes);
     const approvals = await this.#checkApprovals();
     this.#noteKeys();
     const approved = approvals.filter(({ set, status }) => set === "manifest" && status === "valid");
@@ -351,23 +351,25 @@ class Review {
         expected: `above ${one.nonce}`,
         actual: String(other.nonce),
       });
-    const unsigned = unsignedChanges(previous, this.#input.given).map(
-      (change) => `${change.place} (${change.before ?? ABSENT} before, ${change.after ?? ABSENT} now)`,
+    const changes = changesBetween(previous, this.#input.given);
+    const unsigned = unsignedChanges(previous, this.#input.given, changes).map(
+      (change) => `${change.place} (${change.before ?? NOT_THERE} before, ${change.after ?? NOT_THERE} now)`,
     );
     if (unsigned.length > 0)
       this.#notes.push(`only the files differ, and no approval signs it: ${listed(unsigned, "; ")}`);
-    return changesBetween(previous, this.#input.given);
+    return changes;
   }
 
   /** What some candidate does not hold: where one deployment applies, that one. */
-  #unpinnedMembers(candidates: readonly Candidate[]): UnpinnedMember[] {
-    const { given, previous, accept, built } = this.#input;
+  #unpinnedMembers(candidates: readonly Candidate[], changes: readonly Change[] | null): UnpinnedMember[] {
+    const { previous, accept, built } = this.#input;
+    const since = previous && changes && { previous: previous.manifest, changes };
     const beside: Beside = {
       pcrs: [...built.pcrs.keys()],
       hasBinary: built.pivotHash !== null,
       hasPrevious: previous !== null,
     };
-    const unpinned = manifestMembers(previous, given).filter(({ isHeld }) =>
+    const unpinned = manifestMembers(this.#manifest, since).filter(({ isHeld }) =>
       candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld(pins, beside)),
     );
     const byName = acceptedBy(unpinned.filter(({ isChanged }) => isChanged));

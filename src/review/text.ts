@@ -1,5 +1,6 @@
 /** A review for a person at a terminal. */
 import { listed } from "../errors.js";
+import { NOT_THERE } from "../diff/changes.js";
 import { changeLines } from "../diff/text.js";
 import { sideBySide } from "../report/compare.js";
 import { type Page, type TextOptions, headingLines, pageOf, wrapped } from "../report/layout.js";
@@ -129,7 +130,7 @@ function memberLines(
   if (status === "unchanged") return labelled(page, status, `${title} ${printableStart(after!, MAX_KNOWN)}`);
   if (!hasPrevious) return labelled(page, status, `${title} ${printable(after!)}`);
   const side = (label: string, text: string | null): string[] =>
-    labelled(page, label, text === null ? "(not there)" : printable(text), "    ");
+    labelled(page, label, text === null ? NOT_THERE : printable(text), "    ");
   return [...labelled(page, status, title), ...side("before", before), ...side("after", after)];
 }
 
