@@ -30,7 +30,8 @@ import {
 } from "./node-queue-wire.js";
 import { QueueError } from "./queue-error.js";
 import type { AuditSignal } from "./run.js";
-import { type AuditResult, isAccepted } from "./result.js";
+import { isAccepted } from "../report/accepted.js";
+import type { AuditResult } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 

@@ -31,8 +31,6 @@ export interface AuditResult {
 
 export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
-export { isAccepted } from "../report/accepted.js";
-
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
 export function resultLine(result: AuditResult): string {
   const { n, file, verdict, failed, stale, expected, reason, deployments, refusedFor, notApplied } = result;

@@ -1,7 +1,8 @@
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf } from "./batch.js";
-import { type AuditResult, isAccepted, resultLine } from "./result.js";
+import { isAccepted } from "../report/accepted.js";
+import { type AuditResult, resultLine } from "./result.js";
 
 /** Counts over all entries so far. Plain data of bounded size. */
 export interface AuditSummary {

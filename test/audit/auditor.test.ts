@@ -1,7 +1,8 @@
 /** An auditor returns the same results as verification, whatever it verified before. */
 import { describe, expect, it } from "vitest";
 import { Auditor } from "../../src/audit/auditor.js";
-import { isAccepted, resultLine } from "../../src/audit/result.js";
+import { resultLine } from "../../src/audit/result.js";
+import { isAccepted } from "../../src/report/accepted.js";
 import { type AuditOptions, auditSetting, policyDigest, settingDigest } from "../../src/audit/setting.js";
 import type { AppraisedPiece } from "../../src/appraise/appraisal.js";
 import { NO_POLICY_ANY_ENCLAVE, judgeEvidence, verifyEvidence } from "../../src/bootproof.js";

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { NO_ENTRIES } from "../../src/audit/run.js";
-import { type AuditResult, isAccepted, resultLine, resultOf } from "../../src/audit/result.js";
+import { type AuditResult, resultLine, resultOf } from "../../src/audit/result.js";
 import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, requireVerified } from "../../src/index.js";
 import { type BundleFacts, POLICY_OF_THE_PAGE, bundleNotices } from "../../src/bundle/text.js";
 import { summaryText } from "../../src/cli/audit-text.js";
@@ -16,6 +16,7 @@ import { renderVsa } from "../../src/formats/vsa.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { toHtml } from "../../src/page/markup.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
+import { isAccepted } from "../../src/report/accepted.js";
 import { strictReport } from "../../src/report/conclude.js";
 import { type Notice, butsOf } from "../../src/report/facts.js";
 import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";
