@@ -72,13 +72,14 @@ export function addToPolicy(
   const text = textOf(policy);
   const before = parsePolicy(text, options);
   refuseRules(made.policy);
-  refuseDebug(before, parsePolicy(made.policy, options));
+  const wanted = parsePolicy(made.policy, options);
+  refuseDebug(before, wanted);
   const terms = {
     drop: new Set(copyPlain(drop)),
     judged: new Set(made.judged),
     bundles: copyPlain(provenance).map((bundle) => decodeProvenanceBundle(bundle)),
   };
-  const { notes, ...kept } = withDemands({ text, before }, made, options, terms);
+  const { notes, ...kept } = withDemands({ text, before }, made, wanted.deployments, terms);
   made = kept.made;
   const adding = parsePolicy(made.policy, options);
   const taken = new Set(before.deployments.map(({ name }) => name));
@@ -104,10 +105,9 @@ export function addToPolicy(
 function withDemands(
   { text, before }: { readonly text: string; readonly before: Policy },
   made: MadePolicy,
-  options: ParsePolicyOptions,
+  adding: readonly DeploymentPins[],
   terms: Terms,
 ): { readonly made: MadePolicy; readonly notes: readonly string[] } {
-  const adding = parsePolicy(made.policy, options).deployments;
   const facts = (made.evidence ?? []).map((one) => factsOf(one));
   const there = (jsonInput(text) as unknown as MadePolicy["policy"]).deployments;
   const { missing } = apartFrom(before.deployments, adding);
