@@ -87,7 +87,7 @@ const CHECKS = {
   "policy.age": { title: "the boot proof is not older than the policy allows", phase: "policy" },
   "policy.app-proof": { title: "the app proofs meet the rules of the policy", phase: "policy" },
   "provenance.bundle": {
-    title: "the bundle is of the wanted form, and verifies under a trusted root of the policy",
+    title: "the bundle is of the expected form, and verifies under a trusted root of the policy",
     phase: "provenance",
   },
   "provenance.signer": {
@@ -95,7 +95,7 @@ const CHECKS = {
     phase: "provenance",
   },
   "provenance.subject": {
-    title: "the signed statement is of a wanted type and about the binary that the enclave runs",
+    title: "the signed statement is of an accepted type and about the binary that the enclave runs",
     phase: "provenance",
   },
 } as const satisfies Record<string, CheckRow>;

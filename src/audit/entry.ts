@@ -143,6 +143,6 @@ function bounded(
   evidence: (list: readonly unknown[]) => Evidence,
   isBootProofs = false,
 ): Entry {
-  if (list.length > MOST[what]) return malformed(`${list.length} ${what}, at most ${MOST[what]} wanted`);
+  if (list.length > MOST[what]) return malformed(`${list.length} ${what}, expected at most ${MOST[what]}`);
   return evidenceOf(evidence(list), isBootProofs);
 }

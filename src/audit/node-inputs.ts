@@ -84,7 +84,7 @@ export class LineInputs {
 
   #packed(name: string): AsyncIterable<Uint8Array> {
     if (name !== STDIN_INPUT) return chunksOf(name);
-    if (this.#stdin === undefined) throw new TypeError("stdin: wanted, since an input is -");
+    if (this.#stdin === undefined) throw new TypeError("stdin: required, since an input is -");
     return this.#stdin;
   }
 }

@@ -37,7 +37,7 @@ export interface QueueAddress {
 const FORM = /^(redis|rediss|rediss?\+(?:cluster|sentinel)|unix):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/;
 const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
 const WANTED =
-  "a URL such as redis://127.0.0.1:6379 wanted: redis:// or rediss://, host, port, /database; " +
+  "expected a URL such as redis://127.0.0.1:6379: redis:// or rediss://, host, port, /database; " +
   "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
 
 /** Throws QueueError, which does not quote the URL: it may have a password. */

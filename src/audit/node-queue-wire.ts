@@ -30,7 +30,7 @@ export interface QueuePlace {
 /** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
 export function prefixOf(name: string = NAME): string {
   if (!/^[\w.-]{1,100}$/.test(name))
-    throw new QueueError("prefix", "a name of at most 100 letters, digits, _, . and - wanted");
+    throw new QueueError("prefix", "expected a name of at most 100 letters, digits, _, . and -");
   return `{${name}}`;
 }
 

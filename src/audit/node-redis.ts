@@ -218,7 +218,7 @@ function requirePem(member: keyof QueueTls, tls: QueueTls): void {
     createSecureContext(member === "key" ? { key: tls.key, cert: tls.cert } : { [member]: text });
   } catch (error) {
     const reason = isPem ? ` (${(error as Error).message})` : "";
-    throw new QueueError("tls", `${member}: a ${wanted} in PEM wanted${reason}`, { cause: error });
+    throw new QueueError("tls", `${member}: expected a ${wanted} in PEM${reason}`, { cause: error });
   }
 }
 

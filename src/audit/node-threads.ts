@@ -41,7 +41,7 @@ export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}):
   const own = ownOptions("options", options, THREAD_OPTIONS);
   const { entryTimeoutMs = ENTRY_TIMEOUT_MS } = own;
   if (!(entryTimeoutMs > 0 && Number.isFinite(entryTimeoutMs)))
-    throw new TypeError("options.entryTimeoutMs: a positive number of milliseconds wanted");
+    throw new TypeError("options.entryTimeoutMs: expected a positive number of milliseconds");
   return new ThreadJudge(ownSetting(setting), { ...own, entryTimeoutMs });
 }
 

@@ -214,7 +214,7 @@ class ClientVerifier {
 
 /** Throws TypeError for two different organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): ExpectedOfOwner {
-  if (Array.isArray(given)) throw new TypeError("expected: an object wanted");
+  if (Array.isArray(given)) throw new TypeError("expected: expected an object");
   // The checked copy is the one that is used.
   const expected = copyExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;

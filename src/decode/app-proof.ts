@@ -42,7 +42,7 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   const reader = MemberReader.of(input, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.string("scheme");
-  if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `${APP_PROOF_SCHEME} wanted`);
+  if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`);
   const value = {
     scheme: APP_PROOF_SCHEME,
     publicKey: publicKeyOf(reader),
@@ -58,7 +58,7 @@ const KEY_LENGTHS: readonly number[] = [QOS_PUBLIC_KEY_LENGTH, P256_POINT_LENGTH
 function publicKeyOf(reader: MemberReader): Uint8Array | undefined {
   const key = hexMember(reader, "publicKey");
   if (key === undefined || KEY_LENGTHS.includes(key.length)) return key;
-  const wanted = `${2 * QOS_PUBLIC_KEY_LENGTH} (the whole key) or ${2 * P256_POINT_LENGTH} (its signing half) wanted`;
+  const wanted = `expected ${2 * QOS_PUBLIC_KEY_LENGTH} (the whole key) or ${2 * P256_POINT_LENGTH} (its signing half)`;
   return reader.fault("publicKey", `${2 * key.length} hex digits, ${wanted}`);
 }
 

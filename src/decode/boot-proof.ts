@@ -131,8 +131,8 @@ function checkClaims(reader: MemberReader, { time, deployment }: ProvisioningFor
   if (time === null || (time.isOptional && reader.get(time.name) === undefined)) return;
   const value = reader.get(time.name);
   const number = value instanceof JsonNumber ? Number(value.text) : value;
-  if (typeof number !== "number") reader.fault(time.name, `${jsonKind(value)}, a number wanted`);
-  else if (!Number.isSafeInteger(number) || number < 0) reader.fault(time.name, "a non-negative integer wanted");
+  if (typeof number !== "number") reader.fault(time.name, `expected a number, got ${jsonKind(value)}`);
+  else if (!Number.isSafeInteger(number) || number < 0) reader.fault(time.name, "expected a non-negative integer");
 }
 
 /** Why an object may become bytes here: decode/README.md, "Provisioning details". */

@@ -101,7 +101,7 @@ export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | 
 function copied(input: Uint8Array | DiffInput): DiffInput {
   const isBytes = input instanceof Uint8Array || typeof input !== "object" || input === null;
   const given = ownOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
-  if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: the bytes of two files wanted");
+  if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: expected the bytes of two files");
   return Object.assign(given, { file: new Uint8Array(given.file) });
 }
 
@@ -148,7 +148,7 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
   },
   release: async ({ recognised: { bytes, json }, literal, input }) => {
     const release = json !== undefined ? literal() : await readYaml(bytes, input);
-    if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "an object wanted" }]);
+    if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "expected an object" }]);
     return { kind: "release", release: release as Content };
   },
   bundle: async ({ recognised: { bytes }, literal }) => ({

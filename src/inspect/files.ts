@@ -65,7 +65,7 @@ const SOMEBODYS_WORD = "an unverified claim: anybody can write a report that say
 export function inspectReport(json: JsonValue): Inspected {
   const ours = { [NOT_BELIEVED]: SOMEBODYS_WORD };
   const isKnown = membersOf(json)["format"] === "bootproof-report/1";
-  const faults = isKnown ? [] : [{ path: "format", message: '"bootproof-report/1" wanted' }];
+  const faults = isKnown ? [] : [{ path: "format", message: 'expected "bootproof-report/1"' }];
   return inspectedAs("report", "JSON", faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 

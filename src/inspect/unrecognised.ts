@@ -87,7 +87,7 @@ function describeValue(value: JsonValue): string {
     const kinds = "not all of them boot proofs, or all app proofs";
     return `a JSON list of ${value.length}, ${kinds}; the first is ${jsonKind(value[0])}`;
   }
-  if (!isJsonObject(value)) return `JSON that is ${jsonKind(value)} alone: an object is wanted`;
+  if (!isJsonObject(value)) return `expected an object, got ${jsonKind(value)}`;
   if (Object.hasOwn(value, "NOT VERIFIED")) return "the output of bootproof inspect: use the evidence itself";
   if (isServiceError(value)) return SERVICE_ERROR;
   if (isAppProofOfOtherNames(value)) return OTHER_NAMES;

@@ -173,7 +173,7 @@ const HONEST: ApplicationBehaviour = {};
 export function behaviourOf(name: string | null): ApplicationBehaviour {
   if (name === null) return HONEST;
   if (isApplicationFault(name)) return BEHAVIOURS[name];
-  throw new RangeError(`there is no fault ${name}: one of ${Object.keys(BEHAVIOURS).join(", ")} wanted`);
+  throw new RangeError(`there is no fault ${name}: expected one of ${Object.keys(BEHAVIOURS).join(", ")}`);
 }
 
 function isApplicationFault(name: string): name is ApplicationFaultName {
@@ -194,7 +194,7 @@ export function readSignOptions(options: SignOptions): SignOptions {
 /** Throws TypeError unless the payload is a text or an object. */
 export function payloadText(payload: string | JsonObject): string {
   if (typeof payload === "string") return payload;
-  if (!isJsonObject(payload)) throw new TypeError("payload: a JSON object or its text wanted");
+  if (!isJsonObject(payload)) throw new TypeError("payload: expected a JSON object or its text");
   return JSON.stringify(copyPlain(payload));
 }
 

@@ -90,7 +90,7 @@ const OPTION_SHAPES: Readonly<Record<keyof ApplicationOptions, Shape<unknown>>> 
 
 /** Throws TypeError for invalid options. */
 export function readApplications(given: readonly ApplicationOptions[]): WantedApplication[] {
-  if (!Array.isArray(given)) throw new TypeError("options.applications: a list wanted");
+  if (!Array.isArray(given)) throw new TypeError("options.applications: expected a list");
   const wanted = given.map((one: ApplicationOptions, index) => readApplication(`options.applications[${index}]`, one));
   const twice = wanted.findIndex(({ name }, index) => wanted.findIndex((one) => one.name === name) < index);
   if (twice >= 0) throw new TypeError(`options.applications[${twice}].name: another application has it`);
@@ -99,7 +99,7 @@ export function readApplications(given: readonly ApplicationOptions[]): WantedAp
 
 function readApplication(what: string, given: ApplicationOptions): WantedApplication {
   const { name, binaryDigest, args = [], sign: how } = typedOptions(what, given, OPTION_SHAPES);
-  if (name === undefined) throw new TypeError(`${what}.name: wanted`);
+  if (name === undefined) throw new TypeError(`${what}.name: required`);
   const isFunction = typeof how === "function";
   return {
     name,
@@ -113,7 +113,7 @@ function readApplication(what: string, given: ApplicationOptions): WantedApplica
 function digestOf(what: string, given: unknown): string {
   const bytes = typeof given === "string" ? fromHex(given) : given;
   if (bytes instanceof Uint8Array && bytes.length === SHA256_LENGTH) return toHex(bytes);
-  throw new TypeError(`${what}: ${SHA256_LENGTH} bytes wanted, or their hex`);
+  throw new TypeError(`${what}: expected ${SHA256_LENGTH} bytes, or their hex`);
 }
 
 /** Boots the application. A known one with the same binary and arguments keeps its deployment. */

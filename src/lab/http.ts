@@ -105,7 +105,7 @@ async function bodyOf(request: IncomingMessage, service: Service, resources: Res
   const { method = "this method" } = request;
   const wanted = methodsOf(resource);
   if (!wanted.includes(method)) {
-    const message = `${method} is not for this path: ${wanted.join(" or ")} wanted`;
+    const message = `${method} is not for this path: expected ${wanted.join(" or ")}`;
     throw new Refusal("REQUEST_INVALID", message, { status: 405, code: 12 });
   }
   if (resource === undefined) return service.handle({ path, headers: request.headers, body });

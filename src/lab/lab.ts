@@ -228,7 +228,7 @@ function faultsResource(misbehaviour: Misbehaviour): Resource {
     put: (json) => {
       const names = isJsonObject(json) ? json["faults"] : undefined;
       const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
-      if (!isList) throw invalid('{"faults": ["name"]} wanted; an empty list turns all off');
+      if (!isList) throw invalid('expected {"faults": ["name"]}; an empty list turns all off');
       setFaults(misbehaviour, names);
       return shown();
     },

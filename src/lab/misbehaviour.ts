@@ -44,7 +44,9 @@ export class Misbehaviour {
   set(names: readonly string[]): void {
     this.#on = [...new Set(names)].map((name) => {
       if (isFaultName(name)) return { name, behaviour: BEHAVIOURS[name] };
-      throw new RangeError(`there is no fault ${name}: one of ${FAULTS.map((fault) => fault.name).join(", ")} wanted`);
+      throw new RangeError(
+        `there is no fault ${name}: expected one of ${FAULTS.map((fault) => fault.name).join(", ")}`,
+      );
     });
     this.#forged.clear();
     this.#running.clear();

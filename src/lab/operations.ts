@@ -97,7 +97,7 @@ const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
     if (userId !== actor.user.userId && !isRoot(organization, actor))
       throw notAllowed("only a root user makes sessions for others");
     if (!/^[1-9][0-9]{0,6}$/.test(expirationSeconds) || Number(expirationSeconds) > MAX_SESSION_SECONDS) {
-      throw invalid(`parameters.expirationSeconds: 1 to ${MAX_SESSION_SECONDS} wanted`);
+      throw invalid(`parameters.expirationSeconds: expected 1 to ${MAX_SESSION_SECONDS}`);
     }
     const { publicKey, credentialBundle } = await sealSession(targetPublicKey);
     const created = timestamp(now);

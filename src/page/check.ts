@@ -140,7 +140,7 @@ type Checked = Omit<Facts, "sameBytes" | "differsAt"> & { readonly html: string 
 const NOTHING_TO_JUDGE =
   "the page has no evidence, so that nothing in it could meet a demand: leave the policy and the question out";
 const POLICY_WANTED =
-  'policy: the page has evidence: plain data of a policy wanted, null for none, or in so many words "bundle", the ' +
+  'policy: the page has evidence: expected plain data of a policy, null for none, or in so many words "bundle", the ' +
   "policy that the page's maker chose";
 
 export class PolicyWantedError extends TypeError {}

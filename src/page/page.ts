@@ -173,7 +173,7 @@ function dataText(data: PageData): string {
 
 /** Only ASCII, so that every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
-  if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: printable ASCII and line feeds wanted");
+  if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: expected printable ASCII and line feeds");
   return script.endsWith("\n") ? script : `${script}\n`;
 }
 

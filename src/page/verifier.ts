@@ -172,7 +172,7 @@ function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
 
 const WORDS = { bundle: "bundle", document: "bare attestation document", activity: "activity" } as const;
 const NOTHING = "There is nothing to verify yet: give a boot proof, a bundle or a bare attestation document.";
-const NO_BOOT_PROOF = "A boot proof is wanted: app proofs and activities are worth what the enclave behind them is.";
+const NO_BOOT_PROOF = "There is no boot proof: app proofs and activities are worth what the enclave behind them is.";
 
 function namesOf(files: readonly ListedFile[]): string {
   return files.map(({ name }) => name).join(", ");
@@ -216,7 +216,7 @@ function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): Pl
   const nonce = hexOf("Nonce", asked.nonce, faults);
   const ephemeralKey = hexOf("Ephemeral key", asked.ephemeralKey, faults);
   if (ephemeralKey && ephemeralKey.length !== QOS_PUBLIC_KEY_LENGTH)
-    faults.push(`Ephemeral key: ${ephemeralKey.length} bytes, ${QOS_PUBLIC_KEY_LENGTH} wanted.`);
+    faults.push(`Ephemeral key: ${ephemeralKey.length} bytes, expected ${QOS_PUBLIC_KEY_LENGTH}.`);
   const expected = expectedOf(of, asked, faults);
   return {
     policy,
@@ -231,7 +231,7 @@ function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): Pl
 }
 
 const WHY_A_POLICY =
-  "A policy is wanted, and none of your files is one: add its file (bootproof pin makes one), or choose above what " +
+  "There is no policy among your files: add its file (bootproof pin makes one), or choose above what " +
   "to accept in its place.";
 
 function policyOf(of: FilesOf, { policy: choice }: FormValues, faults: string[]): PlainOptions["policy"] {
@@ -339,7 +339,7 @@ function pemOf(bytes: Uint8Array): string {
 function hexOf(label: string, text: string, faults: string[]): Uint8Array | undefined {
   if (text.trim() === "") return undefined;
   const bytes = fromHex(text.trim());
-  if (bytes === null) faults.push(`${label}: hex wanted, without 0x.`);
+  if (bytes === null) faults.push(`${label}: expected hex, without 0x.`);
   return bytes ?? undefined;
 }
 
@@ -349,7 +349,7 @@ function nowOf(text: string, faults: string[]): Date | undefined {
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text) && !Number.isNaN(time.getTime());
   // Date turns 30 February into March.
   if (isTime && time.toISOString().startsWith(text.slice(0, 19))) return time;
-  faults.push("Time: one in UTC wanted, such as 2026-03-04T05:06:07Z.");
+  faults.push("Time: expected one in UTC, such as 2026-03-04T05:06:07Z.");
   return undefined;
 }
 
@@ -414,7 +414,7 @@ function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedVal
 type JsonOfForm = { readonly fault: string } | { readonly fault: null; readonly value: JsonValue };
 
 function jsonOf(text: string): JsonOfForm {
-  if (text.trim() === "") return { fault: 'a value is wanted, as JSON; the empty text is ""' };
+  if (text.trim() === "") return { fault: 'expected a value as JSON; the empty text is ""' };
   const { value: literal } = attempt(() => parseJson(text.trim(), { numbers: "literal" }));
   const quoted = cut(JSON.stringify(text.trim()), MAX_SHOWN);
   if (literal === undefined) return { fault: `the value is not JSON; for a text, write ${quoted}` };

@@ -70,7 +70,7 @@ function walked(path: string): { readonly walk: FolderWalk; readonly places: rea
   if (places.length === 0)
     throw new ReleaseFolderError(
       path,
-      "no release in it: a folder with `manifest` and approvals, or one of such wanted",
+      "no release in it: expected a folder with `manifest` and approvals, or a folder of such folders",
     );
   return { walk, places };
 }

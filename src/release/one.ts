@@ -95,7 +95,7 @@ function placeFaults(
   if (wanted === null || namespace.nonce === wanted) return faults;
   const message =
     wanted === undefined
-      ? `no nonce follows from the version ${quoted(version!)}: YYYY.M.P wanted`
+      ? `no nonce follows from the version ${quoted(version!)}: expected YYYY.M.P`
       : `has the nonce ${namespace.nonce}, and ${quoted(version!)} has ${wanted}`;
   return [...faults, { code: "nonce", file, message }];
 }

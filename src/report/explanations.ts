@@ -684,7 +684,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     hostile:
       "Genuine provenance of one binary is shown for an enclave that runs another. Only sha256 of 64 lower-case hex " +
       "digits is compared; other digests in the statement prove nothing here.",
-    next: "The wanted digest is the pivot's hash, or that of a workload, in the manifest; see bootproof inspect FILE.",
+    next: "The expected digest is the pivot's hash, or that of a workload, in the manifest; see bootproof inspect FILE.",
     sources: ['src/verify/README.md, "Provenance"', 'src/appraise/README.md, "Provenance"'],
   },
 };
@@ -709,7 +709,7 @@ export interface CheckExplanation {
 
 /** The explanation of a check. Throws TypeError for an unknown id. */
 export function explainCheck(id: CheckId): CheckExplanation {
-  if (!isCheckId(id)) throw new TypeError(`id: one of CHECK_IDS wanted, such as ${CHECK_IDS[0]!}`);
+  if (!isCheckId(id)) throw new TypeError(`id: expected one of CHECK_IDS, such as ${CHECK_IDS[0]!}`);
   const { proves, genuine, hostile, warns = null, next, sources } = EXPLAINED[id];
   const group = groupOf(id);
   const advice = `${CHECK_ROWS[id].advice} ${next}`;

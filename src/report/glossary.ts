@@ -264,7 +264,7 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     title: "what a share holder is shown before a share is released: a setup document and its envelope",
     means:
       "A boot proof without labels, in one of three forms. bootproof verify --boot-proof takes it. It names the " +
-      "quorum key whose shares are wanted, and the document attests the key to which they would go.",
+      "quorum key whose shares are expected, and the document attests the key to which they would go.",
   },
   qos: {
     name: "QOS",

@@ -25,7 +25,7 @@ const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
 export const WANTED =
-  "report: a whole report wanted (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
+  "report: expected a whole report (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
 
 /**
  * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a

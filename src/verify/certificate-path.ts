@@ -201,7 +201,7 @@ function constraintFaults(entry: Placed): string[] {
   const { certificate, casBelow } = entry;
   const isLeaf = casBelow < 0;
   const faults = [
-    ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, 3 wanted`]),
+    ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, expected 3`]),
     ...extensionFaults(certificate),
     // RFC 5280 section 4.1.2.6: otherwise it could issue certificates that name no issuer.
     ...(isLeaf || certificate.subject.length > EMPTY_NAME ? [] : ["is a CA without a name"]),

@@ -143,7 +143,7 @@ async function checkpointOf({ checkpoint: note, key, origin }: VerifyLogOptions)
   const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
   if (note === undefined) {
     if (Object.keys(demands).length === 0) return { checkpoint: null, wrong: null };
-    throw new TypeError("options.key, options.origin: wanted only with options.checkpoint");
+    throw new TypeError("options.key, options.origin: required only with options.checkpoint");
   }
   try {
     return { checkpoint: await readCheckpoint(note, demands), wrong: null };

@@ -124,8 +124,8 @@ interface Signing extends StateKey {
 async function signingOf(given: CheckpointOptions, name: string): Promise<Signing> {
   const options = typedOptions("options.checkpoint", given, CHECKPOINT_OPTIONS);
   const { key, origin = originOf(name), file = null, onCheckpoint = () => {} } = options;
-  if (key === undefined) throw new TypeError("options.checkpoint.key: wanted");
-  if (!isOrigin(origin)) throw new TypeError(`options.checkpoint.origin: bootproof-log/NAME wanted`);
+  if (key === undefined) throw new TypeError("options.checkpoint.key: required");
+  if (!isOrigin(origin)) throw new TypeError(`options.checkpoint.origin: expected bootproof-log/NAME`);
   return { origin, signer: await noteSigner(key), file, onCheckpoint };
 }
 

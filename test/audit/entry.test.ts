@@ -100,7 +100,11 @@ describe("an entry", () => {
     ["an activity that is null", { bootProofs: [bootProof], activity: null }, /^activity: null/],
     ["app proofs that are null", { bootProofs: [bootProof], appProofs: null }, /^appProofs: null/],
     ["boot proofs that are null", { bootProofs: null, appProofs }, /^bootProofs: null/],
-    ["boot proofs that are no list", { bootProofs: bootProof, appProofs }, /^bootProofs: an object, an array wanted/],
+    [
+      "boot proofs that are no list",
+      { bootProofs: bootProof, appProofs },
+      /^bootProofs: expected an array, got an object/,
+    ],
     ["more boot proofs than are judged", Array.from({ length: 257 }, () => bootProof), /257 boot proofs, at most 256/],
     ["more app proofs", Array.from({ length: MAX_APP_PROOFS + 1 }, () => appProof), /at most 2048/],
     [

@@ -348,7 +348,11 @@ describe("the bundle's own policy", () => {
 
 describe("a malformed bundle", () => {
   it.each<[string, (file: Loose) => void, RegExp]>([
-    ["of another version", (file) => (file["bundle"] = "bootproof-bundle/2"), /^bundle: "bootproof-bundle\/1" wanted$/],
+    [
+      "of another version",
+      (file) => (file["bundle"] = "bootproof-bundle/2"),
+      /^bundle: expected "bootproof-bundle\/1"$/,
+    ],
     ["with more in it", (file) => (file["verdict"] = "verified"), /^verdict: unknown member$/],
     ["without boot proofs", (file) => (file["bootProofs"] = []), /^bootProofs: empty/],
     ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: missing/],
@@ -364,11 +368,11 @@ describe("a malformed bundle", () => {
       /^appProofs: with the activity's/,
     ],
     ["with half a judgement", (file) => delete file["report"], /^: now and policy without the rest/],
-    ["with another time", (file) => (file["now"] = "yesterday"), /^now: a time such as .* wanted$/],
+    ["with another time", (file) => (file["now"] = "yesterday"), /^now: expected a time such as .*$/],
     [
       "with a time in another spelling",
       (file) => (file["now"] = "2026-03-04T05:06:07Z"),
-      /^now: a time such as .* wanted$/,
+      /^now: expected a time such as .*$/,
     ],
     ["with a policy that is none", (file) => (file["policy"].deployments[0].pcrs = {}), /^policy\.deployments\[0\]/],
     [
@@ -383,7 +387,7 @@ describe("a malformed bundle", () => {
 
   it("is told with all of its faults", () => {
     expect(faultsOf({ bundle: 1, now: 2, extra: 3 }).length).toBeGreaterThanOrEqual(5);
-    expect(faultsOf([])).toEqual([": an array, an object wanted"]);
+    expect(faultsOf([])).toEqual([": expected an object, got an array"]);
     expect(() => decodeBundle("{")).toThrow(MalformedError);
   });
 

@@ -121,7 +121,7 @@ describe("bundle", () => {
     [
       "a policy that is none",
       ["--boot-proof", BOOT_1, "--policy", fileOf({})],
-      "deployments: missing, an array wanted",
+      "deployments: expected an array, got nothing",
     ],
     [
       "evidence as a policy",
@@ -234,7 +234,7 @@ describe("verify FILE", () => {
     [
       "another version",
       () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))],
-      /bundle: "bootproof-bundle\/1" wanted/,
+      /bundle: expected "bootproof-bundle\/1"/,
     ],
     [
       "a policy inside that is none",

@@ -262,7 +262,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
     [
       "a file that is no certificate",
       ["--queue", "--queue-ca", POLICY_FILE],
-      /--queue-ca: a certificate in PEM wanted/,
+      /--queue-ca: expected a certificate in PEM/,
     ],
     ["a key alone", ["--queue", "--queue-key", POLICY_FILE], /--queue-key: without its cert/],
     ["a file without --queue", ["--queue-ca", INPUT], /--queue-ca requires --queue/],
@@ -296,7 +296,7 @@ describe("the built command, without a queue to be had", () => {
   );
 
   it.each([
-    ["no URL", ["--queue", "me:hunter2@here"], /--queue: a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/],
+    ["no URL", ["--queue", "me:hunter2@here"], /--queue: expected a URL such as redis:\/\/127\.0\.0\.1:6379/],
     ["no queue", [], /--queue URL is required/],
     ["no policy", ["--queue", "redis://127.0.0.1"], /--policy/],
     [

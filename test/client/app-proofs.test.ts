@@ -575,10 +575,10 @@ describe("a call for app proofs", () => {
   type Call = (here: Received) => readonly [unknown, unknown?];
   it.each<[string, Call, RegExp]>([
     ["an empty list", ({ expected }) => [[], { expected }], /^appProofs: empty/],
-    ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: a list wanted/],
-    ["no options", ({ received }) => [received], /^options: an object wanted/],
-    ["no expectation", ({ received }) => [received, {}], /^options.expected: wanted/],
-    ["an undefined one", ({ received }) => [received, { expected: undefined }], /^options.expected: wanted/],
+    ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: expected a list/],
+    ["no options", ({ received }) => [received], /^options: expected an object/],
+    ["no expectation", ({ received }) => [received, {}], /^options.expected: required/],
+    ["an undefined one", ({ received }) => [received, { expected: undefined }], /^options.expected: required/],
     ["an empty one", ({ received }) => [received, { expected: {} }], /^expected.organizationId: /],
     ["no payloads", ({ received }) => [received, { expected: { payload: [] } }], /^expected.payload: /],
     [
@@ -601,13 +601,13 @@ describe("a call for app proofs", () => {
       ({ received, expected }) => [[received[0].appProof], { expected }],
       /^appProofs\[0\].\w+: unknown/,
     ],
-    ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: wanted/],
-    ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: an object wanted/],
+    ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: required/],
+    ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: expected an object/],
     ["schemas in a list", ({ received, expected }) => [received, { expected, schemas: [] }], /^schemas: an object/],
     [
       "no schema",
       ({ received, expected }) => [received, { expected, schemas: { [TYPE]: {} } }],
-      /^schemas.APP_PROOF_TYPE_QUOTE: a Standard Schema of version 1 wanted/,
+      /^schemas.APP_PROOF_TYPE_QUOTE: expected a Standard Schema of version 1/,
     ],
     [
       "a schema of another version",
@@ -615,7 +615,7 @@ describe("a call for app proofs", () => {
         received,
         { expected, schemas: { [TYPE]: { "~standard": { ...ANY["~standard"], version: 2 } } } },
       ],
-      /a Standard Schema of version 1 wanted/,
+      /expected a Standard Schema of version 1/,
     ],
   ])("throws TypeError for %s, and sends nothing", async (_, argumentsOf, message) => {
     const here = await answered();
@@ -690,7 +690,7 @@ const ANY = schemaOf((value) => ({ value }));
 const QUOTE = schemaOf<Quote>((value) => {
   const { quote } = value as { readonly quote?: { readonly pair?: string; readonly price?: unknown } };
   if (typeof quote?.price === "number") return { value: { pair: quote.pair!, cents: quote.price * 100 } };
-  return { issues: [{ message: "a number wanted", path: ["quote", { key: "price" }] }] };
+  return { issues: [{ message: "expected a number", path: ["quote", { key: "price" }] }] };
 });
 
 describe("a schema of the caller's", () => {
@@ -768,11 +768,11 @@ describe("a schema of the caller's", () => {
     expect(error).toMatchObject({
       code: "schema",
       effect: "none",
-      faults: [{ path: "appProofs[0].payload.quote.price", message: "a number wanted" }],
+      faults: [{ path: "appProofs[0].payload.quote.price", message: "expected a number" }],
     });
     expect(error.message).toBe(
       "the app proofs are verified, but payloads do not fit your schemas: " +
-        "appProofs[0].payload.quote.price: a number wanted",
+        "appProofs[0].payload.quote.price: expected a number",
     );
   });
 

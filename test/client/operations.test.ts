@@ -559,7 +559,7 @@ describe("responses of excessive length", () => {
     );
     expect(error.faults).toHaveLength(101);
     expect(error.faults.slice(-2)).toEqual([
-      { path: "appProofs[24].signature", message: "missing, a string wanted" },
+      { path: "appProofs[24].signature", message: "expected a string, got nothing" },
       { path: "", message: "and 3900 more" },
     ]);
   });

@@ -488,7 +488,7 @@ const LIES: Record<string, Lie> = {
       payloads: (_, service) => [service.allow(service.now, child)],
     },
     fails: ["activity.request"],
-    says: `${ORGANIZATION} wanted`,
+    says: `expected ${ORGANIZATION}`,
   },
   "of another type": {
     lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) },
@@ -513,7 +513,7 @@ const LIES: Record<string, Lie> = {
   "with the intent of another operation": {
     lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) },
     fails: ["activity.request"],
-    says: "updateWalletIntent wanted",
+    says: "expected updateWalletIntent",
   },
   "with two intents": {
     lies: {
@@ -535,7 +535,7 @@ const LIES: Record<string, Lie> = {
   "with the result of another operation": {
     lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) },
     fails: ["activity.request"],
-    says: "updateWalletResult wanted",
+    says: "expected updateWalletResult",
   },
   "with a result of another shape": {
     lies: { activity: inside("result", "walletId", 7) },

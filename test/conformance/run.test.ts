@@ -160,7 +160,7 @@ describe("the runner", () => {
     ["null", ["null", authentic], "none of verified"],
     ["another verdict", [{ verdict: "good" }, authentic], "none of verified"],
     ["ids that are no list", [{ verdict: "rejected", failed: "app.signature" }, authentic], "a list of ids"],
-    ["unsupported for no reason", [{ verdict: "unsupported" }, authentic], "a reason wanted"],
+    ["unsupported for no reason", [{ verdict: "unsupported" }, authentic], "expected a reason"],
   ])("stops at %s", async (_, answers, says) => {
     const { code, stderr } = await run("--corpus", corpus, ...answering(...answers));
     expect(stderr).toContain(says);

@@ -463,7 +463,7 @@ describe("refuses", () => {
     ["an app proof", file(forged.appProofs[0]), "this is an app proof; what can be compared: boot proof, "],
     ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
-    ["broken JSON", toUtf8("{"), "a member name wanted"],
+    ["broken JSON", toUtf8("{"), "expected a member name"],
     ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "which needs the option readYaml"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
@@ -474,13 +474,13 @@ describe("refuses", () => {
 
 it("refuses a release in YAML that is no mapping", async () => {
   const yaml = { file: read("releases/r2025.9.3.yaml"), readYaml: () => Promise.resolve(["a list"]) };
-  await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: an object wanted");
+  await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: expected an object");
 });
 
 it("throws TypeError for inputs that are not bytes", async () => {
   for (const input of [undefined, null, "{}", {}, { file: "{}" }])
     await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(
-      new TypeError("diffUnverified: the bytes of two files wanted"),
+      new TypeError("diffUnverified: expected the bytes of two files"),
     );
 });
 

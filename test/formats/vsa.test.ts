@@ -441,7 +441,7 @@ it.each(ACCEPTED.map((row) => [row.name, row] as const))("fits, of what is accep
 });
 
 it.each([[null], [{}]])("throws for what is no report: %j", async (value) => {
-  await expect(renderVsa(value as unknown as Report, { bootProofs: [] })).rejects.toThrow(/a whole report wanted/);
+  await expect(renderVsa(value as unknown as Report, { bootProofs: [] })).rejects.toThrow(/expected a whole report/);
 });
 
 it.each(DETAIL_FORMS)("of provisioning details has the application of the envelope's manifest: %s", async (form) => {

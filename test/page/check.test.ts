@@ -236,7 +236,7 @@ describe("the check of a page", () => {
     const data = dataOf(html);
     const found = await check(withData(html, { ...data, page: "bootproof-page/2" as "bootproof-page/1" }));
     expect(found).toMatchObject({ kind: "report", sameBytes: false, differsAt: null, verification: null });
-    expect(found.faults).toEqual([{ path: "page", message: 'page: "bootproof-page/1" wanted' }]);
+    expect(found.faults).toEqual([{ path: "page", message: 'page: expected "bootproof-page/1"' }]);
     const noPolicy = await check(withData(html, { ...data, options: { ...data.options, policy: { bytes: "e30=" } } }));
     expect(noPolicy.faults.length).toBeGreaterThan(0);
     expect(noPolicy.verification).toBeNull();

@@ -109,7 +109,7 @@ describe("the releases in a folder", () => {
   });
 });
 
-const NO_RELEASE = "no release in it: a folder with `manifest` and approvals, or one of such wanted";
+const NO_RELEASE = "no release in it: expected a folder with `manifest` and approvals, or a folder of such folders";
 const LINK = "is a symbolic link, which is not followed";
 const MIB = 1024 * 1024;
 

@@ -251,7 +251,7 @@ describe("what is no report", () => {
       renderText(value as Report, PLAIN);
       return false;
     } catch (error) {
-      if (error instanceof TypeError && /^report: a whole report wanted/.test(error.message)) return true;
+      if (error instanceof TypeError && /^report: expected a whole report/.test(error.message)) return true;
       throw error;
     }
   };

@@ -407,7 +407,7 @@ describe("wrong use", () => {
     ["an unknown name", { policy, accept: ["bridge"] }, /"bridge" is unknown; known are namespace, nonce/],
     ["no policy", {}, /parsePolicy/],
     ["a policy that was not parsed", { policy: { ...policy } }, /parsePolicy/],
-    ["nothing that was measured", { policy, measured: {} }, /pcrs or pivotHash wanted/],
+    ["nothing that was measured", { policy, measured: {} }, /expected pcrs or pivotHash/],
     ["an unknown option", { policy, accepts: [] }, /unknown/],
     ["text in place of bytes", { policy, previous: "{}" }, /Uint8Array/],
   ])("%s is a TypeError", async (_, options, message) => {

@@ -95,13 +95,13 @@ it("writes this of a review that has nothing", () => {
 
     EVERYTHING HOLDS: everything that was given was compared, with the deployment
     "lab".
-      manifest    "lab/signer", nonce 7, v2
+      manifest    "lab/signer", nonce 7, expected v2
       built       nothing was given
       signs       the hash that an approval signs:
       abababababababababababababababababababababababababababababababab
 
     Approvals
-      wanted      2 of 0 members of the manifest's own set
+           2 of 0 members of the manifest's own set
       approved by nobody yet
       may approve nobody else
     "
@@ -176,11 +176,11 @@ it("writes this of a review that has everything", () => {
     NOTABLE   application: environment variable A
               It means this.
               before  A=1
-              after   (not there)
+              after   (expected not there)
               at      pivot.env.A
 
     Approvals
-      wanted      1 of 4 members of the manifest's own set
+           1 of 4 members of the manifest's own set
       approved by "alice", "carol"
       may approve "bob", "dave"
       stranger    "mallory", for the share set
@@ -219,5 +219,5 @@ it("compares two values byte by byte", () => {
 });
 
 it("takes no other object", () => {
-  expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: a whole one wanted/);
+  expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: expected a whole review/);
 });

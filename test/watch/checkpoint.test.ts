@@ -119,7 +119,7 @@ describe("a checkpoint", () => {
   const encrypted = own.export({ ...PKCS8, cipher: "aes-256-cbc", passphrase: "x" }).toString();
   it.each<[string, string, RegExp]>([
     ["no PEM", "key", /not one PEM block/],
-    ["the public key", publicKey, /a PEM block with PUBLIC KEY: an Ed25519 private key wanted/],
+    ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
     ["another kind", p256.privateKey.export(PKCS8).toString(), /a key of another kind: an Ed25519 private key/],
     ["an encrypted key", encrypted, /an encrypted key/],
     ["two keys", `${privateKey}${privateKey}`, /not one PEM block/],

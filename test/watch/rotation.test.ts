@@ -419,7 +419,7 @@ describe("a checkpoint of a watch", () => {
     [{ key: publicKey }, /a PEM block with PUBLIC KEY/],
     [{ key, origin: "signer" }, /options\.checkpoint\.origin/],
     [{ key: 7 }, /options\.checkpoint\.key/],
-    [{}, /options\.checkpoint\.key: wanted/],
+    [{}, /options\.checkpoint\.key: required/],
   ])("has options that are refused: %j", async (checkpoint, message) => {
     const path = newPath();
     await expect(openLog(path, { checkpoint } as never)).rejects.toThrow(message);
