@@ -103,7 +103,7 @@ describe("checking a file", () => {
       deployments: [],
     });
     expect(checkPolicy("{").faults).toEqual([
-      { path: "", message: expect.stringMatching(/^not strict JSON: a member/) as string },
+      { path: "", message: expect.stringMatching(/^not strict JSON: expected a member/) as string },
     ]);
   });
 

@@ -483,7 +483,12 @@ describe("policyFromRelease", () => {
         "not hex",
       ],
     ]),
-    ["several faults", { version: 1, signer: { PCR0: 1, PCR1: 2 } }, "signer", "version: a number"],
+    [
+      "several faults",
+      { version: 1, signer: { PCR0: 1, PCR1: 2 } },
+      "signer",
+      "version: expected a string, got a number",
+    ],
   ];
   it.each(rows)("refuses %s", (_, input, app, says) => {
     const refusal = refusalOf(() => policyFromRelease(input, app));

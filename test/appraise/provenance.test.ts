@@ -95,7 +95,11 @@ describe("a demand", () => {
       { ...GITLAB, ...without("ref"), open: ["ref"] },
       "@: open: only with the issuer",
     ],
-    ["a prefix of a ref", { ref: "refs/tags/v*" }, '@.ref: "refs/tags/*" and "refs/heads/*" are the only patterns'],
+    [
+      "a prefix of a ref",
+      { ref: "refs/tags/v*" },
+      '@.ref: expected a whole ref, or one of the patterns "refs/tags/*" and "refs/heads/*"',
+    ],
     ["any ref at all", { ref: "*" }, "@.ref: "],
     ["any ref of refs/", { ref: "refs/*" }, "@.ref: "],
     ["a pattern among refs", { ref: ["refs/heads/main", "refs/heads/*/a"] }, "@.ref[1]: "],

@@ -105,7 +105,11 @@ describe("an entry", () => {
       { bootProofs: bootProof, appProofs },
       /^bootProofs: expected an array, got an object/,
     ],
-    ["more boot proofs than are judged", Array.from({ length: 257 }, () => bootProof), /257 boot proofs, at most 256/],
+    [
+      "more boot proofs than are judged",
+      Array.from({ length: 257 }, () => bootProof),
+      /257 boot proofs, expected at most 256/,
+    ],
     ["more app proofs", Array.from({ length: MAX_APP_PROOFS + 1 }, () => appProof), /at most 2048/],
     [
       "more with the activity's",

@@ -217,12 +217,15 @@ describe("a file of expectations", () => {
     ["[]", ['line 1: expected an object: {"entry"']],
     [line(good, { more: 1 }), ["line 1: more: unknown"]],
     [line(good).replace("aaaa", "aaa"), ["line 1: entry: expected the SHA-256 of the entry's line"]],
-    ['{"expected":{}}', ["line 1: entry: the SHA-256"]],
+    ['{"expected":{}}', ["line 1: entry: expected the SHA-256 of the entry's line, 64 hex digits"]],
     [`{"entry":"${entry}"}`, ["line 1: expected: expected an object"]],
     [line([]), ["line 1: expected: expected an object"]],
     [line({}), ["line 1: expected.organizationId: expected a non-empty string"]],
     [line({ ...good, more: 1 }), ["line 1: expected.more: unknown; known are organizationId"]],
-    [line(payloadOf({})), ['line 1: expected.payload[0].values["/order/id"]: a string']],
+    [
+      line(payloadOf({})),
+      ['line 1: expected.payload[0].values["/order/id"]: expected a string, finite number, boolean or null'],
+    ],
     [line({ payload: [] }), ["line 1: expected.payload: expected a non-empty list"]],
     [
       line(payloadOf(7)).replace(":7", ":9007199254740993"),

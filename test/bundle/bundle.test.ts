@@ -355,11 +355,11 @@ describe("a malformed bundle", () => {
     ],
     ["with more in it", (file) => (file["verdict"] = "verified"), /^verdict: unknown member$/],
     ["without boot proofs", (file) => (file["bootProofs"] = []), /^bootProofs: empty/],
-    ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: missing/],
+    ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: expected an array, got nothing/],
     [
       "with too many boot proofs",
       (file) => (file["bootProofs"] = Array(MAX_BUNDLE_BOOT_PROOFS + 1).fill(1)),
-      /^bootProofs: 257 entries, at most 256/,
+      /^bootProofs: 257 entries, expected at most 256/,
     ],
     ["with too many app proofs", (file) => (file["appProofs"] = Array(2049).fill(1)), /^appProofs: 2049 entries/],
     [
@@ -380,7 +380,7 @@ describe("a malformed bundle", () => {
       (file) => (file["policy"].trustAnchors = [{ file: "/etc/passwd" }]),
       /^policy\.trustAnchors\[0\]: no files can be read here/,
     ],
-    ["with a report that is none", (file) => (file["report"] = []), /^report: an array/],
+    ["with a report that is none", (file) => (file["report"] = []), /^report: expected an object, got an array/],
   ])("%s", async (_, change, fault) => {
     expect(faultsOf(await packed(change))).toContainEqual(expect.stringMatching(fault));
   });

@@ -298,7 +298,7 @@ describe("inspect", () => {
       "manifest",
       "manifest.json",
     ]);
-    expect((await json(folder("2025.9.3"))).faults[0]).toMatch(/manifest\.json: .*missing/);
+    expect((await json(folder("2025.9.3"))).faults[0]).toMatch(/manifest\.json: .*got nothing/);
     expect((await bootproof(["inspect", ROOT])).code).toBe(2);
   });
 });
@@ -330,7 +330,7 @@ describe("published PCRs", () => {
 
   const measurements = (change: object): string => fileOf({ Measurements: { ...NITRO.Measurements, ...change } });
   it.each<[string, string, RegExp]>([
-    ["a line that is none", fileOf(`${LINES}x PCR8\n`), /line 4: 96 hex digits/],
+    ["a line that is none", fileOf(`${LINES}x PCR8\n`), /line 4: expected 96 hex digits/],
     ["a PCR twice", fileOf(`${LINES}${PCRS[0]!} PCR0\n`), /PCR0: appears twice/],
     ["one that is missing", fileOf(LINES.slice(0, -1).split("\n").slice(0, 2).join("\n")), /PCR2: missing/],
     ["a PCR of no image", fileOf(`${LINES}${PCRS[0]!} PCR3\n`), /PCR3: no PCR of an image/],

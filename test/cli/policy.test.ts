@@ -255,7 +255,7 @@ describe("pin --add-to", () => {
 
   it.each([
     [["--add-to", "missing.json"], "missing.json: no such"],
-    [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: missing"],
+    [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: expected an array, got nothing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
     [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
     [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
@@ -460,7 +460,7 @@ describe("policy drop", () => {
   it.each([
     [["policy", "drop", "-", "x"], "stdin cannot be rewritten"],
     [["policy", "drop", "missing.json", "x"], "missing.json: no such file"],
-    [["policy", "drop", fileOf("{}"), "x"], "deployments: missing"],
+    [["policy", "drop", fileOf("{}"), "x"], "deployments: expected an array, got nothing"],
     [["policy", "drop", "x"], "NAME is required"],
     [["policy", "nothing"], "unknown command nothing"],
     [["policy", "check", "x", "--format", "yaml"], "See bootproof policy check --help."],

@@ -265,11 +265,11 @@ describe("log checkpoint, and log verify of what it signed", () => {
     [
       "a public key",
       ["log", "checkpoint", one, "--key", publicKey],
-      /log-public\.pem: a PEM block with PUBLIC KEY: an Ed/,
+      /log-public\.pem: a PEM block with PUBLIC KEY: expected an Ed/,
     ],
     ["stdin without a name", ["log", "checkpoint", "-", "--key", privateKey], /--origin is required/],
     ["a private key", ["log", "verify", one, "--checkpoint", one, "--key", privateKey], /a PEM block with PRIVATE KEY/],
-    ["no note", ["log", "verify", one, "--checkpoint", publicKey], /log-public\.pem: .*no signed note/],
+    ["no note", ["log", "verify", one, "--checkpoint", publicKey], /log-public\.pem: .*not a signed note/],
     ["a key without a note", ["log", "verify", one, "--key", publicKey], /--key: only with --checkpoint/],
     ["an origin without a note", ["log", "verify", one, "--origin", "a"], /--origin: only with --checkpoint/],
     ["an empty key", ["log", "verify", one, "--checkpoint", one, "--key", ""], /--key/],

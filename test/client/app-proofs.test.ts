@@ -603,7 +603,11 @@ describe("a call for app proofs", () => {
     ],
     ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: required/],
     ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: expected an object/],
-    ["schemas in a list", ({ received, expected }) => [received, { expected, schemas: [] }], /^schemas: an object/],
+    [
+      "schemas in a list",
+      ({ received, expected }) => [received, { expected, schemas: [] }],
+      /^schemas: expected an object/,
+    ],
     [
       "no schema",
       ({ received, expected }) => [received, { expected, schemas: { [TYPE]: {} } }],

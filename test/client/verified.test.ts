@@ -268,7 +268,7 @@ const LIES: Record<string, Lie> = {
   "without app proofs": {
     lies: { activity: (activity) => withoutMember(activity, "appProofs") },
     fails: ["activity.decode"],
-    says: "appProofs: missing",
+    says: "update_wallet: rejected: activity activity.decode: appProofs: expected an array, got nothing",
   },
   "with an empty list of app proofs": {
     lies: { activity: (activity) => edited(activity, { appProofs: [] }) },

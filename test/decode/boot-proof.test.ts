@@ -276,7 +276,9 @@ describe("provisioning details", () => {
       for (const value of [others, { ...others, [name]: null }])
         if (isOptional) expect(decodeBootProof(value)).toEqual(decodeBootProof(made(form)));
         else expect(refusedPaths(value)).toContain(name);
-      expect(refusal({ ...others, [name]: [] })).toMatch(new RegExp(`^${name}: an array, an? (string|object|number)`));
+      expect(refusal({ ...others, [name]: [] })).toMatch(
+        new RegExp(`^${name}: expected an? (string|object|number), got an array`),
+      );
       expect(refusedPaths({ ...others, [name]: true })).toEqual([name]);
     },
   );

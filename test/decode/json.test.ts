@@ -276,7 +276,7 @@ describe("FaultList", () => {
 
 it("jsonKind has a word for every value", () => {
   expect([undefined, null, [], {}, 1, new JsonNumber("1"), "a", true].map(jsonKind)).toEqual([
-    "missing",
+    "nothing",
     "null",
     "an array",
     "an object",

@@ -207,7 +207,7 @@ describe("what no bundle may be", () => {
     ["without a tree size", "treeSize: not that", (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize],
     [
       "with a checkpoint that is a list",
-      "envelope: an array",
+      "verificationMaterial.tlogEntries[0].inclusionProof.checkpoint.envelope: expected a string, got an array",
       (b) => (proofIn(b).checkpoint.envelope = [proofIn(b).checkpoint.envelope] as never),
     ],
     ["without a checkpoint", "checkpoint: ", (b) => delete (proofIn(b) as { checkpoint?: unknown }).checkpoint],

@@ -75,7 +75,7 @@ const ROWS: readonly Row[] = [
     "a safe whole number",
     wholeNumber(0),
     [0, 2 ** 53 - 1],
-    [[2 ** 53, `: expected ${2 ** 53}, a whole number of 0 or more`]],
+    [[2 ** 53, `: expected a whole number of 0 or more, got ${2 ** 53}`]],
   ],
   [
     "a text of a pattern",
@@ -128,7 +128,7 @@ const ROWS: readonly Row[] = [
     instant,
     ["2026-03-04T05:06:07.000Z", "+012026-03-04T05:06:07.123Z"],
     ["2026-03-04", "2026-03-04T05:06:07Z", "2026-03-04T06:06:07.000+01:00", "2026-02-30T05:06:07.000Z", "x", 0].map(
-      (value) => [value, `: expected ${value === 0 ? "a number, " : ""}a time such as 2026-03-04T05:06:07.000Z`],
+      (value) => [value, `: expected a time such as 2026-03-04T05:06:07.000Z${value === 0 ? ", got a number" : ""}`],
     ),
   ],
   [

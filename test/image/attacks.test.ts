@@ -163,13 +163,13 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
     ["sections[5].size: 9007199254740992 bytes, more than any file has"],
   ],
   ["a section's flags", { sections: at(1, { flags: 1 }) }, ["sections[1].flags: not zero"]],
-  ["type 0", { sections: at(4, { type: 0 }) }, ["sections[4].type: 0, which no section has (expected 1 to 5)"]],
-  ["type 6", { sections: at(3, { type: 6 }) }, ["sections[3].type: 6, which no section has (expected 1 to 5)"]],
+  ["type 0", { sections: at(4, { type: 0 }) }, ["sections[4].type: 0, expected 1 to 5: no section has another type"]],
+  ["type 6", { sections: at(3, { type: 6 }) }, ["sections[3].type: 6, expected 1 to 5: no section has another type"]],
   [
     "an unknown type of two sizes, behind which nothing is known",
     { sections: at(3, { type: 6, tableSize: 7n }), crc: 1 },
     [
-      "sections[3].type: 6, which no section has (expected 1 to 5)",
+      "sections[3].type: 6, expected 1 to 5: no section has another type",
       `sections[3].size: ${RAMDISK.data.length}, but the header's table has 7`,
     ],
   ],
@@ -313,8 +313,16 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   ["has a head that is longer than needed", section(join(head(4, 1, 1), signature.data.subarray(1))), ["signature: a"]],
   ["is a map", of({ section: (entry) => entry }), ["signature: expected an array of signatures"]],
   ["is an empty array", section(hex("80")), ["signature: expected an array of signatures, of one at least"]],
-  ["has null for an entry", section(hex("81f6")), ["signature[0]: a map of signing_certificate and signature"]],
-  ["has an entry of another kind", section(encodeCbor([7])), ["signature[0]: a map of signing_certificate and signa"]],
+  [
+    "has null for an entry",
+    section(hex("81f6")),
+    ["signature[0]: expected a map of signing_certificate and signature"],
+  ],
+  [
+    "has an entry of another kind",
+    section(encodeCbor([7])),
+    ["signature[0]: expected a map of signing_certificate and signature"],
+  ],
   [
     "has another member",
     of({ section: (entry) => [new Map([...(entry as Map<string, number>), ["more", 1]])] }),
@@ -323,12 +331,12 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   [
     "has byte strings",
     section(entryOf(utf8(signer.pem), hex("84"))),
-    [`${CERTIFICATE}an array of bytes (expected numbers)`, `${MESSAGE}an array of bytes (expected numbers)`],
+    [`${CERTIFICATE}expected an array of bytes (numbers)`, `${MESSAGE}expected an array of bytes (numbers)`],
   ],
   [
     "has numbers that are no bytes",
     section(entryOf([256], [-1])),
-    [`${CERTIFICATE}an array of bytes (expected numbers)`, `${MESSAGE}an array of bytes (expected numbers)`],
+    [`${CERTIFICATE}expected an array of bytes (numbers)`, `${MESSAGE}expected an array of bytes (numbers)`],
   ],
   ["has DER in place of PEM", of({ certificate: signer.certificate }), [`${CERTIFICATE}no certificate in PEM`]],
   [
@@ -346,7 +354,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
     of({ certificate: pem(join(signer.certificate, Uint8Array.of(0))) }),
     [`${CERTIFICATE}1 bytes after the certificate`],
   ],
-  ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it: expected untagged`]],
+  ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it: expected no tag`]],
   ["is no COSE_Sign1", of({ message: () => hex("80") }), [`${MESSAGE}not an array of four items`]],
   [
     "has an unprotected header",

@@ -321,7 +321,7 @@ it.each([
   ["an empty object", {}],
   ["one that was not awaited", inspectUnverified(json({}))],
 ])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
-  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: the awaited result/);
+  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: expected the awaited result/);
 });
 
 describe("a policy", () => {

@@ -211,9 +211,11 @@ describe("what is carried", () => {
   it("is no boot proof that is verified already, and no policy that was given as a value", async () => {
     const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
     const { bootProofs } = await verifyEvidence({ bootProofs: [forged.bootProof] }, { policy, now });
-    expect(() => pageData({ evidence: { bootProofs }, options, report })).toThrow(/^boot\[0\]: verified already/);
+    expect(() => pageData({ evidence: { bootProofs }, options, report })).toThrow(
+      /^boot\[0\]: expected JSON, got a verified/,
+    );
     const asValue = parsePolicy(labPolicy(forged.anchorPem, [labDeployment(lab)]));
-    expect(() => plainOptions({ policy: asValue, now })).toThrow(/expected read from text or bytes/);
+    expect(() => plainOptions({ policy: asValue, now })).toThrow(/expected one that was read from text or bytes/);
   });
 });
 
@@ -249,7 +251,7 @@ describe("malformed data", () => {
       "files[0]: not base64",
       "files[1]: not base64",
       "evidence.bootProofs[0].file: expected one of 0 files",
-      expect.stringContaining("evidence.bootProofs[0].value: an object"),
+      expect.stringContaining("evidence.bootProofs[0].value: expected"),
       "report: expected an object, got a number",
     ]);
   });
@@ -355,7 +357,7 @@ describe("malformed data", () => {
     [[], "payload: expected a non-empty list"],
     [{}, "payload: expected a non-empty list"],
     [[{ type: "A", values: {} }], "payload[0].values: expected an object of values by JSON pointer"],
-    [[{ type: "A", values: { "/a": [] } }], 'payload[0].values["/a"]: a string, finite number'],
+    [[{ type: "A", values: { "/a": [] } }], 'payload[0].values["/a"]: expected a string, finite number'],
     [[{ type: "A", values: { a: 1 } }], 'payload[0].values["a"]: expected a JSON pointer'],
     [[{ values: { "/a": 1 } }], "payload[0].type: expected a non-empty string"],
     [[{ type: "A", values: { "/a": 1 }, value: 1 }], "payload[0]"],

@@ -223,7 +223,7 @@ describe("what is in the way is told, all of it", () => {
       "a policy that is none",
       [boot, file("policy.json", { deployment: 1 })],
       {},
-      [/^There is no policy among your files, and none of your files is one: .* No policy: policy\.json \(.+\)\.$/],
+      [/^There is no policy among your files: .* No policy: policy\.json \(.+\)\.$/],
     ],
     [
       "a policy of another format",
@@ -276,7 +276,7 @@ describe("what is in the way is told, all of it", () => {
       "no hex, no key, no time",
       [boot],
       { policy: "none", nonce: "0x0", ephemeralKey: "00", now: "2026-02-30T00:00:00Z" },
-      [/^Nonce: hex/, /^Ephemeral key: 1 bytes, 130/, /^Time: one in UTC/],
+      [/^Nonce: expected hex/, /^Ephemeral key: 1 bytes, expected 130/, /^Time: expected one in UTC/],
     ],
   ])("%s", (_, files, asked, wanted) => {
     expect(faultsOf(files, asked)).toEqual(wanted.map((pattern) => expect.stringMatching(pattern) as unknown));
@@ -475,7 +475,7 @@ describe("expected payloads", () => {
       [row("/a", "hello \u202e")],
       ['Expected value 1: the value is not JSON; for a text, write "hello \\u{202e}"'],
     ],
-    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: a value is wanted, as JSON; the empty text is ""']],
+    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: expected a value as JSON; the empty text is ""']],
     [
       "a number that no double holds",
       [row("/a", "12345678901234567890"), row("/b", "1e999")],
@@ -491,7 +491,7 @@ describe("expected payloads", () => {
     [
       "a mark and nothing else",
       [row("", "", true, "")],
-      ['Expected value 1: a value is wanted, as JSON; the empty text is ""'],
+      ['Expected value 1: expected a value as JSON; the empty text is ""'],
     ],
     [
       "a challenge that can be guessed",

@@ -68,7 +68,7 @@ describe("the files of a release", () => {
     ).rejects.toThrow(new TypeError("files: x is given twice"));
     for (const version of [5, {}])
       await expect(readRelease([], { version } as never)).rejects.toThrow(
-        /^options\.version: an? .*, expected or null, got a string$/,
+        /^options\.version: expected a string, or null, got an? .*$/,
       );
     await expect(readRelease([], { version: "2026.1.0", folder: "x" } as never)).rejects.toThrow(/^options/);
     const { version, application, name } = await readRelease([], { version: null, application: null });

@@ -95,7 +95,7 @@ it("writes this of a review that has nothing", () => {
 
     EVERYTHING HOLDS: everything that was given was compared, with the deployment
     "lab".
-      manifest    "lab/signer", nonce 7, expected v2
+      manifest    "lab/signer", nonce 7, v2
       built       nothing was given
       signs       the hash that an approval signs:
       abababababababababababababababababababababababababababababababab

@@ -82,10 +82,10 @@ describe("a checkpoint", () => {
 
   const made = (changed: string): string => madeNote(changed, origin);
   it.each<[string, string | Uint8Array, RegExp]>([
-    ["nothing", "", /no signed note/],
+    ["nothing", "", /not a signed note/],
     ["no signature", `${body}\n`, /no line with a signature/],
-    ["no empty line", body, /no signed note/],
-    ["no line feed at its end", note.slice(0, -1), /no signed note/],
+    ["no empty line", body, /not a signed note/],
+    ["no line feed at its end", note.slice(0, -1), /not a signed note/],
     ["lines that end in CR LF", note.replaceAll("\n", "\r\n"), /CR LF/],
     ["a control character", made(body.replace("4", "4\u0007")), /control characters/],
     ["bytes that are no UTF-8", Buffer.concat([Buffer.from([0xff]), Buffer.from(note)]), /not UTF-8/],
@@ -120,7 +120,11 @@ describe("a checkpoint", () => {
   it.each<[string, string, RegExp]>([
     ["no PEM", "key", /not one PEM block/],
     ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
-    ["another kind", p256.privateKey.export(PKCS8).toString(), /a key of another kind: an Ed25519 private key/],
+    [
+      "another kind",
+      p256.privateKey.export(PKCS8).toString(),
+      /a key of another kind: expected an Ed25519 private key/,
+    ],
     ["an encrypted key", encrypted, /an encrypted key/],
     ["two keys", `${privateKey}${privateKey}`, /not one PEM block/],
     ["damaged base64", privateKey.replace("MC4", "MC"), /damaged base64/],
@@ -134,10 +138,10 @@ describe("a checkpoint", () => {
 
   it("is not verified with a private key, or a key of another kind", async () => {
     await expect(readCheckpoint(note, { key: privateKey })).rejects.toThrow(
-      /a PEM block with PRIVATE KEY: an Ed25519 pub/,
+      /a PEM block with PRIVATE KEY: expected an Ed25519 pub/,
     );
     const key = p256.publicKey.export(SPKI).toString();
-    await expect(readCheckpoint(note, { key })).rejects.toThrow(/another kind: an Ed25519 public key/);
+    await expect(readCheckpoint(note, { key })).rejects.toThrow(/another kind: expected an Ed25519 public key/);
   });
 
   it.each([

@@ -119,10 +119,10 @@ describe("JSON without a version member", () => {
 
   it("is an invalid v1 if it has v1's members with wrong types", () => {
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", "true")))).toContain(
-      "pivot.debugMode: a string",
+      "pivot.debugMode: expected true or false, got a string",
     );
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", null)))).toContain(
-      "pivot.debugMode: missing",
+      "pivot.debugMode: expected true or false, got nothing",
     );
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.bridgeConfig", {})))).toContain(
       "pivot.bridgeConfig: an object",
@@ -131,7 +131,7 @@ describe("JSON without a version member", () => {
 
   it("is not v2, whatever else it looks like", () => {
     const faults = faultsOf(() => decodeJson(withMember(manifestJson("v2"), "version", undefined)));
-    expect(faults).toContain("patchSet: missing");
+    expect(faults).toContain("patchSet: expected an object, got nothing");
   });
 
   it("keeps an older schema's unknown members out of the value", () => {
@@ -143,7 +143,9 @@ describe("JSON without a version member", () => {
     expect(decodeEnvelopeJson(envelopeJson("v0")).manifestSetApprovals).toHaveLength(1);
     expect(decodeEnvelopeJson(envelopeJson("v1")).manifestSetApprovals).toHaveLength(1);
     const alsoCrossed = { ...envelopeJson("v0"), manifest: manifestJson("v1") };
-    expect(faultsOf(() => decodeEnvelopeJson(alsoCrossed))).toContain("manifestSetApprovals: missing");
+    expect(faultsOf(() => decodeEnvelopeJson(alsoCrossed))).toContain(
+      "manifestSetApprovals: expected an array, got nothing",
+    );
   });
 
   it("may have white space before it and after it", () => {
@@ -415,24 +417,24 @@ const MEMBER_RULES: [string, Json, string][] = [
   ["namespace", null, "namespace: expected an object, got nothing"],
   ["namespace.name", undefined, "namespace.name: expected a string, got nothing"],
   ["namespace.name", 1, "namespace.name: expected a string, got a number"],
-  ["namespace.nonce", undefined, "namespace.nonce: missing"],
-  ["namespace.nonce", -1, 'namespace.nonce: "-1"'],
-  ["namespace.nonce", 1.5, 'namespace.nonce: "1.5"'],
-  ["namespace.nonce", 4294967296, 'namespace.nonce: "4294967296"'],
-  ["namespace.nonce", "4294967296", 'namespace.nonce: "4294967296"'],
+  ["namespace.nonce", undefined, "namespace.nonce: expected an integer of 0 to 4294967295, got nothing"],
+  ["namespace.nonce", -1, 'namespace.nonce: expected an integer of 0 to 4294967295, got "-1"'],
+  ["namespace.nonce", 1.5, 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.5"'],
+  ["namespace.nonce", 4294967296, 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
+  ["namespace.nonce", "4294967296", 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
   ["namespace.nonce", "99999999999999999999", "namespace.nonce: "],
-  ["namespace.nonce", "", 'namespace.nonce: ""'],
-  ["namespace.nonce", "007", 'namespace.nonce: "007"'],
-  ["namespace.nonce", "+1", 'namespace.nonce: "+1"'],
-  ["namespace.nonce", "-0", 'namespace.nonce: "-0"'],
-  ["namespace.nonce", "1.0", 'namespace.nonce: "1.0"'],
-  ["namespace.nonce", "1e3", 'namespace.nonce: "1e3"'],
-  ["namespace.nonce", "0x1", 'namespace.nonce: "0x1"'],
-  ["namespace.nonce", " 1", 'namespace.nonce: " 1"'],
+  ["namespace.nonce", "", 'namespace.nonce: expected an integer of 0 to 4294967295, got ""'],
+  ["namespace.nonce", "007", 'namespace.nonce: expected an integer of 0 to 4294967295, got "007"'],
+  ["namespace.nonce", "+1", 'namespace.nonce: expected an integer of 0 to 4294967295, got "+1"'],
+  ["namespace.nonce", "-0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "-0"'],
+  ["namespace.nonce", "1.0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.0"'],
+  ["namespace.nonce", "1e3", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1e3"'],
+  ["namespace.nonce", "0x1", 'namespace.nonce: expected an integer of 0 to 4294967295, got "0x1"'],
+  ["namespace.nonce", " 1", 'namespace.nonce: expected an integer of 0 to 4294967295, got " 1"'],
   ["namespace.nonce", "1\n", "namespace.nonce: "],
   ["namespace.nonce", "١", "namespace.nonce: "],
-  ["namespace.nonce", true, "namespace.nonce: a boolean"],
-  ["namespace.nonce", [1], "namespace.nonce: an array"],
+  ["namespace.nonce", true, "namespace.nonce: expected an integer of 0 to 4294967295, got a boolean"],
+  ["namespace.nonce", [1], "namespace.nonce: expected an integer of 0 to 4294967295, got an array"],
   ["namespace.quorumKey", undefined, "namespace.quorumKey: expected hex, got nothing"],
   ["namespace.quorumKey", "0", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "0g", "namespace.quorumKey: not hex"],
@@ -456,14 +458,14 @@ const MEMBER_RULES: [string, Json, string][] = [
   ["pivot.args", ["a", 1], "pivot.args[1]: expected a string, got a number"],
   ["pivot.args", [null], "pivot.args[0]: expected a string, got null"],
   ["manifestSet", undefined, "manifestSet: expected an object, got nothing"],
-  ["manifestSet.threshold", undefined, "manifestSet.threshold: missing"],
-  ["manifestSet.threshold", -1, 'manifestSet.threshold: "-1"'],
+  ["manifestSet.threshold", undefined, "manifestSet.threshold: expected an integer of 0 to 4294967295, got nothing"],
+  ["manifestSet.threshold", -1, 'manifestSet.threshold: expected an integer of 0 to 4294967295, got "-1"'],
   ["manifestSet.members", undefined, "manifestSet.members: expected an array, got nothing"],
   ["manifestSet.members", {}, "manifestSet.members: expected an array, got an object"],
   ["manifestSet.members", ["dev"], "manifestSet.members[0]: expected an object, got a string"],
-  ["manifestSet.members.0.alias", undefined, "manifestSet.members[0].alias: missing"],
-  ["manifestSet.members.0.alias", 1, "manifestSet.members[0].alias: a number"],
-  ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: missing"],
+  ["manifestSet.members.0.alias", undefined, "manifestSet.members[0].alias: expected a string, got nothing"],
+  ["manifestSet.members.0.alias", 1, "manifestSet.members[0].alias: expected a string, got a number"],
+  ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: expected hex, got nothing"],
   ["manifestSet.members.0.pubKey", "xy", "manifestSet.members[0].pubKey: not hex"],
   ["shareSet", undefined, "shareSet: expected an object, got nothing"],
   ["shareSet.threshold", "two", "shareSet.threshold: "],
@@ -529,7 +531,9 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
     const text = JSON.stringify(withMember(manifestJson(version), "namespace.name", undefined));
     const poisoned = text.replace('"namespace":{', '"namespace":{"__proto__":{"name":"inherited"},');
     expect(poisoned).not.toBe(text);
-    expect(faultsOf(() => decodeManifest(toUtf8(poisoned)))).toContain("namespace.name: missing");
+    expect(faultsOf(() => decodeManifest(toUtf8(poisoned)))).toContain(
+      "namespace.name: expected a string, got nothing",
+    );
   });
 
   it("1.0 and 1e0 are not integers", () => {
@@ -561,7 +565,7 @@ describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
     [`${setName}.0.signature`, undefined, `${setName}[0].signature: expected hex, got nothing`],
     [`${setName}.0.signature`, "xy", `${setName}[0].signature: not hex`],
     [`${setName}.0.member`, undefined, `${setName}[0].member: expected an object, got nothing`],
-    [`${setName}.0.member.alias`, undefined, `${setName}[0].member.alias: missing`],
+    [`${setName}.0.member.alias`, undefined, `${setName}[0].member.alias: expected a string, got nothing`],
     [`${setName}.0.member.pubKey`, "0", `${setName}[0].member.pubKey: not hex`],
     ["manifest", undefined, "manifest: expected an object, got nothing"],
     ["manifest", "v2", "manifest: expected an object, got a string"],

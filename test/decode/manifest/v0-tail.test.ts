@@ -78,14 +78,14 @@ describe("JSON", () => {
     ["clientTimeoutMs", undefined, "clientTimeoutMs: expected an integer or null, got nothing"],
     ["poolSize", undefined, "poolSize: expected an integer or null, got nothing"],
     ["clientTimeoutMs", 65536, 'clientTimeoutMs: expected an integer of 0 to 65535, got "65536"'],
-    ["clientTimeoutMs", -1, 'clientTimeoutMs: "-1"'],
-    ["clientTimeoutMs", 1.5, 'clientTimeoutMs: "1.5"'],
-    ["clientTimeoutMs", "", 'clientTimeoutMs: ""'],
-    ["clientTimeoutMs", true, "clientTimeoutMs: a boolean"],
-    ["clientTimeoutMs", [], "clientTimeoutMs: an array"],
+    ["clientTimeoutMs", -1, 'clientTimeoutMs: expected an integer of 0 to 65535, got "-1"'],
+    ["clientTimeoutMs", 1.5, 'clientTimeoutMs: expected an integer of 0 to 65535, got "1.5"'],
+    ["clientTimeoutMs", "", 'clientTimeoutMs: expected an integer of 0 to 65535, got ""'],
+    ["clientTimeoutMs", true, "clientTimeoutMs: expected an integer of 0 to 65535, got a boolean"],
+    ["clientTimeoutMs", [], "clientTimeoutMs: expected an integer of 0 to 65535, got an array"],
     ["poolSize", 256, 'poolSize: expected an integer of 0 to 255, got "256"'],
-    ["poolSize", "01", 'poolSize: "01"'],
-    ["poolSize", {}, "poolSize: an object"],
+    ["poolSize", "01", 'poolSize: expected an integer of 0 to 255, got "01"'],
+    ["poolSize", {}, "poolSize: expected an integer of 0 to 255, got an object"],
   ])("%s may not be %j", (path, member, fault) => {
     expect(faultsOf(() => decodeJson(withMember(tail(), path, member)))).toContain(fault);
   });
