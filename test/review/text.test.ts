@@ -101,7 +101,7 @@ it("writes this of a review that has nothing", () => {
       abababababababababababababababababababababababababababababababab
 
     Approvals
-           2 of 0 members of the manifest's own set
+      required    2 of 0 members of the manifest's own set
       approved by nobody yet
       may approve nobody else
     "
@@ -176,11 +176,11 @@ it("writes this of a review that has everything", () => {
     NOTABLE   application: environment variable A
               It means this.
               before  A=1
-              after   (expected not there)
+              after   (not there)
               at      pivot.env.A
 
     Approvals
-           1 of 4 members of the manifest's own set
+      required    1 of 4 members of the manifest's own set
       approved by "alice", "carol"
       may approve "bob", "dave"
       stranger    "mallory", for the share set

@@ -125,7 +125,7 @@ describe("JSON without a version member", () => {
       "pivot.debugMode: expected true or false, got nothing",
     );
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.bridgeConfig", {})))).toContain(
-      "pivot.bridgeConfig: an object",
+      "pivot.bridgeConfig: expected an array, got an object",
     );
   });
 
