@@ -7,8 +7,8 @@ import { type EvidenceSource, givenEvidence } from "../client/evidence.js";
 import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
 import type { JsonObject } from "../decode/json.js";
-import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, anything, flag, list, nonEmptyText } from "../decode/shapes.js";
+import { callable, ownOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
@@ -38,14 +38,14 @@ export interface VerifiedFetchOptions extends VerificationOptions {
   readonly now?: () => Date;
 }
 
-const OPTIONS: OptionShapes<VerifiedFetchOptions> = {
-  policy: anyObject,
+const OPTIONS: MembersOf<VerifiedFetchOptions> = {
+  policy: unchecked,
   baseUrl: nonEmptyText,
-  evidence: anything,
-  fetch: callable,
-  allowUnproven: flag,
-  otherOrigins: list(nonEmptyText),
-  now: callable,
+  evidence: unchecked,
+  fetch: optional(callable),
+  allowUnproven: optional(flag),
+  otherOrigins: optional(list(nonEmptyText)),
+  now: optional(callable),
   ...VERIFICATION_OPTIONS,
 };
 
@@ -67,7 +67,7 @@ const OPTIONS: OptionShapes<VerifiedFetchOptions> = {
  * globalThis.fetch = verifiedFetch({ policy, baseUrl, evidence: client }); // client: createClient(…)
  */
 export function verifiedFetch(options: VerifiedFetchOptions): Fetch {
-  const own = typedOptions("options", options, OPTIONS);
+  const own = ownOptions("options", options, OPTIONS);
   const door = new FetchDoor(own);
   return (async (input: Input, init?: RequestInit) => door.fetch(input, init)) as Fetch;
 }

@@ -3,8 +3,8 @@ import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
-import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, list, nonEmptyText } from "../decode/shapes.js";
+import { callable, having, ownOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, type Shape, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import {
   ActivityVerifier,
@@ -46,12 +46,12 @@ export interface VerifiedOptions<Client extends object = object> extends Verific
   readonly now?: () => Date;
 }
 
-const OPTIONS: OptionShapes<VerifiedOptions> = {
-  policy: anyObject,
-  allowUnproven: list(nonEmptyText),
-  evidence: anyObject,
-  organizationId: nonEmptyText,
-  now: callable,
+const OPTIONS: MembersOf<VerifiedOptions> = {
+  policy: unchecked,
+  allowUnproven: optional(list(nonEmptyText as Shape<never>)),
+  evidence: optional(having("request")),
+  organizationId: optional(nonEmptyText),
+  now: optional(callable),
   ...POLLING_OPTIONS,
   ...VERIFICATION_OPTIONS,
 };
@@ -92,11 +92,9 @@ export class UnverifiedMethodError extends Error {
  * const { activity } = await verifying.getActivity({ organizationId, activityId }); // throws unless verified
  */
 export function verified<Client extends ForeignClient>(client: Client, options: VerifiedOptions<Client>): Client {
-  const own = typedOptions("options", options as VerifiedOptions, OPTIONS);
+  const own = ownOptions("options", options as VerifiedOptions, OPTIONS);
   if (typeof client !== "object" || client === null || typeof client.request !== "function")
     throw new TypeError("client: expected a client with a function request");
-  if (own.evidence !== undefined && typeof own.evidence.request !== "function")
-    throw new TypeError("options.evidence: expected a client with a function request");
   const names = methodNamesOf(client);
   const unknown = own.allowUnproven?.find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`options.allowUnproven: the client has no method ${unknown}`);

@@ -1,12 +1,13 @@
 /** What the caller expects of an entry, as JSON (audit/README.md, "Expectations"). */
 import type { Evidence } from "../bootproof.js";
 import { parseTime } from "../decode/decimal-time.js";
-import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
-import { type Fault, MalformedError } from "../errors.js";
+import { type Shape, anyObject, hex, object, readShape } from "../decode/shapes.js";
+import { MalformedError } from "../errors.js";
 import { evidenceMembers, unmetByKind } from "../inputs.js";
 import type { CheckId } from "../checks.js";
-import { type Expectation, type Expected, expectationOf } from "../verify/expectation.js";
+import { type Expectation, type Expected, expectedShape } from "../verify/expectation.js";
 import type { EntryResult } from "./result.js";
 
 /** A line of a file of expectations. */
@@ -17,55 +18,35 @@ interface ExpectedLine {
   readonly expected: string;
 }
 
-const ENTRY = /^[0-9a-fA-F]{64}$/;
+/** JSON has no Date: `requestedAt` may be RFC 3339. */
+const expectedJson: Shape<Expected> = {
+  read: (value, place) => {
+    if (!isJsonObject(value)) return anyObject.read(value, place) as Expected;
+    const { requestedAt } = value;
+    const time = typeof requestedAt === "string" ? parseTime(requestedAt) : null;
+    return expectedShape.read({ ...value, ...(time !== null && { requestedAt: time.getTime() }) }, place);
+  },
+};
+
+const expectedLine = object({ entry: hex(32), expected: expectedJson });
 
 /** Throws {@link MalformedError} (`json` or `expected`). */
 export function readExpectedLine(line: Uint8Array): ExpectedLine {
-  const json = exactJson(line);
-  if (!isJsonObject(json)) throw malformed("", 'expected an object: {"entry": "…", "expected": {…}}');
-  const unknown = Object.keys(json).find((name) => name !== "entry" && name !== "expected");
-  if (unknown !== undefined) throw malformed(unknown, "unknown; known are entry, expected");
-  const { entry, expected } = json;
-  if (typeof entry !== "string" || !ENTRY.test(entry))
-    throw malformed("entry", "expected the SHA-256 of the entry's line, 64 hex digits");
-  return { entry: entry.toLowerCase(), expected: JSON.stringify(checkedExpected(expected)) };
+  const { entry, expected } = readExpected(expectedLine, line, "");
+  return { entry, expected: JSON.stringify(expected) };
 }
 
 /** Throws as {@link readExpectedLine} does. */
 export function expectedOfText(text: string): Expected {
-  return checkedExpected(exactJson(text));
+  return readExpected(expectedJson, text, "expected");
 }
 
 /** Numbers as the caller wrote them: another one would be compared. */
-function exactJson(text: string | Uint8Array): unknown {
-  const { value, faults } = plainNumbers(parseJson(text, { numbers: "literal" }));
+function readExpected<T>(shape: Shape<T>, text: string | Uint8Array, path: string): T {
+  const json = plainNumbers(parseJson(text, { numbers: "literal" }));
+  const { value, faults } = json.faults.length > 0 ? json : readShape(shape, json.value, path);
   if (faults.length > 0) throw new MalformedError("expected", faults);
-  return value;
-}
-
-function checkedExpected(value: unknown): Expected {
-  if (!isJsonObject(value)) throw malformed("expected", "expected an object");
-  const expected = withMilliseconds(value);
-  try {
-    expectationOf(expected);
-    return expected;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const [, path, message] = /^(\S+): ([^]*)$/.exec(error.message)!;
-    throw malformed(path!, message!);
-  }
-}
-
-/** JSON has no Date: `requestedAt` may be RFC 3339. */
-function withMilliseconds(value: JsonObject): Expected {
-  const { requestedAt } = value;
-  const time = typeof requestedAt === "string" ? parseTime(requestedAt) : null;
-  return { ...value, ...(time !== null && { requestedAt: time.getTime() }) } as Expected;
-}
-
-function malformed(path: string, message: string): MalformedError {
-  const fault: Fault = { path, message };
-  return new MalformedError("expected", [fault]);
+  return value as T;
 }
 
 /** Rejects an entry that cannot be compared with its expectation: without this, nothing would be. Null: it can be. */

@@ -6,9 +6,8 @@ import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { type VerifyOptions, verifyAnswer } from "../bootproof.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { ownMembers } from "../decode/input.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { anyObject, anything, count, list, oneOf } from "../decode/shapes.js";
+import { having, instanceOf, plain } from "../decode/options.js";
+import { type MembersOf, count, list, oneOf, optional } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { AskedActivity } from "../exchange/exchange.js";
 import type { VerifiedActivity } from "../verify/activity.js";
@@ -33,14 +32,15 @@ export interface VerificationOptions extends DemandedBuilds {
   readonly acceptance?: "standard" | "strict";
 }
 
-export const VERIFICATION_OPTIONS: OptionShapes<VerificationOptions> = {
-  bootProofLimit: count,
-  bootProofMaxAgeMs: count,
-  cache: anyObject,
-  acceptance: oneOf("standard", "strict"),
-  provenance: list(anything),
-  provenanceVerifier: anyObject,
+export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
+  bootProofLimit: optional(count),
+  bootProofMaxAgeMs: optional(count),
+  cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
+  acceptance: optional(oneOf("standard", "strict")),
+  provenance: optional(list(plain)),
+  provenanceVerifier: optional(having("verify")),
 };
+
 export interface PollingOptions {
   /**
    * Milliseconds between two queries for an activity that may still change by itself. Default: 500; with another SDK's
@@ -54,7 +54,10 @@ export interface PollingOptions {
   readonly pollAttempts?: number;
 }
 
-export const POLLING_OPTIONS: OptionShapes<PollingOptions> = { pollIntervalMs: count, pollAttempts: count };
+export const POLLING_OPTIONS: MembersOf<PollingOptions> = {
+  pollIntervalMs: optional(count),
+  pollAttempts: optional(count),
+};
 
 interface CallParts {
   readonly signal?: Signal | undefined;
@@ -80,12 +83,9 @@ export class ActivityVerifier {
   readonly builds: Builds;
   readonly #uses = new AppProofUses();
 
-  /** The options may have others of their door. Throws TypeError for an invalid policy or option. */
-  constructor(source: EvidenceSource, policy: Policy, given: VerificationOptions = {}) {
+  /** The options are read, and may have others. Throws TypeError for an invalid policy. */
+  constructor(source: EvidenceSource, policy: Policy, options: VerificationOptions) {
     if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
-    const options = typedOptions("options", ownMembers(given, VERIFICATION_OPTIONS), VERIFICATION_OPTIONS);
-    if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
-      throw new TypeError("options.cache: expected a SignatureCache");
     this.source = source;
     this.policy = policy;
     this.signatures = options.cache ?? new SignatureCache();

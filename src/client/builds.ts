@@ -2,7 +2,6 @@
 import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, VerifyOptions } from "../bootproof.js";
-import { copyPlain } from "../decode/input.js";
 import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { rememberingVerifier } from "../verify/provenance-cache.js";
 
@@ -23,7 +22,7 @@ export interface Builds {
 const NONE: Builds = { evidence: {}, options: {} };
 
 /**
- * Copies the bundles. Throws TypeError if the policy demands provenance and one of both is missing: otherwise every
+ * Throws TypeError if the policy demands provenance and one of both is missing: otherwise every
  * verification would be refused.
  */
 export function buildsOf(
@@ -37,13 +36,13 @@ export function buildsOf(
     throw new TypeError(`options.provenance: required, since ${demands}: the Sigstore bundles of its build`);
   if (provenance.length > MAX_PROVENANCE)
     throw new TypeError(`options.provenance: ${provenance.length} bundles, expected at most ${MAX_PROVENANCE}`);
-  if (typeof provenanceVerifier?.verify !== "function")
+  if (provenanceVerifier === undefined)
     throw new TypeError(
       `options.provenanceVerifier: required, since ${demands}: await sigstoreVerifier() of bootproof/provenance ` +
         "(npm install @sigstore/verify)",
     );
   return {
-    evidence: { provenance: copyPlain(provenance) },
+    evidence: { provenance },
     options: { provenanceVerifier: rememberingVerifier(provenanceVerifier) },
   };
 }

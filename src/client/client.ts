@@ -1,8 +1,8 @@
 /** The client: one function for each documented operation, and two for undocumented ones. */
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
-import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, count, flag, nonEmptyText } from "../decode/shapes.js";
+import { callable, having, ownOptions } from "../decode/options.js";
+import { type MembersOf, count, flag, nonEmptyText, optional } from "../decode/shapes.js";
 import {
   QUERY_OPERATIONS,
   type QueryName,
@@ -131,30 +131,24 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-const CLIENT_OPTIONS: OptionShapes<ClientOptions> = {
+const CLIENT_OPTIONS: MembersOf<ClientOptions> = {
   baseUrl: nonEmptyText,
   organizationId: nonEmptyText,
-  stamper: anyObject,
-  fetch: callable,
-  now: callable,
-  sleep: callable,
-  random: callable,
-  timeoutMs: count,
-  maxRetries: count,
-  resendSubmits: flag,
-  maxResponseBytes: count,
+  stamper: having("stamp"),
+  fetch: optional(callable),
+  now: optional(callable),
+  sleep: optional(callable),
+  random: optional(callable),
+  timeoutMs: optional(count),
+  maxRetries: optional(count),
+  resendSubmits: optional(flag),
+  maxResponseBytes: optional(count),
 };
 
 function transportOf(options: ClientOptions): Transport {
-  const own = typedOptions("options", options, CLIENT_OPTIONS);
-  const given = Object.assign(
-    Object.create(null),
-    Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
-  ) as ClientOptions;
-  if (given.organizationId === undefined) throw new TypeError("options.organizationId: required");
-  if (typeof given.stamper?.stamp !== "function")
-    throw new TypeError("options.stamper: required, with a function stamp");
-  return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };
+  const own = ownOptions("options", options, CLIENT_OPTIONS);
+  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  return { ...DEFAULTS, ...(given as unknown as ClientOptions), baseUrl: checkedBaseUrl(own.baseUrl) };
 }
 
 async function defaultSleep(milliseconds: number, signal: Signal): Promise<void> {

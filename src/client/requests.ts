@@ -2,12 +2,12 @@
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { copyPlain, unwrap } from "../decode/input.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { type Shape, anyObject, anything, flag, nonEmptyText, readShape } from "../decode/shapes.js";
+import { having, ownOptions } from "../decode/options.js";
+import { type MembersOf, type Shape, flag, nonEmptyText, optional, readShape, text } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { answerError, requestError } from "./errors.js";
-import { QUERY_OPERATIONS, type QueryOperation, type SubmitOperation } from "./operations.js";
+import { type QueryOperation, type SubmitOperation } from "./operations.js";
 import type { Signal } from "./platform.js";
 import { type Transport, send } from "./transport.js";
 
@@ -28,10 +28,10 @@ export interface UndocumentedSubmit {
   readonly type: string;
 }
 
-const OPERATION: OptionShapes<UndocumentedSubmit> = { name: anything, type: anything };
+const OPERATION: MembersOf<UndocumentedSubmit> = { name: text, type: text };
 
 export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit {
-  return typedOptions("operation", operation, OPERATION);
+  return ownOptions("operation", operation, OPERATION);
 }
 
 /** A type, not an interface: a request is a JSON object. */
@@ -43,14 +43,11 @@ type ActivityRequest = {
   readonly generateAppProofs?: boolean;
 };
 
-export const CALL_OPTIONS: OptionShapes<CallOptions> = { organizationId: nonEmptyText, signal: anyObject };
-const SUBMIT_OPTIONS: OptionShapes<SubmitOptions> = { ...CALL_OPTIONS, generateAppProofs: flag };
-/** By name, so that `query(name)` has the limit of the typed function. */
-const RESPONSE_LIMITS = new Map(
-  Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
-    maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]],
-  ),
-);
+export const CALL_OPTIONS: MembersOf<CallOptions> = {
+  organizationId: optional(nonEmptyText),
+  signal: optional(having()),
+};
+const SUBMIT_OPTIONS: MembersOf<SubmitOptions> = { ...CALL_OPTIONS, generateAppProofs: optional(flag) };
 
 export async function submit(
   transport: Transport,
@@ -58,7 +55,7 @@ export async function submit(
   parameters: unknown,
   given: SubmitOptions = {},
 ): Promise<JsonValue> {
-  const options = typedOptions("options", given, SUBMIT_OPTIONS);
+  const options = ownOptions("options", given, SUBMIT_OPTIONS);
   const request = activityRequest(transport, operation, parameters, options);
   return send(transport, { group: "submit", name: operation.name }, request, options.signal);
 }
@@ -90,17 +87,11 @@ export async function query(
   parameters: unknown,
   given: CallOptions = {},
 ): Promise<JsonValue> {
-  const options = typedOptions("options", given, CALL_OPTIONS);
+  const options = ownOptions("options", given, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
-  const limit = RESPONSE_LIMITS.get(operation.name);
-  const target = {
-    group: "query",
-    name: operation.name,
-    ...("numbers" in operation && { numbers: operation.numbers }),
-    ...(limit !== undefined && { maxResponseBytes: limit }),
-  } as const;
-  return send(transport, target, body, options.signal);
+  const numbers = "numbers" in operation ? operation.numbers : "value";
+  return send(transport, { group: "query", name: operation.name, numbers }, body, options.signal);
 }
 
 function checkedParameters(

@@ -2,7 +2,8 @@
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { callable, ownOptions, plain } from "../decode/options.js";
+import { type MembersOf, count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { ClientError } from "./errors.js";
@@ -155,12 +156,12 @@ export interface WebauthnStamperOptions {
   readonly timeoutMs?: number;
 }
 
-const WEBAUTHN_OPTIONS: Readonly<Record<keyof WebauthnStamperOptions, true>> = {
-  get: true,
-  rpId: true,
-  allowCredentials: true,
-  userVerification: true,
-  timeoutMs: true,
+const WEBAUTHN_OPTIONS: MembersOf<WebauthnStamperOptions> = {
+  get: callable,
+  rpId: nonEmptyText,
+  allowCredentials: optional(list(plain)),
+  userVerification: optional(oneOf("discouraged", "preferred", "required")),
+  timeoutMs: optional(count),
 };
 
 /**
@@ -171,8 +172,7 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   const own = ownOptions("options", options, WEBAUTHN_OPTIONS);
   const { get, rpId, userVerification = "preferred", timeoutMs } = own;
   const allowCredentials = own.allowCredentials?.map((allowed) => {
-    const copy = copyPlain(allowed);
-    return { ...copy, id: new Uint8Array(bytesOf(copy.id) ?? []) };
+    return { ...allowed, id: new Uint8Array(bytesOf(allowed.id) ?? []) };
   });
   return {
     async stamp(body, signal) {

@@ -8,13 +8,12 @@
  * bytes, never a new timestamp, are sent again.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
-import { ownMembers } from "../decode/input.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
 import { MAX_ANSWER_VALUES } from "../exchange/answer.js";
 import { BoundedBytes } from "./bounded-bytes.js";
 import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
-import { pathOf } from "./operations.js";
+import { QUERY_OPERATIONS, type QueryOperation, pathOf } from "./operations.js";
 import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
@@ -39,7 +38,6 @@ export interface Transport {
 interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
-  readonly maxResponseBytes?: number;
   /** `literal` returns numbers as they are written. Default: `value`. */
   readonly numbers?: "value" | "literal";
 }
@@ -175,11 +173,16 @@ async function exchange(transport: Transport, request: StampedRequest, signal: S
   return decodeAnswer(answer, target, effect);
 }
 
-function responseLimit(transport: Transport, target: Target): number {
-  return Math.min(
-    transport.maxResponseBytes,
-    ownMembers(target, { maxResponseBytes: true }).maxResponseBytes ?? Infinity,
-  );
+const RESPONSE_LIMITS = /* @__PURE__ */ new Map(
+  Object.values<QueryOperation>(QUERY_OPERATIONS).map(({ name, maxResponseBytes = Infinity }) => [
+    name,
+    maxResponseBytes,
+  ]),
+);
+
+function responseLimit(transport: Transport, { group, name }: Target): number {
+  const ofOperation = group === "query" ? RESPONSE_LIMITS.get(name) : undefined;
+  return Math.min(transport.maxResponseBytes, ofOperation ?? Infinity);
 }
 
 async function reach(

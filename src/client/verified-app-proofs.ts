@@ -2,15 +2,15 @@
 import { verifyEvidence } from "../bootproof.js";
 import { fromHex, toHex } from "../bytes.js";
 import { MAX_APP_PROOFS, type OtherPayloadType, readAppProof } from "../decode/app-proof.js";
-import { copyInput, copyPlain, ownOptions, readInput } from "../decode/input.js";
+import { copyInput, readInput } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { anyObject, anything } from "../decode/shapes.js";
+import { having, options, ownOptions, plain, unchecked } from "../decode/options.js";
+import { type MembersOf, optional } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import { requireVerified } from "../verification.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
-import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
+import { EXPECTED, type Expected, expectationOf } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
 import type { ActivityVerifier } from "./activity-verifier.js";
 import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
@@ -74,22 +74,22 @@ export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never
   readonly others: readonly VerifiedAppProof[];
 }
 
-const OPTIONS: OptionShapes<VerifyAppProofsOptions> = { expected: anyObject, schemas: anything, signal: anyObject };
-const EXPECTED: Readonly<Record<keyof ExpectedOfAppProofs, true>> = {
-  organizationId: true,
-  requestedAt: true,
-  addresses: true,
-  payload: true,
+const { organizationId, requestedAt, addresses, payload } = EXPECTED;
+
+const OPTIONS: MembersOf<VerifyAppProofsOptions> = {
+  expected: options<ExpectedOfAppProofs>({ organizationId, requestedAt, addresses, payload }),
+  schemas: optional(unchecked),
+  signal: optional(having()),
 };
-const RECEIVED: Readonly<Record<keyof ReceivedAppProof, true>> = { appProof: true, ephemeralKey: true };
+const RECEIVED: MembersOf<ReceivedAppProof> = { appProof: plain, ephemeralKey: optional(plain) };
 
 export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   verifier: ActivityVerifier,
   received: readonly ReceivedAppProof[],
   given: VerifyAppProofsOptions<Schemas>,
 ): Promise<VerifiedAppProofs<Schemas>> {
-  const { expected: asGiven, schemas, signal } = typedOptions("options", given as VerifyAppProofsOptions, OPTIONS);
-  const expected = readExpected(asGiven);
+  const { expected, schemas, signal } = ownOptions("options", given as VerifyAppProofsOptions, OPTIONS);
+  expectationOf(expected);
   const validators = readSchemas(schemas);
   const { bootProofs, builds } = verifier;
   const located = readReceived(received, bootProofs);
@@ -109,15 +109,6 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
     payloads: payloads as unknown as readonly VerifiedPayload<Schemas>[],
     others: verified.filter((appProof) => !isCompared(appProof)),
   };
-}
-
-/** Throws TypeError, also for members that are about an activity. */
-function readExpected(given: ExpectedOfAppProofs | undefined): Expected {
-  if (given === undefined) throw new TypeError("options.expected: required: what you requested of the application");
-  // The checked copy is the one that is used.
-  const expected = copyExpected(ownOptions("expected", given, EXPECTED));
-  expectationOf(expected as Expected);
-  return expected as Expected;
 }
 
 /** The known types name an organization, others are compared by an expectation only. */
@@ -153,8 +144,8 @@ function locate(received: ReceivedAppProof, path: string, bootProofs: BootProofC
   if (given === undefined) throw new TypeError(`${path}.appProof: required`);
   const beside = ephemeralKey === undefined ? null : besideKey(ephemeralKey, path);
   const input = copyInput(given);
-  // What is no JSON stays as it is, so that the report says so.
-  const appProof = input.value ?? copyPlain(given);
+  // What is not JSON stays as it is, so that the report says so.
+  const appProof = input.value ?? given;
   const publicKey = readInput(input, readAppProof).value.publicKey;
   return { appProof, key: publicKey === undefined ? null : wholeKey(toHex(publicKey), beside, path, bootProofs) };
 }

@@ -7,11 +7,11 @@ import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
-import { anyObject, readShape } from "../decode/shapes.js";
+import { ownOptions, plain } from "../decode/options.js";
+import { type MembersOf, optional, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
-import { type Expected, copyExpected, expectationOf } from "../verify/expectation.js";
+import { type Expected, ownExpected } from "../verify/expectation.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { type ReadAnswer, answerOfInput, answerOfLiterals, besideFaults } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
@@ -65,7 +65,7 @@ export interface VerifiedCall<Result> {
 /** The options of {@link Client.withVerification}. */
 export interface VerifiedClientOptions extends VerificationOptions, PollingOptions {}
 
-const VERIFIED_CLIENT_OPTIONS: OptionShapes<VerifiedClientOptions> = { ...VERIFICATION_OPTIONS, ...POLLING_OPTIONS };
+const VERIFIED_CLIENT_OPTIONS: MembersOf<VerifiedClientOptions> = { ...VERIFICATION_OPTIONS, ...POLLING_OPTIONS };
 
 export type VerifiedSubmitFunctions = {
   readonly [N in SubmitName]: (
@@ -145,7 +145,7 @@ class ClientVerifier {
 
   constructor(transport: Transport, policy: Policy, given: VerifiedClientOptions) {
     this.#transport = transport;
-    this.#options = typedOptions("options", given, VERIFIED_CLIENT_OPTIONS);
+    this.#options = ownOptions("options", given, VERIFIED_CLIENT_OPTIONS);
     const source: EvidenceSource = {
       now: () => transport.now(),
       query: (name, parameters, call) => query(transport, { name }, parameters, call),
@@ -159,7 +159,7 @@ class ClientVerifier {
     parameters: unknown,
     given: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
-    const { organizationId, signal } = typedOptions("options", given, CALL_OPTIONS);
+    const { organizationId, signal } = ownOptions("options", given, CALL_OPTIONS);
     const target = { group: "submit", name: sent.name, numbers: "literal" } as const;
     const submitted = { ...(organizationId !== undefined && { organizationId }), generateAppProofs: true };
     const request = activityRequest(this.#transport, operation ?? sent, parameters, submitted);
@@ -195,7 +195,7 @@ class ClientVerifier {
   }
 
   async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
-    const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: anyObject });
+    const options = ownOptions("options", given, { ...CALL_OPTIONS, expected: optional(plain) });
     const expected = expectedOf(options, this.#transport.organizationId);
     const { value, faults } = answerOfInput(input);
     const past = { value: unwrapAlone(value, "activity") as JsonValue, faults: [...faults, ...besideFaults(value)] };
@@ -214,15 +214,10 @@ class ClientVerifier {
 
 /** Throws TypeError for two different organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): ExpectedOfOwner {
-  if (Array.isArray(given)) throw new TypeError("expected: expected an object");
-  // The checked copy is the one that is used.
-  const expected = copyExpected(given);
+  const expected = ownExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;
   if ((organizationId ?? named) !== named) throw new TypeError("organizationId and expected.organizationId differ");
-  const whole = { ...expected, organizationId: named };
-  // Throws for invalid members before anything is fetched.
-  expectationOf(whole);
-  return whole;
+  return { ...expected, organizationId: named };
 }
 
 function operationOfType(activity: JsonValue): SubmitOperation | null {

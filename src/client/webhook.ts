@@ -7,9 +7,9 @@ import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
-import { copyPlain, ownMembers, unwrap } from "../decode/input.js";
-import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, anything, count, list, nonEmptyText, readShape } from "../decode/shapes.js";
+import { copyPlain, unwrap } from "../decode/input.js";
+import { callable, copied, date, having, ownOptions, plain } from "../decode/options.js";
+import { type MembersOf, count, list, nonEmptyText, optional, readShape, simple } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
@@ -96,30 +96,36 @@ const processStore = new MemoryEventStore();
  * WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
-  const input = typedOptions("input", given, WEBHOOK_INPUT);
-  if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array))
-    throw new TypeError("input.rawBody: expected bytes or text");
+  const input = ownOptions("input", given, WEBHOOK_INPUT);
   return verifyUnder(readHeaders(input), input);
 }
 
-const WEBHOOK_INPUT: OptionShapes<WebhookInput> = {
-  rawBody: anything,
-  headers: anyObject,
-  jwks: anything,
-  now: anyObject,
-  headerPrefix: nonEmptyText,
-  toleranceMs: count,
-  store: anyObject,
-  rememberMs: count,
+type WebhookLimits = Omit<WebhookInput, "rawBody" | "headers" | "jwks" | "now">;
+
+const LIMITS: MembersOf<WebhookLimits> = {
+  headerPrefix: optional(nonEmptyText),
+  toleranceMs: optional(count),
+  store: optional(having("claim", "release")),
+  rememberMs: optional(count),
+};
+
+const WEBHOOK_INPUT: MembersOf<WebhookInput> = {
+  rawBody: simple(
+    "bytes or text",
+    (body): body is Uint8Array | string => typeof body === "string" || body instanceof Uint8Array,
+  ),
+  headers: copied(having()),
+  jwks: plain,
+  now: date,
+  ...LIMITS,
 };
 
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
-  const own = ownMembers(input as WebhookInput, WEBHOOK_INPUT);
-  const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = own;
+  const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = input;
   const { timestamp, receivedAt } = headers;
   // Copied before the first await, so that the verified bytes are the parsed ones even if the caller changes them.
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
-  const key = keyOf(own.jwks, headers.keyId);
+  const key = keyOf(input.jwks, headers.keyId);
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
   const verify = await ed25519();
   if (!(await verify(key, signed, headers.signature))) {
@@ -146,9 +152,7 @@ interface WebhookHeaders {
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
-  const own = ownMembers(input as WebhookInput, WEBHOOK_INPUT);
-  const { headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = own;
-  const headers = copyPlain(own.headers);
+  const { headers, headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = input;
   if (Number.isNaN(now.getTime())) throw new TypeError("now: expected a valid Date");
   const value = (name: string): string => soleHeader(headers, headerPrefix + name);
   const matching = (name: string, pattern: RegExp, fault: WebhookFault, wanted: string): string => {
@@ -192,8 +196,7 @@ function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
 }
 
 /** The id must occur once, with an Ed25519 key for signatures (RFC 8037 section 2). */
-function keyOf(given: unknown, keyId: string): Uint8Array {
-  const jwks = copyPlain(given);
+function keyOf(jwks: unknown, keyId: string): Uint8Array {
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
   const named = keys.filter(isJsonObject).filter((key) => key["kid"] === keyId);
   if (named.length !== 1)
@@ -233,7 +236,7 @@ function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; 
   return { activity: read.value, json: json.value };
 }
 
-export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "headers" | "jwks" | "now"> {
+export interface WebhookHandlerOptions extends WebhookLimits {
   /** `client.withVerification(policy)`. */
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
   /** The receiver's own, and its children. */
@@ -250,19 +253,16 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
   readonly maxBodyBytes?: number;
 }
 
-const HANDLER_OPTIONS: OptionShapes<WebhookHandlerOptions> = {
-  verified: anyObject,
+const HANDLER_OPTIONS: MembersOf<WebhookHandlerOptions> = {
+  verified: having("verifyActivity"),
   organizationIds: list(nonEmptyText),
-  jwks: anything,
+  jwks: plain,
   onVerified: callable,
   onRejected: callable,
-  onError: callable,
-  now: callable,
-  maxBodyBytes: count,
-  headerPrefix: nonEmptyText,
-  toleranceMs: count,
-  store: anyObject,
-  rememberMs: count,
+  onError: optional(callable),
+  now: optional(callable),
+  maxBodyBytes: optional(count),
+  ...LIMITS,
 };
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -307,8 +307,7 @@ interface ReceivedRequest {
 
 /** For any kind of server: returns a status. */
 export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
-  const own = typedOptions("options", given, HANDLER_OPTIONS);
-  const options = Object.assign(own, { jwks: copyPlain(own.jwks) });
+  const options = ownOptions("options", given, HANDLER_OPTIONS);
   const {
     store = new MemoryEventStore(),
     now = () => new Date(),
@@ -321,7 +320,7 @@ export function webhookReceiver(given: WebhookHandlerOptions): (request: Receive
     const rawBody = await request.body(maxBodyBytes);
     if (rawBody === null) return 413;
     // Anyone may send requests here: keys are fetched only for a well-formed id.
-    const received = { headers: request.headers, now: now() };
+    const received = { headers: copyPlain(request.headers), now: now() };
     const headers = readHeaders({ ...options, ...received });
     const delivery = await verifyUnder(headers, {
       ...options,

@@ -81,7 +81,7 @@ export function otherMembers<T extends object, N extends keyof T>(own: T, ...nam
 }
 
 /** From a prototype other than `Object.prototype`, of this realm or another. */
-function isInherited(value: object, name: string): boolean {
+export function isInherited(value: object, name: string): boolean {
   if (!(name in value)) return false;
   for (let one = prototypeOf(value); one !== null; one = prototypeOf(one))
     if (Object.hasOwn(one, name)) return prototypeOf(one) !== null || !Object.hasOwn(one, "hasOwnProperty");

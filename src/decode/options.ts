@@ -1,25 +1,93 @@
-/** Callers' options, read by shapes before anything is sent. */
-import { type Fault, faultText } from "../errors.js";
-import { ownOptions } from "./input.js";
-import { type Shape, readShape, simple } from "./shapes.js";
+/** Options of callers, read by shapes at public functions before anything else. */
+import { faultText } from "../errors.js";
+import { copyPlain, isInherited } from "./input.js";
+import { jsonKind } from "./json.js";
+import { type MembersOf, type Place, type Shape, readShape, refined, simple } from "./shapes.js";
 
-export type OptionShapes<T> = Readonly<Record<keyof T, Shape<unknown>>>;
+/** A function. Its parameters are held by the compiler alone. */
+export const callable: Shape<never> = /* @__PURE__ */ simple(
+  "a function",
+  (value): value is never => typeof value === "function",
+);
 
-export const callable = simple("a function", (value): value is () => unknown => typeof value === "function");
+/** Any value. The function that uses it checks it. */
+export const unchecked: Shape<never> = { read: (value) => value as never };
+
+/** A deep copy of plain data. The function that uses it checks it. */
+export const plain = /* @__PURE__ */ copied(unchecked);
+
+/** A deep copy of plain data that the shape has read. */
+/* @__NO_SIDE_EFFECTS__ */
+export function copied<T>(shape: Shape<T>): Shape<T> {
+  return refined(shape, (value) => copyPlain(value));
+}
+
+/** An object with functions of these names. */
+/* @__NO_SIDE_EFFECTS__ */
+export function having(...names: readonly string[]): Shape<never> {
+  const words = names.length === 0 ? "an object" : `an object with a function ${names.join(" and ")}`;
+  return simple(words, (value): value is never => {
+    const object = value as Readonly<Record<string, unknown>>;
+    return typeof value === "object" && value !== null && names.every((name) => typeof object[name] === "function");
+  });
+}
+
+/* @__NO_SIDE_EFFECTS__ */
+export function instanceOf<T>(type: abstract new (...args: never[]) => T, words: string): Shape<T> {
+  return simple(words, (value): value is T => value instanceof type);
+}
+
+/** A copy of bytes, of which there is at least one. */
+export const bytes: Shape<Uint8Array> = /* @__PURE__ */ refined(
+  simple(
+    "bytes, as a Uint8Array that is not empty",
+    (value): value is Uint8Array => value instanceof Uint8Array && value.length > 0,
+  ),
+  (value) => new Uint8Array(value),
+);
+
+/** A copy. Comparisons with an invalid Date are all false: nothing would ever be too old. */
+export const date: Shape<Date> = {
+  read: (value, place) =>
+    value instanceof Date && !Number.isNaN(value.getTime())
+      ? new Date(value)
+      : place.fault(`expected a valid Date, got ${value instanceof Date ? "an invalid one" : jsonKind(value)}`),
+};
 
 /**
- * {@link ownOptions} with values of these shapes; undefined counts as absent. Copies lists. Throws TypeError with the
- * faults of all values, too.
+ * Copies a caller's options: own members only, each read once, on an object without a prototype. So later changes and
+ * `Object.prototype` have no effect. Throws TypeError with all faults: another name, a value of another shape, and an
+ * inherited option, which would be silently ignored.
  */
-export function typedOptions<T extends object>(what: string, value: T, shapes: OptionShapes<T>): T {
-  const own = ownOptions(what, value, shapes);
-  const faults: Fault[] = [];
-  for (const [name, given] of Object.entries(own)) {
-    if (given === undefined) continue;
-    const read = readShape(shapes[name as keyof T], given, `${what}.${name}`);
-    faults.push(...read.faults);
-    Object.assign(own, { [name]: read.value });
-  }
+export function ownOptions<T extends object>(what: string, value: T, shapes: MembersOf<T>): T {
+  return requireShape(what, value, options(shapes));
+}
+
+/** Throws TypeError with all faults. */
+export function requireShape<T>(what: string, value: unknown, shape: Shape<T>): T {
+  const { value: read, faults } = readShape(shape, value, what);
   if (faults.length > 0) throw new TypeError(faultText(faults));
+  return read as T;
+}
+
+/** Options as a member of other options, read as {@link ownOptions} reads them. */
+/* @__NO_SIDE_EFFECTS__ */
+export function options<T extends object>(shapes: MembersOf<T>): Shape<T> {
+  return { read: (value, place) => readOwn(value, shapes as Readonly<Record<string, Shape<unknown>>>, place) as T };
+}
+
+function readOwn(value: unknown, shapes: Readonly<Record<string, Shape<unknown>>>, place: Place): object {
+  const known = (): string => Object.keys(shapes).join(", ");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return place.fault(() => `expected an object, with ${known()}`);
+  for (const name of Object.getOwnPropertyNames(value))
+    if (!Object.hasOwn(shapes, name)) place.at(name).fault(() => `unknown; known are ${known()}`);
+  const own = Object.create(null) as Record<string, unknown>;
+  for (const [name, shape] of Object.entries(shapes)) {
+    const at = place.at(name);
+    if (Object.hasOwn(value, name)) own[name] = shape.read((value as Record<string, unknown>)[name], at);
+    else if (isInherited(value, name)) at.fault("inherited from a prototype; make it a member of the object itself");
+    else shape.read(undefined, at);
+  }
   return own;
 }

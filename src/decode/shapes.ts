@@ -127,7 +127,7 @@ export const anyObject = simple("an object", isJsonObject, { type: "object" });
 /** The fault shows the number. */
 /* @__NO_SIDE_EFFECTS__ */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shape<number> {
-  const words = `a whole number of ${least} or more`;
+  const words = `a whole number of ${least} ${most === Number.MAX_SAFE_INTEGER ? "or more" : `to ${most}`}`;
   return {
     form: { type: "integer", least, most },
     read: (value, place) => {

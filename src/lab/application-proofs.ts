@@ -5,9 +5,9 @@ import type { CheckId } from "../checks.js";
 import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { ownOptions } from "../decode/options.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
-import { keyOf, matching, nullable, text } from "../decode/shapes.js";
+import { type MembersOf, type Shape, keyOf, matching, nullish, optional, text } from "../decode/shapes.js";
 import { derInteger, derSequence } from "./der.js";
 import { type QosKeyPair, qosSign } from "./qos.js";
 
@@ -80,16 +80,16 @@ const NAMES = {
   }),
 };
 
-const FORM_SHAPES: OptionShapes<AppProofForm> = {
-  key: keyOf(KEYS),
-  signature: keyOf(SIGNATURES),
-  names: keyOf(NAMES),
+const FORM_SHAPES: MembersOf<AppProofForm> = {
+  key: optional(keyOf(KEYS)),
+  signature: optional(keyOf(SIGNATURES)),
+  names: optional(keyOf(NAMES)),
 };
 
-const SIGN_SHAPES: OptionShapes<SignOptions> = {
+const SIGN_SHAPES: MembersOf<SignOptions> = {
   ...FORM_SHAPES,
-  fault: nullable(text),
-  challenge: matching(/^(?:\/(?:[^~/]|~[01])*)+$/, "a JSON pointer such as /challenge"),
+  fault: nullish(text as Shape<never>),
+  challenge: optional(matching(/^(?:\/(?:[^~/]|~[01])*)+$/, "a JSON pointer such as /challenge")),
 };
 
 const DER_LIMIT = 72;
@@ -182,13 +182,13 @@ function isApplicationFault(name: string): name is ApplicationFaultName {
 
 /** Throws TypeError for an invalid form. */
 export function readForm(what: string, given: AppProofForm): Required<AppProofForm> {
-  const { key = "whole", signature = "raw", names = "standard" } = typedOptions(what, given, FORM_SHAPES);
+  const { key = "whole", signature = "raw", names = "standard" } = ownOptions(what, given, FORM_SHAPES);
   return { key, signature, names };
 }
 
 /** Throws TypeError for invalid options. */
 export function readSignOptions(options: SignOptions): SignOptions {
-  return typedOptions("options", options, SIGN_SHAPES);
+  return ownOptions("options", options, SIGN_SHAPES);
 }
 
 /** Throws TypeError unless the payload is a text or an object. */

@@ -4,8 +4,8 @@ import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";
-import { typedOptions } from "../decode/options.js";
-import { type Shape, anything, list, matching, text } from "../decode/shapes.js";
+import { ownOptions, plain } from "../decode/options.js";
+import { type MembersOf, list, matching, optional, text } from "../decode/shapes.js";
 import {
   type AppProofForm,
   type ApplicationFaultName,
@@ -81,11 +81,11 @@ export interface WantedApplication {
 }
 
 const applicationName = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 letters, digits, ., _ and -");
-const OPTION_SHAPES: Readonly<Record<keyof ApplicationOptions, Shape<unknown>>> = {
+const OPTION_SHAPES: MembersOf<ApplicationOptions> = {
   name: applicationName,
-  binaryDigest: anything,
-  args: list(text),
-  sign: anything,
+  binaryDigest: plain,
+  args: optional(list(text)),
+  sign: optional(plain),
 };
 
 /** Throws TypeError for invalid options. */
@@ -98,8 +98,7 @@ export function readApplications(given: readonly ApplicationOptions[]): WantedAp
 }
 
 function readApplication(what: string, given: ApplicationOptions): WantedApplication {
-  const { name, binaryDigest, args = [], sign: how } = typedOptions(what, given, OPTION_SHAPES);
-  if (name === undefined) throw new TypeError(`${what}.name: required`);
+  const { name, binaryDigest, args = [], sign: how } = ownOptions(what, given, OPTION_SHAPES);
   const isFunction = typeof how === "function";
   return {
     name,

@@ -8,6 +8,7 @@ import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
+import { readShape } from "../decode/shapes.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { MalformedError, attempt, cut, faultText } from "../errors.js";
 import { NamedEvidence, namedSharing } from "../inputs.js";
@@ -24,7 +25,7 @@ import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
-import { payloadExpectations } from "../verify/expected-payload.js";
+import { expectedPayload } from "../verify/expected-payload.js";
 import type { PageEvidence } from "./data.js";
 import { NO_PROVENANCE } from "./verify.js";
 import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.js";
@@ -427,11 +428,7 @@ const MAX_SHOWN = 100;
 
 /** Why the library refuses it, without the library's path. */
 function expectationFault(one: object): string | null {
-  try {
-    payloadExpectations([one]);
-    return null;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return error.message.replace(/^expected\.payload\[0\]\./, "").replace(/^values\[(".*")\]: /s, "$1: ");
-  }
+  const { faults } = readShape(expectedPayload, one);
+  const shown = faults.map(({ path, message }) => ({ path: path.replace(/^values\./, ""), message }));
+  return shown.length === 0 ? null : faultText(shown);
 }

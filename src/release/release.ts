@@ -2,9 +2,9 @@
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import { type Approval, type Manifest, decodeManifest, manifestHashInput } from "../decode/manifest/index.js";
-import { type OptionShapes, typedOptions } from "../decode/options.js";
+import { ownOptions } from "../decode/options.js";
 import { privateMark } from "../decode/private-mark.js";
-import { simple } from "../decode/shapes.js";
+import { type MembersOf, nullish, text } from "../decode/shapes.js";
 import { equalBytes } from "../bytes.js";
 import { MalformedError, attempt, faultText, shownName } from "../errors.js";
 import { manifestHash } from "../verify/manifest-binding.js";
@@ -71,11 +71,7 @@ export interface ReadReleaseOptions {
   readonly application?: string | null;
 }
 
-const nameOrNull = simple(
-  "a string, or null",
-  (value): value is string | null => value === null || typeof value === "string",
-);
-const READ_OPTIONS: OptionShapes<ReadReleaseOptions> = { version: nameOrNull, application: nameOrNull };
+const READ_OPTIONS: MembersOf<ReadReleaseOptions> = { version: nullish(text), application: nullish(text) };
 
 const MANIFEST = "manifest";
 const MANIFEST_JSON = "manifest.json";
@@ -104,7 +100,7 @@ export async function readRelease(
   files: Iterable<readonly [name: string, bytes: Uint8Array]>,
   options: ReadReleaseOptions = {},
 ): Promise<Release> {
-  const { version = null, application = null } = typedOptions("options", options, READ_OPTIONS);
+  const { version = null, application = null } = ownOptions("options", options, READ_OPTIONS);
   const name = [version, application].filter((part) => part !== null).join("/");
   const reading = new ReleaseReading(name, copied(files));
   const manifest = reading.manifest();

@@ -3,11 +3,26 @@
  * genuine proof of another organization. Evidence is therefore compared with the question (verify/README.md, "The
  * question"); `contradictions.ts` compares.
  */
-import { type JsonObject, copyJson, isJsonObject } from "../decode/json.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { type JsonObject, copyJson } from "../decode/json.js";
+import { options, ownOptions, requireShape } from "../decode/options.js";
+import {
+  type MembersOf,
+  type Shape,
+  anyObject,
+  list,
+  nonEmptyText,
+  optional,
+  refined,
+  text,
+} from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
-import { type ExpectedPayload, type PayloadExpectation, payloadExpectations } from "./expected-payload.js";
+import {
+  type ExpectedPayload,
+  type PayloadExpectation,
+  expectedPayload,
+  payloadExpectation,
+} from "./expected-payload.js";
 
 export type { ExpectedPayload } from "./expected-payload.js";
 
@@ -42,60 +57,62 @@ export interface Expectation {
   readonly payload: readonly PayloadExpectation[] | null;
 }
 
-const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
-  organizationId: true,
-  id: true,
-  type: true,
-  parameters: true,
-  requestedAt: true,
-  addresses: true,
-  payload: true,
+/** A JSON object, copied. */
+const jsonObject: Shape<JsonObject> = {
+  read: (value, place) => {
+    const copied = attempt(() => copyJson(value));
+    if (copied.value === undefined) return place.fault(faultText(copied.faults));
+    return anyObject.read(copied.value, place);
+  },
 };
 
-/** Copies all or a part of what is expected. Throws TypeError for an unknown member. */
-export function copyExpected(expected: Partial<Expected>): Partial<Expected> {
-  return copyPlain(ownOptions("expected", expected as Expected, EXPECTED_MEMBERS));
-}
+const moment: Shape<number> = {
+  read: (value, place) => {
+    const isText = typeof value === "string" && DECIMAL_TIME.test(value);
+    const milliseconds = isText || value instanceof Date ? Number(value) : value;
+    if (Number.isFinite(milliseconds) && (milliseconds as number) >= 0) return milliseconds as number;
+    return place.fault("expected a valid Date, or milliseconds since the epoch");
+  },
+};
+
+export const EXPECTED: MembersOf<Expected> = {
+  organizationId: optional(nonEmptyText),
+  id: optional(nonEmptyText),
+  type: optional(nonEmptyText),
+  parameters: optional(jsonObject),
+  requestedAt: optional(moment),
+  addresses: optional(list(nonEmptyText, 1)),
+  payload: optional(list(expectedPayload, 1)),
+};
 
 /** Copies what is expected. Throws TypeError for an unknown member or a wrong type: neither may be ignored silently. */
+export function ownExpected(expected: Expected): Expected {
+  return ownOptions("expected", expected, EXPECTED);
+}
+
+/** What is expected of whole evidence: of an organization, unless a payload is expected. */
+export const expectedShape = /* @__PURE__ */ refined(options(EXPECTED), (expected, place) => {
+  const { organizationId, payload } = expected;
+  if (organizationId === undefined && payload === undefined) text.read(organizationId, place.at("organizationId"));
+  return expected;
+});
+
+/** Throws TypeError as {@link ownExpected} does. */
 export function expectationOf(expected: Expected): Expectation {
-  const own = ownOptions("expected", expected, EXPECTED_MEMBERS);
-  const { organizationId, id, type, parameters, requestedAt, addresses, payload } = own;
+  return checkedExpectation(requireShape("expected", expected, expectedShape));
+}
+
+/** Of what {@link expectedShape} has read. */
+export function checkedExpectation(expected: Expected): Expectation {
+  const { organizationId = null, id = null, type = null, parameters = null, ...others } = expected;
+  const { requestedAt = null, addresses = null, payload } = others;
   return {
-    organizationId:
-      organizationId === undefined && payload !== undefined ? null : nonEmptyText("organizationId", organizationId),
-    id: id === undefined ? null : nonEmptyText("id", id),
-    type: type === undefined ? null : nonEmptyText("type", type),
-    parameters: parameters === undefined ? null : parametersOf(parameters),
-    requestedAt: requestedAt === undefined ? null : instantOf(requestedAt),
-    addresses: addresses === undefined ? null : addressesOf(addresses),
-    payload: payload === undefined ? null : payloadExpectations(payload),
+    organizationId,
+    id,
+    type,
+    parameters: parameters as JsonObject | null,
+    requestedAt: requestedAt as number | null,
+    addresses,
+    payload: payload?.map(payloadExpectation) ?? null,
   };
-}
-
-function nonEmptyText(name: string, value: unknown): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw new TypeError(`expected.${name}: expected a non-empty string`);
-}
-
-function parametersOf(value: unknown): JsonObject {
-  const copied = attempt(() => copyJson(value));
-  if (copied.value === undefined) throw new TypeError(`expected.parameters: ${faultText(copied.faults)}`);
-  if (!isJsonObject(copied.value)) throw new TypeError("expected.parameters: expected an object");
-  return copied.value;
-}
-
-function instantOf(value: unknown): number {
-  const milliseconds = value instanceof Date ? value.getTime() : numberOf(value);
-  if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
-  throw new TypeError("expected.requestedAt: expected a valid Date, or milliseconds since the epoch");
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === "number" || (typeof value === "string" && DECIMAL_TIME.test(value)) ? Number(value) : NaN;
-}
-
-function addressesOf(value: unknown): readonly string[] {
-  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.addresses: expected a non-empty list");
-  return value.map((address) => nonEmptyText("addresses[]", address));
 }

@@ -1,6 +1,7 @@
 /** What a caller expects in the payload of an app proof (verify/README.md, "Expected payloads"). */
-import { ownOptions } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
+import { options } from "../decode/options.js";
+import { type Place, type Shape, nonEmptyText, optional, record, refined, simple, text } from "../decode/shapes.js";
 
 /** Values that the payload of an app proof must have. Never take them from the evidence. */
 export interface ExpectedPayload {
@@ -34,37 +35,36 @@ export interface Challenge {
   readonly value: string;
 }
 
-const MEMBERS: Readonly<Record<keyof ExpectedPayload, true>> = { type: true, values: true, challenge: true };
+/** Faults are whatever would compare less than the caller means. */
+export const expectedPayload: Shape<ExpectedPayload> = /* @__PURE__ */ refined(
+  options<ExpectedPayload>({
+    type: nonEmptyText,
+    values: record(simple("a string, finite number, boolean or null; name the members of others", isComparable), {
+      least: 1,
+    }),
+    challenge: optional(text),
+  }),
+  (read, place) => {
+    const { values, challenge } = read;
+    for (const pointer of Object.keys(values)) {
+      const fault = pointerFault(pointer);
+      if (fault !== null) place.at("values").at(pointer).fault(fault);
+    }
+    if (challenge !== undefined) refuseChallenge(challenge, values, place.at("challenge"));
+    return read;
+  },
+);
 
-/** Throws TypeError for anything that would compare less than the caller means. */
-export function payloadExpectations(value: unknown): readonly PayloadExpectation[] {
-  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.payload: expected a non-empty list");
-  return Array.from(value, (item, index) => payloadExpectation(item, `expected.payload[${index}]`));
+export function payloadExpectation({ type, values, challenge }: ExpectedPayload): PayloadExpectation {
+  return {
+    type,
+    values: Object.entries(values).map(([pointer, value]) => ({ pointer, tokens: pointerTokens(pointer), value })),
+    challenge:
+      challenge === undefined ? null : Object.freeze({ pointer: challenge, value: values[challenge] as string }),
+  };
 }
 
-function payloadExpectation(item: ExpectedPayload, path: string): PayloadExpectation {
-  const { type, values, challenge } = ownOptions(path, item, MEMBERS);
-  if (typeof type !== "string" || type === "") throw new TypeError(`${path}.type: expected a non-empty string`);
-  const expected = expectedValues(values, `${path}.values`);
-  return { type, values: expected, challenge: challenge === undefined ? null : challengeOf(challenge, expected, path) };
-}
-
-function expectedValues(values: unknown, path: string): readonly ExpectedValue[] {
-  const wanted = `${path}: expected an object of values by JSON pointer, such as { "/order/id": "…" }`;
-  if (typeof values !== "object" || values === null || Array.isArray(values)) throw new TypeError(wanted);
-  const entries = Object.entries(values);
-  if (entries.length === 0) throw new TypeError(`${wanted}; an empty one would compare nothing`);
-  return entries.map(([pointer, value]) => {
-    const place = `${path}[${JSON.stringify(pointer)}]`;
-    if (!isComparable(value))
-      throw new TypeError(`${place}: expected a string, finite number, boolean or null; name the members of others`);
-    const fault = pointerFault(pointer);
-    if (fault !== null) throw new TypeError(`${place}: ${fault}`);
-    return { pointer, tokens: pointerTokens(pointer), value };
-  });
-}
-
-function isComparable(value: unknown): value is JsonValue {
+function isComparable(value: unknown): value is string | number | boolean | null {
   return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
@@ -82,12 +82,11 @@ function pointerTokens(pointer: string): readonly string[] {
 /** Shorter values can be guessed, or repeat by chance: 22 base64url characters and 32 hex digits hold 128 bits. */
 const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 
-function challengeOf(pointer: unknown, values: readonly ExpectedValue[], path: string): Challenge {
-  const own = values.find((each) => each.pointer === pointer);
-  if (own === undefined) throw new TypeError(`${path}.challenge: expected one of the pointers of values`);
-  const fault = challengeFault(own.value);
-  if (fault !== null) throw new TypeError(`${path}.challenge: ${fault}`);
-  return Object.freeze({ pointer: own.pointer, value: own.value as string });
+function refuseChallenge(pointer: string, values: ExpectedPayload["values"], place: Place): void {
+  const fault = Object.hasOwn(values, pointer)
+    ? challengeFault(values[pointer])
+    : "expected one of the pointers of values";
+  if (fault !== null) place.fault(fault);
 }
 
 export function challengeFault(value: unknown): string | null {

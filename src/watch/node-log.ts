@@ -1,9 +1,8 @@
 /** A log in files (Node). Each line is synced before anything acts on it. */
 import { open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ownOptions } from "../decode/input.js";
-import { typedOptions, callable } from "../decode/options.js";
-import { nonEmptyText, wholeNumber } from "../decode/shapes.js";
+import { callable, options, ownOptions } from "../decode/options.js";
+import { type MembersOf, matching, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { type Lock, takeLock } from "../disk/lock.js";
 import { isInPlace, replaceWhole } from "../disk/whole.js";
 import { MalformedError } from "../errors.js";
@@ -99,8 +98,7 @@ export interface OpenedLog extends LogStore {
  * ```
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
-  const { onNote = () => {}, rotate = {}, checkpoint } = ownOptions("options", options, OPEN_OPTIONS);
-  const limits = typedOptions("options.rotate", rotate, ROTATE_OPTIONS);
+  const { onNote = () => {}, rotate: limits = {}, checkpoint } = ownOptions("options", options, OPEN_OPTIONS);
   const signing = checkpoint === undefined ? null : await signingOf(checkpoint, basename(path));
   const file = linked(path);
   const lock = await asLogError(takeLock(`${file}.lock`, "log", { onWait: onNote }));
@@ -112,21 +110,29 @@ export async function openLog(path: string, options: OpenLogOptions = {}): Promi
   }
 }
 
-const OPEN_OPTIONS: Readonly<Record<keyof OpenLogOptions, true>> = { onNote: true, rotate: true, checkpoint: true };
-const ROTATE_OPTIONS = { bytes: wholeNumber(1), afterMs: wholeNumber(1) };
-const CHECKPOINT_OPTIONS = { key: nonEmptyText, origin: nonEmptyText, file: nonEmptyText, onCheckpoint: callable };
+const OPEN_OPTIONS: MembersOf<OpenLogOptions> = {
+  onNote: optional(callable),
+  rotate: optional(options<RotateOptions>({ bytes: optional(wholeNumber(1)), afterMs: optional(wholeNumber(1)) })),
+  checkpoint: optional(
+    options<CheckpointOptions>({
+      key: nonEmptyText,
+      origin: optional(matching(isOrigin, "bootproof-log/NAME")),
+      file: optional(nonEmptyText),
+      onCheckpoint: optional(callable),
+    }),
+  ),
+};
 
 interface Signing extends StateKey {
   readonly file: string | null;
   readonly onCheckpoint: (note: string) => void;
 }
 
-async function signingOf(given: CheckpointOptions, name: string): Promise<Signing> {
-  const options = typedOptions("options.checkpoint", given, CHECKPOINT_OPTIONS);
-  const { key, origin = originOf(name), file = null, onCheckpoint = () => {} } = options;
-  if (key === undefined) throw new TypeError("options.checkpoint.key: required");
-  if (!isOrigin(origin)) throw new TypeError(`options.checkpoint.origin: expected bootproof-log/NAME`);
-  return { origin, signer: await noteSigner(key), file, onCheckpoint };
+async function signingOf(
+  { key, origin, file, onCheckpoint = () => {} }: CheckpointOptions,
+  name: string,
+): Promise<Signing> {
+  return { origin: origin ?? originOf(name), signer: await noteSigner(key), file: file ?? null, onCheckpoint };
 }
 
 interface Opening {

@@ -6,8 +6,8 @@ import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { type OptionShapes, callable, typedOptions } from "../decode/options.js";
-import { anyObject, anything, count, flag, list, nonEmptyText, object, oneOf } from "../decode/shapes.js";
+import { callable, having, instanceOf, options, ownOptions, plain } from "../decode/options.js";
+import { type MembersOf, flag, hex, list, nonEmptyText, oneOf, optional, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
 import type { Report } from "../report/report.js";
 import { untilAborted } from "../client/transport.js";
@@ -168,64 +168,44 @@ export async function watch(options: WatchOptions): Promise<WatchSummary> {
   return new Watch(options).run();
 }
 
-const WATCH_OPTIONS: OptionShapes<WatchOptions> = {
-  policy: anyObject,
-  allowDebug: flag,
-  acceptance: oneOf("standard", "strict"),
-  apps: list(nonEmptyText),
-  ephemeralKeys: list(nonEmptyText),
+const KEY = hex(QOS_PUBLIC_KEY_LENGTH);
+const WATCH_OPTIONS: MembersOf<WatchOptions> = {
+  policy: plain,
+  allowDebug: optional(flag),
+  acceptance: optional(oneOf("standard", "strict")),
+  apps: optional(list(nonEmptyText)),
+  ephemeralKeys: optional(list(KEY)),
   newest: callable,
-  log: anyObject,
-  intervalMs: count,
-  once: flag,
-  onEntry: callable,
-  onRefusal: callable,
-  onOutage: callable,
-  outageAfter: count,
-  outageRepeatMs: count,
-  maxSilenceMs: count,
-  reload: object({ read: callable, when: callable }),
-  onPoll: callable,
-  onMessage: callable,
-  signal: anyObject,
+  log: optional(having("append")),
+  intervalMs: optional(wholeNumber(LEAST_INTERVAL_MS, MOST_INTERVAL_MS)),
+  once: optional(flag),
+  onEntry: optional(callable),
+  onRefusal: optional(callable),
+  onOutage: optional(callable),
+  outageAfter: optional(wholeNumber(0, MOST_OUTAGE_AFTER)),
+  outageRepeatMs: optional(wholeNumber(LEAST_REPEAT_MS, WEEK_MS)),
+  maxSilenceMs: optional(wholeNumber(0, WEEK_MS)),
+  reload: optional(options<SettingReload>({ read: callable, when: callable })),
+  onPoll: optional(callable),
+  onMessage: optional(callable),
+  signal: optional(having()),
   now: callable,
   sleep: callable,
   random: callable,
-  cache: anyObject,
-  provenance: list(anything),
-  provenanceVerifier: anyObject,
+  cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
+  provenance: optional(list(plain)),
+  provenanceVerifier: optional(having("verify")),
 };
-const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
 function watchedBy(options: WatchOptions): Watched[] {
-  const missing = REQUIRED.find((name) => options[name] === undefined);
-  if (missing !== undefined) throw new TypeError(`options.${missing}: required`);
-  requireLimits(options);
-  const { apps = [], ephemeralKeys = [] } = options;
-  const keys = ephemeralKeys.map((key) => key.toLowerCase());
-  if (keys.some((key) => fromHex(key)?.length !== QOS_PUBLIC_KEY_LENGTH))
-    throw new TypeError(`options.ephemeralKeys: expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits each`);
-  const watched = [...apps.map((app) => ({ app })), ...keys.map((ephemeralKey) => ({ ephemeralKey }))];
+  const { apps = [], ephemeralKeys = [], intervalMs = DEFAULT_INTERVAL_MS, maxSilenceMs = Infinity } = options;
+  // A shorter one would end every watch.
+  if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected more than ${intervalMs}`);
+  const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
   if (watched.length === 0) throw new TypeError("options.apps: expected one at least, or one of options.ephemeralKeys");
   if (new Set(watched.map(watchedName)).size < watched.length)
     throw new TypeError("options.apps and options.ephemeralKeys: expected each once");
   return watched;
-}
-
-function requireLimits(options: WatchOptions): void {
-  const { intervalMs = DEFAULT_INTERVAL_MS } = options;
-  const limits = {
-    intervalMs: [LEAST_INTERVAL_MS, MOST_INTERVAL_MS],
-    outageAfter: [0, MOST_OUTAGE_AFTER],
-    outageRepeatMs: [LEAST_REPEAT_MS, WEEK_MS],
-    // A shorter one would end every watch.
-    maxSilenceMs: [intervalMs + 1, WEEK_MS],
-  } as const;
-  for (const [name, [least, most]] of Object.entries(limits)) {
-    const value = options[name as keyof typeof limits];
-    if (value !== undefined && (value < least || value > most))
-      throw new TypeError(`options.${name}: expected ${least} to ${most}`);
-  }
 }
 
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
@@ -255,7 +235,7 @@ class Watch {
   #recorded = 0;
 
   constructor(given: WatchOptions) {
-    const options = typedOptions("options", given, WATCH_OPTIONS);
+    const options = ownOptions("options", given, WATCH_OPTIONS);
     this.#options = options;
     this.#watched = watchedBy(options);
     this.#log = options.log ?? memoryStore();
