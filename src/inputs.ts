@@ -1,4 +1,6 @@
 /** Copies the inputs of callers, and refuses unknown options. */
+import { bytes, date, having, instanceOf, typedOptions, unchecked } from "./decode/options.js";
+import { type MembersOf, type Shape, flag, list, oneOf, optional, record, simple, text } from "./decode/shapes.js";
 import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
@@ -7,13 +9,13 @@ import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
+import { type InputCopy, copyInput, copyPlain } from "./decode/input.js";
 import type { Remembered } from "./verify/approved-manifests.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { type Fault, MalformedError, listed } from "./errors.js";
-import { type Expectation, type Expected, expectationOf } from "./verify/expectation.js";
+import { type Expectation, type Expected, checkedExpectation, expectedShape } from "./verify/expectation.js";
 import { MAX_PROVENANCE, type ProvenanceInput, type ProvenanceVerifier } from "./verify/provenance-demand.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
@@ -77,10 +79,11 @@ interface PieceFacts {
   readonly latestOf?: string;
 }
 
-const FACT_NAMES: Readonly<Record<keyof PieceFacts, true>> = { bytes: true, ephemeralKey: true, latestOf: true };
-
-/** Without a prototype, whose members would count. */
-const NO_FACTS = /* @__PURE__ */ Object.create(null) as PieceFacts;
+const FACTS: MembersOf<PieceFacts> = {
+  bytes: optional(bytes),
+  ephemeralKey: optional(bytes),
+  latestOf: optional(text),
+};
 
 /** Evidence with a name for the report, and how it was requested. */
 export class NamedEvidence {
@@ -95,16 +98,14 @@ export class NamedEvidence {
   /** The application whose newest boot proof was requested. The service chose it: this is not verified. */
   readonly latestOf: string | null;
 
-  constructor(name: string | null, value: unknown, facts?: PieceFacts) {
-    const { bytes, ephemeralKey, latestOf }: PieceFacts =
-      facts === undefined ? NO_FACTS : ownOptions("facts", facts, FACT_NAMES);
+  constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
+    const own = typedOptions("facts", facts, FACTS);
     if (name !== null && typeof name !== "string") throw new TypeError("name: expected a string, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
-    this.bytes = bytes === undefined ? null : bytesOf("bytes", bytes);
-    if (latestOf !== undefined && typeof latestOf !== "string") throw new TypeError("latestOf: expected a string");
-    this.latestOf = latestOf ?? null;
-    this.ephemeralKey = ephemeralKey === undefined ? null : bytesOf("ephemeralKey", ephemeralKey);
+    this.bytes = own.bytes ?? null;
+    this.latestOf = own.latestOf ?? null;
+    this.ephemeralKey = own.ephemeralKey ?? null;
   }
 }
 
@@ -154,27 +155,58 @@ export interface CopiedEvidence {
   readonly given: readonly InputPiece[];
 }
 
-export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  measurements: true,
-  ephemeralKey: true,
-  nonce: true,
-  expected: true,
-  allowDebug: true,
-  acceptance: true,
-  bootProofsOnly: true,
-  cache: true,
-  uses: true,
-  provenanceVerifier: true,
+/** Names of measurements. At least one, since an empty object would silently check nothing. */
+export const PCR_NAMES = {
+  name: /^(?:[12]?\d|3[01])$/,
+  fault: "not a PCR: expected an index of 0 to 31",
+  least: 1,
 };
-const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = {
-  bootProofs: true,
-  appProofs: true,
-  activity: true,
-  provenance: true,
+
+const validationTime: Shape<"document" | "now" | Date> = {
+  read: (value, place) => {
+    if (value === "document" || value === "now") return value;
+    return value instanceof Date ? date.read(value, place) : place.fault('expected "document", "now" or a valid Date');
+  },
+};
+
+/** Decoded again from a copy, so that later changes have no effect. */
+const trustAnchor: Shape<TrustAnchor> = {
+  read: (value, place) => {
+    const { name, certificate } = copyPlain((value ?? {}) as Partial<TrustAnchor>);
+    if (typeof name === "string" && certificate?.der instanceof Uint8Array)
+      return { name, certificate: decodeCertificate(certificate.der) };
+    return place.fault("expected an anchor from parseTrustAnchor");
+  },
+};
+
+const pcr: Shape<Uint8Array> = {
+  read: (value, place) => {
+    if (value instanceof Uint8Array && value.length === PCR_LENGTH) return new Uint8Array(value);
+    return place.fault(`expected ${PCR_LENGTH} bytes, as a Uint8Array`);
+  },
+};
+
+const measurements = record(pcr, PCR_NAMES);
+
+const POLICY = "a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE";
+
+export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
+  policy: simple(POLICY, (value): value is VerifyOptions["policy"] => {
+    return value === NO_POLICY_ANY_ENCLAVE || ParsedPolicy.is(value);
+  }),
+  now: date,
+  at: optional(validationTime),
+  trustAnchors: optional(list(trustAnchor)),
+  measurements: optional(measurements),
+  ephemeralKey: optional(bytes),
+  nonce: optional(bytes),
+  expected: optional(expectedShape),
+  allowDebug: optional(flag),
+  acceptance: optional(oneOf("standard", "strict")),
+  bootProofsOnly: optional(flag),
+  cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
+  uses: optional(instanceOf(AppProofUses, "an AppProofUses")),
+  provenanceVerifier: optional(having("verify")),
 };
 
 /**
@@ -199,31 +231,33 @@ const NO_VERIFIER =
   "(npm install @sigstore/verify)";
 
 function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
-  const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
-  const bootProofsOnly = readSwitch(options, "bootProofsOnly", isOnlyOne);
-  const policy = readPolicy(options);
-  const context = {
-    ...readFromPolicy(policy, options),
-    now: readNow(options.now),
-    at: readValidationTime(at),
-    allowDebug: readSwitch(options, "allowDebug", false) || policy?.allowDebug === true,
-    measurements: readMeasurements(options.measurements),
-    nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
-    expectation: expected === undefined ? null : expectationOf(expected),
-    cache: readCache(cache),
-  };
-  const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
-  const [uses, acceptance] = [readUses(options.uses), readAcceptance(options.acceptance)];
-  const provenanceVerifier = readVerifier(options.provenanceVerifier);
+  const { ephemeralKey, uses = null, acceptance = "standard", provenanceVerifier = null } = options;
+  const { bootProofsOnly = isOnlyOne } = options;
+  const policy = ParsedPolicy.is(options.policy) ? options.policy : null;
+  if (policy !== null && options.trustAnchors !== undefined)
+    throw new TypeError("options.trustAnchors: a policy names its own");
+  const context = contextOf(options, policy);
+  const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(ephemeralKey)];
   return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly, provenanceVerifier };
 }
 
-function readFromPolicy(
-  policy: Policy | null,
-  { trustAnchors }: VerifyOptions,
-): Pick<VerifyContext, "trustAnchors" | "untimed"> {
-  if (policy === null) return { trustAnchors: readAnchors(trustAnchors), untimed: [] };
-  return { trustAnchors: policy.trustAnchors, untimed: policy.appProofs.untimed };
+function contextOf(options: VerifyOptions, policy: Policy | null): BootProofContext {
+  const { now, at = "document", nonce = null, expected, cache = new SignatureCache(), measurements } = options;
+  return {
+    trustAnchors: policy === null ? (options.trustAnchors ?? [AWS_NITRO_ROOT_G1]) : policy.trustAnchors,
+    untimed: policy === null ? [] : policy.appProofs.untimed,
+    now,
+    at,
+    allowDebug: options.allowDebug === true || policy?.allowDebug === true,
+    measurements: measurements === undefined ? null : measurementMap(measurements),
+    nonce,
+    expectation: expected === undefined ? null : checkedExpectation(expected),
+    cache,
+  };
+}
+
+function measurementMap(measurements: NonNullable<VerifyOptions["measurements"]>): VerifyContext["measurements"] {
+  return new Map(Object.entries(measurements).map(([index, value]) => [Number(index), value]));
 }
 
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
@@ -234,10 +268,10 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
  */
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
-  requireParsed(policy);
+  if (!ParsedPolicy.is(policy)) throw new TypeError("options.policy: expected a policy from parsePolicy");
   const faults = [...looseningFaults(policy, own), ...demandFaults(policy, own)];
   if (faults.length > 0) throw new MalformedError(code, faults);
-  return { ...readOptions(own), policy, policyFrom: "maker" };
+  return { ...readWithoutDemands(own, false), policy, policyFrom: "maker" };
 }
 
 function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBesidePolicy): Fault[] {
@@ -281,142 +315,39 @@ const ONLY_CALLER = "the policy came with the evidence, and only the caller can 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   if (ParsedPolicy.is(options))
     throw new TypeError("options: expected { policy, now: new Date() }, not the policy alone");
-  return ownOptions("options", options, OPTION_NAMES);
-}
-
-function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly", byDefault: boolean): boolean {
-  const value: unknown = options[name] === undefined ? byDefault : options[name];
-  if (typeof value !== "boolean") throw new TypeError(`${name}: expected true or false`);
-  return value;
-}
-
-function readAcceptance(acceptance: unknown): VerifySetting["acceptance"] {
-  if (acceptance === undefined || acceptance === "standard") return "standard";
-  if (acceptance !== "strict") throw new TypeError('acceptance: expected "standard" or "strict"');
-  return acceptance;
-}
-
-function readPolicy({ policy, trustAnchors }: VerifyOptions): ParsedPolicy | null {
-  if (policy === NO_POLICY_ANY_ENCLAVE) return null;
-  requireParsed(policy);
-  if (trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
-  return policy;
-}
-
-function requireParsed(policy: unknown): asserts policy is ParsedPolicy {
-  if (!ParsedPolicy.is(policy))
-    throw new TypeError("options.policy: expected a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE");
-}
-
-function readNow(now: unknown): Date {
-  if (!isInstant(now)) throw new TypeError("now: expected a valid Date");
-  return new Date(now);
-}
-
-function readValidationTime(at: unknown): VerifyContext["at"] {
-  if (at === "document" || at === "now") return at;
-  if (!isInstant(at)) throw new TypeError('at: expected "document", "now" or a valid Date');
-  return new Date(at);
-}
-
-function readCache(cache: unknown): SignatureCache {
-  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: expected a SignatureCache");
-  return cache;
-}
-
-function readUses(uses: unknown): AppProofUses | null {
-  if (uses === undefined) return null;
-  if (!(uses instanceof AppProofUses)) throw new TypeError("uses: expected an AppProofUses");
-  return uses;
-}
-
-function readVerifier(verifier: unknown): ProvenanceVerifier | null {
-  if (verifier === undefined) return null;
-  const isOne = typeof verifier === "object" && verifier !== null && "verify" in verifier;
-  if (!isOne || typeof verifier.verify !== "function")
-    throw new TypeError("provenanceVerifier: expected a ProvenanceVerifier: await sigstoreVerifier()");
-  return verifier as ProvenanceVerifier;
+  return typedOptions("options", options, VERIFY_OPTIONS);
 }
 
 function wantedKey(key: Uint8Array): WantedKey {
   return { what: "the requested key", key };
 }
 
-/** Decoded again from a copy, so that later changes have no effect. */
-function readAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
-  if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
-  const copies = copyPlain(anchors);
-  const isGood =
-    Array.isArray(copies) &&
-    copies.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
-  if (!isGood) throw new TypeError("trustAnchors: expected a list of anchors from parseTrustAnchor");
-  return copies.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(certificate.der) }));
-}
+const evidenceList: Shape<readonly unknown[]> = list(unchecked);
 
-/** An empty object would silently check nothing, so it is refused. */
-function readMeasurements(measurements: unknown): VerifyContext["measurements"] {
-  if (measurements === undefined) return null;
-  if (typeof measurements !== "object" || measurements === null || measurements instanceof Uint8Array)
-    throw new TypeError("measurements: expected an object of PCRs by index, such as { 0: pcr0 }");
-  const entries = Object.entries(measurements).map(([name, value]): [number, Uint8Array] => {
-    if (!isPcrIndex(name)) throw new TypeError(`measurements.${name}: no PCR: expected an index of 0 to 31`);
-    if (!(value instanceof Uint8Array) || value.length !== PCR_LENGTH)
-      throw new TypeError(`measurements.${name}: expected ${PCR_LENGTH} bytes, as a Uint8Array`);
-    return [Number(name), new Uint8Array(value)];
-  });
-  if (entries.length === 0) throw new TypeError("measurements: empty; omit it to check no image");
-  return new Map(entries);
-}
-
-export function isPcrIndex(name: string): boolean {
-  return /^(?:[12]?\d|3[01])$/.test(name);
-}
-
-function bytesOf(name: string, value: unknown): Uint8Array {
-  if (value instanceof Uint8Array && value.length > 0) return new Uint8Array(value);
-  throw new TypeError(`${name}: expected bytes, as a Uint8Array that is not empty`);
-}
-
-/** Comparisons with an invalid Date are all false: nothing would ever be too old. */
-function isInstant(value: unknown): value is Date {
-  return value instanceof Date && !Number.isNaN(value.getTime());
-}
-
-const EVIDENCE_WANTED =
-  "evidence: expected lists in an object, such as { bootProofs: [bootProof], appProofs: [appProof] }";
+const EVIDENCE: MembersOf<Evidence> = {
+  bootProofs: evidenceList,
+  appProofs: optional(evidenceList),
+  activity: optional(unchecked),
+  provenance: optional(evidenceList),
+};
 
 /** Total: a member that is missing here would be dropped silently. */
-type EvidenceLists = Readonly<Record<keyof Evidence, unknown>> &
-  Readonly<Record<"bootProofs" | "appProofs" | "provenance", readonly unknown[]>>;
+type EvidenceLists = Required<Omit<Evidence, "activity">> & Pick<Evidence, "activity">;
 
 /** The members of evidence, each read once. Throws TypeError, with a suggestion. */
 export function evidenceMembers(evidence: Evidence): EvidenceLists {
-  return evidenceLists(ownEvidence(evidence));
+  return withLists(ownEvidence(evidence));
 }
 
 function ownEvidence(evidence: Evidence): Evidence {
-  const names = [...Object.keys(EVIDENCE_NAMES), "bootProof", "appProof"];
-  if (typeof evidence !== "object" || evidence === null || !names.some((name) => name in evidence))
-    throw new TypeError(EVIDENCE_WANTED);
   for (const one of ["bootProof", "appProof"])
-    if (Object.hasOwn(evidence, one)) throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
-  return ownOptions("evidence", evidence, EVIDENCE_NAMES);
+    if (typeof evidence === "object" && evidence !== null && Object.hasOwn(evidence, one))
+      throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
+  return typedOptions("evidence", evidence, EVIDENCE);
 }
 
-function evidenceLists({ bootProofs, appProofs = [], activity, provenance = [] }: Evidence): EvidenceLists {
-  if (!Array.isArray(provenance)) throw new TypeError("evidence.provenance: expected a list of bundles");
-  return {
-    bootProofs: listOf("bootProof", bootProofs),
-    appProofs: listOf("appProof", appProofs),
-    activity,
-    provenance,
-  };
-}
-
-function listOf(one: string, value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  const hint = value === undefined ? "empty where there is none" : `did you mean ${one}s: [${one}]?`;
-  throw new TypeError(`evidence.${one}s: expected a list; ${hint}`);
+function withLists({ bootProofs, appProofs = [], activity, provenance = [] }: Evidence): EvidenceLists {
+  return { bootProofs, appProofs, activity, provenance };
 }
 
 /** The caller's bundles of builds, and then those of the evidence: each demand is met by any of them. */
@@ -434,7 +365,7 @@ const MAX_BOOT_PROOFS = MAX_APP_PROOFS;
 export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
-  const { bootProofs, appProofs, activity, provenance } = evidenceLists(own);
+  const { bootProofs, appProofs, activity, provenance } = withLists(own);
   if (setting.bootProofsOnly) refuseMore(own, context.expectation);
   if (bootProofs.length > MAX_BOOT_PROOFS && setting.isOwnEvidence !== true)
     throw new RangeError(`more than ${MAX_BOOT_PROOFS} boot proofs`);

@@ -2,19 +2,23 @@
  * Policies and options as plain data, for files, threads, and other copies of this package. Each file that a policy
  * names is embedded as the PEM text of its certificate.
  */
+import { type MembersOf, type Shape, hex, instant, list, objectOf, optional, record, text } from "./decode/shapes.js";
+import { requireShape, typedOptions } from "./decode/options.js";
 import { type JsonEntry, entriesAt } from "./appraise/json-edit.js";
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import { type Policy, namedFiles, parsePolicy } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
-import { fromUtf8, toHex, toUtf8 } from "./bytes.js";
-import { copyInput, copyPlain, otherMembers, ownMembers, ownOptions } from "./decode/input.js";
-import { type JsonValue, isJsonObject, parseJson } from "./decode/json.js";
+import { fromHex, fromUtf8, toHex, toUtf8 } from "./bytes.js";
+import { copyInput } from "./decode/input.js";
+import { type JsonValue, copyJson, isJsonObject, parseJson } from "./decode/json.js";
+import { PCR_LENGTH } from "./decode/lengths.js";
 import { attempt } from "./errors.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
-  OPTION_NAMES,
   type OptionsBesidePolicy,
+  PCR_NAMES,
+  VERIFY_OPTIONS,
   type VerifyOptions,
 } from "./inputs.js";
 import { sha256 } from "./verify/digest.js";
@@ -23,17 +27,21 @@ import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/tru
 /** Reads as the same policy, with the same digest. */
 export interface PlainPolicy {
   /** The policy file. */
-  readonly bytes: Uint8Array;
+  readonly text: string;
   /** The PEM text of each file that it names as a trust anchor, by that name. */
   readonly anchors?: Readonly<Record<string, string>>;
   /** The JSON text of each file that it names as a trusted root of provenance, by that name. */
   readonly roots?: Readonly<Record<string, string>>;
 }
 
-const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, anchors: true, roots: true };
+export const plainPolicyShape = /* @__PURE__ */ objectOf<PlainPolicy>({
+  text,
+  anchors: optional(record(text)),
+  roots: optional(record(text)),
+});
 
 /**
- * The policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no bytes.
+ * The policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no text.
  */
 export function plainPolicy(policy: Policy): PlainPolicy {
   if (!ParsedPolicy.is(policy) || policy.bytes() === null)
@@ -47,31 +55,17 @@ export function policyContent(policy: ParsedPolicy): PlainPolicy {
   const json = parseJson(bytes);
   const [anchors, roots] = [anchorPems(json, policy), rootTexts(json, policy)];
   return {
-    bytes,
+    // The bytes are UTF-8: they were parsed as JSON.
+    text: fromUtf8(bytes)!,
     ...(Object.keys(anchors).length > 0 && { anchors }),
     ...(Object.keys(roots).length > 0 && { roots }),
   };
 }
 
-/** A {@link PlainPolicy} for JSON: the policy file as text. */
-export interface PolicyText extends Omit<PlainPolicy, "bytes"> {
-  readonly text: string;
-}
-
-export function policyText(policy: PlainPolicy): PolicyText {
-  const { bytes, anchors, roots } = ownMembers(policy, POLICY_NAMES);
-  // The bytes are UTF-8: they were parsed as JSON.
-  return { text: fromUtf8(bytes)!, ...(anchors && { anchors }), ...(roots && { roots }) };
-}
-
-export function policyOfText({ text, anchors, roots }: PolicyText): PlainPolicy {
-  return { bytes: toUtf8(text), ...(anchors && { anchors }), ...(roots && { roots }) };
-}
-
 /** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
 export function parsePlainPolicy(policy: PlainPolicy): Policy {
-  const { bytes, anchors = {}, roots = {} } = ownMembers(policy, POLICY_NAMES);
-  return parsePolicy(bytes, {
+  const { text, anchors = {}, roots = {} } = requireShape("policy", policy, plainPolicyShape);
+  return parsePolicy(text, {
     readFile: (name) => {
       if (Object.hasOwn(anchors, name)) return anchors[name]!;
       if (Object.hasOwn(roots, name)) return roots[name]!;
@@ -109,8 +103,8 @@ export function pinsProvenance(policy: JsonValue | undefined): boolean {
 }
 
 /** The names of the trust anchor files, whatever else is wrong with the policy. */
-export function anchorFileNames(bytes: Uint8Array): readonly string[] {
-  const files = namedFiles(attempt(() => parseJson(bytes)).value);
+export function anchorFileNames(policy: string): readonly string[] {
+  const files = namedFiles(attempt(() => parseJson(policy)).value);
   return files.filter(({ kind }) => kind === "trustAnchor").map(({ name }) => name);
 }
 
@@ -118,22 +112,51 @@ function pemOf({ certificate }: TrustAnchor): string {
   return certificatePem(certificate.der);
 }
 
-/** The options of a verification as plain data, which another copy of this package accepts, too; see VerifyOptions. */
-export interface PlainOptions extends Omit<
-  VerifyOptions,
-  "policy" | "trustAnchors" | "cache" | "uses" | "provenanceVerifier"
-> {
-  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, so any genuine enclave passes. */
-  readonly policy: PlainPolicy | "bundle" | null;
-  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
+/** A trust anchor as plain data. */
+interface PlainAnchor {
+  readonly name: string;
+  readonly pem: string;
 }
 
-const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(
-  OPTION_NAMES,
-  "cache",
-  "uses",
-  "provenanceVerifier",
-);
+/** The options of a verification as JSON, which another copy of this package reads, too; see VerifyOptions. */
+export interface PlainOptions extends Pick<VerifyOptions, "expected" | "allowDebug" | "acceptance" | "bootProofsOnly"> {
+  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, so any genuine enclave passes. */
+  readonly policy: PlainPolicy | "bundle" | null;
+  /** RFC 3339, UTC, with milliseconds. */
+  readonly now: string;
+  /** `document`, `now`, or an instant as RFC 3339. */
+  readonly at?: string;
+  readonly trustAnchors?: readonly PlainAnchor[];
+  /** Hex by index. */
+  readonly measurements?: Readonly<Record<string, string>>;
+  /** Hex. */
+  readonly ephemeralKey?: string;
+  readonly nonce?: string;
+}
+
+/** The most bytes of a key or nonce in plain options: any document has fewer. */
+const MAX_BYTES = 4096;
+
+const chosenPolicy: Shape<PlainOptions["policy"]> = {
+  read: (value, place) => (value === "bundle" || value === null ? value : plainPolicyShape.read(value, place)),
+};
+const plainAt: Shape<string> = {
+  read: (value, place) => (value === "document" || value === "now" ? value : instant.read(value, place)),
+};
+
+export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
+  policy: chosenPolicy,
+  now: instant,
+  at: optional(plainAt),
+  trustAnchors: optional(list(objectOf<PlainAnchor>({ name: text, pem: text }))),
+  measurements: optional(record(hex(PCR_LENGTH), PCR_NAMES)),
+  ephemeralKey: optional(hex(1, MAX_BYTES)),
+  nonce: optional(hex(1, MAX_BYTES)),
+  expected: VERIFY_OPTIONS.expected,
+  allowDebug: VERIFY_OPTIONS.allowDebug,
+  acceptance: VERIFY_OPTIONS.acceptance,
+  bootProofsOnly: VERIFY_OPTIONS.bootProofsOnly,
+};
 
 /**
  * The options as plain data, without `cache`, `uses` and `provenanceVerifier`; if the policy is undefined, the
@@ -142,44 +165,70 @@ const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
-  const own = ownMembers(options, NAMES);
-  const given = Object.entries(own).filter(([, value]) => value !== undefined);
-  const trustAnchors = own.trustAnchors?.map((anchor) => ({ name: anchor.name, pem: pemOf(anchor) }));
-  return copyPlain({
-    ...(Object.fromEntries(given) as unknown as Omit<typeof own, "policy" | "trustAnchors">),
-    policy: plainPolicyOf(own.policy),
-    ...(trustAnchors && { trustAnchors }),
-  });
+  const { policy, ...others } = options;
+  const own = typedOptions("options", { ...others, policy: policy ?? NO_POLICY_ANY_ENCLAVE }, VERIFY_OPTIONS);
+  const { now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = own;
+  const { allowDebug, acceptance, bootProofsOnly } = own;
+  return copyJson({
+    policy: policy === undefined ? "bundle" : plainPolicyOf(policy),
+    now: now.toISOString(),
+    at: at instanceof Date ? at.toISOString() : at,
+    trustAnchors: trustAnchors?.map((anchor) => ({ name: anchor.name, pem: pemOf(anchor) })),
+    measurements:
+      measurements && Object.fromEntries(Object.entries(measurements).map(([index, pcr]) => [index, toHex(pcr)])),
+    ephemeralKey: ephemeralKey && toHex(ephemeralKey),
+    nonce: nonce && toHex(nonce),
+    ...{ expected, allowDebug, acceptance, bootProofsOnly },
+  }) as unknown as PlainOptions;
 }
 
-function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
-  if (policy === undefined) return "bundle";
+/** Without other content of the anchor files, which may be private. */
+export function withoutOther(options: PlainOptions): PlainOptions {
+  const plain = (name: string, pem: string): string => pemOf(parseTrustAnchor(name, pem));
+  const { policy, trustAnchors } = options;
+  const anchors = Object.entries((policy !== "bundle" && policy?.anchors) || {});
+  return {
+    ...options,
+    ...(anchors.length > 0 && {
+      policy: {
+        ...(policy as PlainPolicy),
+        anchors: Object.fromEntries(anchors.map(([name, pem]) => [name, plain(name, pem)])),
+      },
+    }),
+    ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => ({ name, pem: plain(name, pem) })) }),
+  };
+}
+
+function plainPolicyOf(policy: VerifyOptions["policy"]): PlainPolicy | null {
   return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
-}
-
-/** A copy of plain options. Throws TypeError as {@link ownOptions} does. */
-export function ownPlainOptions(options: PlainOptions): PlainOptions {
-  return copyPlain(ownOptions("options", options, NAMES));
 }
 
 /** Plain options without their policy, as options. Throws {@link MalformedError} for a malformed trust anchor. */
 export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): OptionsBesidePolicy {
-  const own = ownMembers(plain as PlainOptions, NAMES);
-  const anchors = own.trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-  return Object.assign(otherMembers(own, "policy", "trustAnchors"), anchors && { trustAnchors: anchors });
+  const { now, at, trustAnchors, measurements, ephemeralKey, nonce, ...others } = plain;
+  return {
+    ...others,
+    now: new Date(now),
+    ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
+    ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => parseTrustAnchor(name, pem)) }),
+    ...(measurements && {
+      measurements: Object.fromEntries(Object.entries(measurements).map(([index, pcr]) => [index, fromHex(pcr)!])),
+    }),
+    ...(ephemeralKey !== undefined && { ephemeralKey: fromHex(ephemeralKey)! }),
+    ...(nonce !== undefined && { nonce: fromHex(nonce)! }),
+  };
 }
 
-/** Everything but the present that decides a verdict, as plain data. */
-export interface JudgedBy {
+/** Everything but the present that decides a verdict, as plain data. A new plain option is a part, or left out here. */
+export interface JudgedBy extends Omit<
+  PlainOptions,
+  "policy" | "now" | "measurements" | "ephemeralKey" | "nonce" | "expected" | "bootProofsOnly"
+> {
   /** Null: none, so any genuine enclave passes. */
   readonly policy: PlainPolicy | null;
-  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[] | undefined;
-  readonly at?: string | undefined;
-  readonly allowDebug?: boolean | undefined;
-  readonly acceptance?: "standard" | "strict" | undefined;
-  readonly bootProofs?: readonly string[] | undefined;
+  readonly bootProofs?: readonly string[];
   /** Each as JSON text, bytes or value. */
-  readonly provenance?: readonly unknown[] | undefined;
+  readonly provenance?: readonly unknown[];
 }
 
 /** `policy` is its text without the names of files. `trustAnchors` and `trustedRoots` are the content of files. */
@@ -191,16 +240,6 @@ interface PolicyPieces {
   readonly text: readonly Piece[];
   readonly files: Readonly<Record<FileKind, readonly Piece[]>>;
 }
-
-const JUDGED_BY: Readonly<Record<keyof JudgedBy, true>> = {
-  policy: true,
-  trustAnchors: true,
-  at: true,
-  allowDebug: true,
-  acceptance: true,
-  bootProofs: true,
-  provenance: true,
-};
 
 const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: PolicyPieces) => readonly Piece[] } = {
   policy: (_, { text }) => text,
@@ -221,10 +260,9 @@ const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: 
  * the content of the file counts and not its name.
  */
 export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<SettingPart, string>>> {
-  const own = ownMembers(setting, JUDGED_BY);
-  const policy = await policyPieces(own.policy);
+  const policy = await policyPieces(setting.policy);
   const parts = Object.entries(SETTING_PARTS).map(
-    async ([part, pieces]) => [part, await digestOfPieces(pieces(own, policy))] as const,
+    async ([part, pieces]) => [part, await digestOfPieces(pieces(setting, policy))] as const,
   );
   return Object.fromEntries(await Promise.all(parts)) as Record<SettingPart, string>;
 }
@@ -251,10 +289,9 @@ function contentOf(bundle: unknown): string | Uint8Array {
 
 async function policyPieces(policy: PlainPolicy | null): Promise<PolicyPieces> {
   if (policy === null) return { text: [], files: { trustAnchor: [], trustedRoot: [] } };
-  const { bytes, anchors = {}, roots = {} } = ownMembers(policy, POLICY_NAMES);
-  const files = namedFiles(attempt(() => parseJson(bytes)).value);
-  const text = fromUtf8(bytes);
-  const texts = text === null ? [bytes] : withoutNames(text, files);
+  const { text, anchors = {}, roots = {} } = policy;
+  const files = namedFiles(attempt(() => parseJson(text)).value);
+  const texts = withoutNames(text, files);
   const contentsOf = async (kind: FileKind, contents: Readonly<Record<string, string>>): Promise<Piece[]> => {
     const names = files.filter((file) => file.kind === kind).map(({ name }) => name);
     const digests = [...new Set(names)].map(async (name): Promise<[string, Piece]> => {

@@ -7,7 +7,7 @@ import { type EvidenceSource, givenEvidence } from "../client/evidence.js";
 import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
 import type { JsonObject } from "../decode/json.js";
-import { callable, ownOptions, unchecked } from "../decode/options.js";
+import { callable, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
@@ -67,7 +67,7 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
  * globalThis.fetch = verifiedFetch({ policy, baseUrl, evidence: client }); // client: createClient(…)
  */
 export function verifiedFetch(options: VerifiedFetchOptions): Fetch {
-  const own = ownOptions("options", options, OPTIONS);
+  const own = typedOptions("options", options, OPTIONS);
   const door = new FetchDoor(own);
   return (async (input: Input, init?: RequestInit) => door.fetch(input, init)) as Fetch;
 }

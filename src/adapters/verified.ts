@@ -3,7 +3,7 @@ import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
-import { callable, having, ownOptions, unchecked } from "../decode/options.js";
+import { callable, having, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, type Shape, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import {
@@ -92,7 +92,7 @@ export class UnverifiedMethodError extends Error {
  * const { activity } = await verifying.getActivity({ organizationId, activityId }); // throws unless verified
  */
 export function verified<Client extends ForeignClient>(client: Client, options: VerifiedOptions<Client>): Client {
-  const own = ownOptions("options", options as VerifiedOptions, OPTIONS);
+  const own = typedOptions("options", options as VerifiedOptions, OPTIONS);
   if (typeof client !== "object" || client === null || typeof client.request !== "function")
     throw new TypeError("client: expected a client with a function request");
   const names = methodNamesOf(client);

@@ -1,6 +1,8 @@
 /** Edits policy files for a roll-out and its end. Other text stays as it is. */
+import { callable, plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, list, optional, simple, text } from "../decode/shapes.js";
 import { equalBytes, fromUtf8 } from "../bytes.js";
-import { copyPlain, jsonInput, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
+import { jsonInput } from "../decode/input.js";
 import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { MalformedError, listed, shownName } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -47,7 +49,11 @@ export interface AddOptions extends ParsePolicyOptions {
   readonly provenance?: readonly unknown[];
 }
 
-const ADD_OPTIONS: Readonly<Record<keyof AddOptions, true>> = { readFile: true, drop: true, provenance: true };
+const ADD_OPTIONS: MembersOf<AddOptions> = {
+  readFile: optional(callable),
+  drop: optional(list(text)),
+  provenance: optional(list(plain)),
+};
 
 /**
  * Starts a roll-out: appends the deployments of another policy, and adds its trust anchors. A deployment that accepts
@@ -65,9 +71,8 @@ export function addToPolicy(
   made: MadePolicy,
   options: AddOptions = {},
 ): EditedPolicy {
-  const own = ownOptions("options", options, ADD_OPTIONS);
-  const { drop = [], provenance = [] } = own;
-  options = ownParseOptions(otherMembers(own, "drop", "provenance"));
+  const { drop = [], provenance = [], ...parsing } = typedOptions("options", options, ADD_OPTIONS);
+  options = parsing;
   made = ownMade(made);
   const text = textOf(policy);
   const before = parsePolicy(text, options);
@@ -75,9 +80,9 @@ export function addToPolicy(
   const wanted = parsePolicy(made.policy, options);
   refuseDebug(before, wanted);
   const terms = {
-    drop: new Set(copyPlain(drop)),
+    drop: new Set(drop),
     judged: new Set(made.judged),
-    bundles: copyPlain(provenance).map((bundle) => decodeProvenanceBundle(bundle)),
+    bundles: provenance.map((bundle) => decodeProvenanceBundle(bundle)),
   };
   const { notes, ...kept } = withDemands({ text, before }, made, wanted.deployments, terms);
   made = kept.made;
@@ -193,15 +198,21 @@ function acceptingText(dropped: string, other: string, { extent, narrower }: Acc
   return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
-const MADE: Readonly<Record<keyof MadePolicy, true>> = { policy: true, notes: true, evidence: true, judged: true };
+const verifiedShape = simple("a VerifiedBootProof", (one): one is VerifiedBootProof =>
+  VerifiedBootProof.isVerified(one),
+);
+
+const MADE: MembersOf<MadePolicy> = {
+  policy: unchecked,
+  notes: list(text),
+  evidence: optional(list(verifiedShape)),
+  judged: optional(list(plain)),
+};
 
 /** Copies the policy, so that every part of the change uses the same values. */
 function ownMade(made: MadePolicy): MadePolicy {
-  const { policy, notes, evidence = [], judged = [] } = ownMembers(made, MADE);
-  const own = [...evidence];
-  if (!own.every((one) => VerifiedBootProof.isVerified(one)))
-    throw new TypeError("made.evidence: no VerifiedBootProof");
-  return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes, evidence: own, judged: [...judged] };
+  const { policy, ...own } = typedOptions("made", made, MADE);
+  return { ...own, policy: jsonInput(policy) as unknown as MadePolicy["policy"] };
 }
 
 const LAST = "a policy needs at least one deployment. To replace it, add the new one first, or make a new policy";

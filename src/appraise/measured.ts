@@ -1,6 +1,8 @@
 /** Compares the measurements of a build with a policy, without an enclave (appraise/README.md, "What was built"). */
+import { having, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, list, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
-import { copyInput, ownMembers } from "../decode/input.js";
+import { copyInput } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { checkProvenance } from "../verify/provenance.js";
@@ -57,6 +59,11 @@ export interface MeasuredProvenance {
   readonly provenanceVerifier: ProvenanceVerifier;
 }
 
+const BUILD: MembersOf<MeasuredProvenance> = { provenance: list(plain), provenanceVerifier: having("verify") };
+
+/** Measurements as options have them. */
+export const MEASURED: MembersOf<Measured> = { pcrs: optional(plain), pivotHash: optional(plain) };
+
 /**
  * {@link compareMeasured}, and holds the bundles against each deployment that demands provenance of its application.
  * The wanted digest is that of the binary. Unmet demands are `differing` by the id of the check, for example
@@ -73,14 +80,12 @@ export async function compareBuild(
   measured: Measured,
   build: MeasuredProvenance,
 ): Promise<MeasuredComparison> {
-  const { provenance, provenanceVerifier } = ownMembers(build, { provenance: true, provenanceVerifier: true });
-  if (provenanceVerifier === undefined)
-    throw new TypeError("build.provenanceVerifier: required, such as await sigstoreVerifier() of bootproof/provenance");
+  const { provenance, provenanceVerifier } = typedOptions("build", build, BUILD);
   const verifier = { verify: provenanceVerifier.verify.bind(provenanceVerifier) };
   const bundles = provenance.map(bundleInput);
   if (bundles.length > MAX_PROVENANCE)
     throw new TypeError(`build.provenance: expected at most ${MAX_PROVENANCE} bundles`);
-  const own = ownMembers(measured, { pcrs: true, pivotHash: true });
+  const own = typedOptions("measured", measured, MEASURED);
   const { pivotHash } = own;
   const { deployments } = compareMeasured(policy, own);
   if (pivotHash === undefined) throw new TypeError("measured.pivotHash: required, which provenance is about");
@@ -110,8 +115,6 @@ function demandsOf({ name, provenance = [] }: DeploymentPins, digest: string): H
   );
 }
 
-const SHOWN = { id: true, detail: true, expected: true, actual: true } as const;
-
 function withProvenance(
   deployment: MeasuredDeployment,
   checks: readonly Check[],
@@ -119,7 +122,6 @@ function withProvenance(
 ): MeasuredDeployment {
   const failed = checks
     .filter(({ status }) => status === "fail")
-    .map((check) => ownMembers(check, SHOWN))
     .map(({ id, detail, expected, actual }) => ({
       pin: id,
       expected: [expected ?? CHECK_TITLES[id]],
@@ -141,7 +143,7 @@ const UNSIGNED = "00".repeat(PCR_LENGTH);
  */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a policy from parsePolicy");
-  measured = ownMembers(measured, { pcrs: true, pivotHash: true });
+  measured = typedOptions("measured", measured, MEASURED);
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
   const isOfImage = [...found.keys()].some((index) => OF_AN_IMAGE.includes(index));
   if (isOfImage && !found.has(0)) throw new TypeError("measured.pcrs: expected PCR0, which alone covers a whole image");

@@ -1,4 +1,5 @@
 /** Policies that were read. Reading and appraisal are in other modules, which verification without a policy omits. */
+import { type Shape, simple } from "../decode/shapes.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -117,3 +118,8 @@ export function madePolicy(members: Policy, source: PolicySource): ParsedPolicy 
 export function demandingDeployment({ deployments }: Pick<Policy, "deployments">): DeploymentPins | undefined {
   return deployments.find(({ provenance }) => provenance !== undefined);
 }
+
+export const policyShape: Shape<Policy> = /* @__PURE__ */ simple(
+  "a policy from parsePolicy",
+  (value): value is Policy => ParsedPolicy.is(value),
+);

@@ -1,6 +1,7 @@
 /** Makes an entry of the pin `provenance` from what a bundle shows, or from an entry of an earlier version. */
+import { plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, optional } from "../decode/shapes.js";
 import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
 import { type ProvenanceBundle, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { type Fault, MalformedError, type Reading } from "../errors.js";
 import { signerFaults } from "../verify/build-signer.js";
@@ -15,7 +16,11 @@ export interface PinProvenanceOptions {
   readonly of?: ProvenanceFile["of"];
 }
 
-const OPTIONS: Readonly<Record<keyof PinProvenanceOptions, true>> = { repository: true, trustedRoot: true, of: true };
+const OPTIONS: MembersOf<PinProvenanceOptions> = {
+  repository: plain,
+  trustedRoot: plain,
+  of: optional(plain),
+};
 
 /**
  * Pins all that the certificate of a bundle shows: issuer, repository with its id, workflow, ref, commit, runner,
@@ -29,7 +34,7 @@ const OPTIONS: Readonly<Record<keyof PinProvenanceOptions, true>> = { repository
  * ```
  */
 export function pinProvenance(bundle: unknown, given: PinProvenanceOptions): ProvenanceFile {
-  const { repository, trustedRoot, of } = copyPlain(ownOptions("options", given, OPTIONS));
+  const { repository, trustedRoot, of } = typedOptions("options", given, OPTIONS);
   const { certificate, statement } = decodeProvenanceBundle(bundle);
   const identity = wholeIdentity(readBuildIdentity(certificate));
   if (identity.repository !== repository)

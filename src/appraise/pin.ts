@@ -1,6 +1,7 @@
 /** Makes policies from verified evidence, a published release, or the measurements of a build. */
+import { plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { PCR_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
@@ -8,6 +9,7 @@ import { type Fault, FaultList, MalformedError, attempt, listed, shownName } fro
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
+import { MEASURED } from "./measured.js";
 import { writePins } from "./pin-writers.js";
 import { type DocumentFacts, type PinName, type SetFile, factsOf } from "./pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "./policy.js";
@@ -30,7 +32,10 @@ export interface PinOptions {
   readonly appProofTypes?: readonly string[];
 }
 
-const PIN_OPTIONS: Readonly<Record<keyof PinOptions, true>> = { name: true, appProofTypes: true };
+const PIN_OPTIONS: MembersOf<PinOptions> = {
+  name: optional(text),
+  appProofTypes: optional(list(text)),
+};
 
 /**
  * Pins the deployment of one or several verified boot proofs: PCR0–3, the program with its arguments and environment,
@@ -51,7 +56,7 @@ export function makePolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
   options: PinOptions = {},
 ): MadePolicy {
-  options = copyPlain(ownOptions("options", options, PIN_OPTIONS));
+  options = typedOptions("options", options, PIN_OPTIONS);
   const bootProofs: readonly VerifiedBootProof[] = verified instanceof Array ? verified : [verified];
   if (bootProofs.length === 0 || !bootProofs.every((one) => VerifiedBootProof.isVerified(one)))
     throw new TypeError("only a VerifiedBootProof can be pinned");
@@ -196,13 +201,13 @@ export interface ReleaseOptions {
   readonly appProofTypes?: readonly string[];
 }
 
-const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
-  name: true,
-  namespace: true,
-  commitment: true,
-  manifestSet: true,
-  quorumKey: true,
-  appProofTypes: true,
+const RELEASE_OPTIONS: MembersOf<ReleaseOptions> = {
+  name: optional(text),
+  namespace: optional(text),
+  commitment: optional(plain),
+  manifestSet: optional(plain),
+  quorumKey: optional(text),
+  appProofTypes: optional(list(text)),
 };
 
 const RELEASE_PCRS = [0, 1, 2, 3];
@@ -218,7 +223,7 @@ export function policyFromRelease(release: unknown, app: string, options: Releas
 
 /** {@link policyFromRelease}, with notes on what is open or weakly pinned. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
-  options = copyPlain(ownOptions("options", options, RELEASE_OPTIONS));
+  options = typedOptions("options", options, RELEASE_OPTIONS);
   const { version, pivotHash, pcrs } = readRelease(release, app);
   const { name = `${app}, release ${version}`, ...rest } = options;
   const made = unseen({
@@ -265,8 +270,8 @@ export interface BuildOptions extends ReleaseOptions {
  * measurements, {@link MalformedError} (`policy`) if nothing decides which image runs.
  */
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
-  options = copyPlain(ownOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: true }));
-  build = ownMembers(build, { pcrs: true, pivotHash: true });
+  options = typedOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: optional(plain) });
+  build = typedOptions("build", build, MEASURED);
   if (build.pcrs === undefined && build.pivotHash === undefined)
     throw new TypeError("build: expected pcrs or pivotHash");
   const measured = {

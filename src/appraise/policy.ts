@@ -1,8 +1,9 @@
 /** Reads the policy file, `bootproof/1` (appraise/README.md, "The policy file"). */
+import { callable, typedOptions } from "../decode/options.js";
 import { toUtf8 } from "../bytes.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
-import { jsonInput, ownOptions } from "../decode/input.js";
+import { jsonInput } from "../decode/input.js";
 import { schemaOf } from "../decode/json-schema.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
 import {
@@ -79,10 +80,12 @@ export interface ParsePolicyOptions {
   readonly readFile?: (path: string) => string;
 }
 
-const PARSE_OPTIONS: Readonly<Record<keyof ParsePolicyOptions, true>> = { readFile: true };
+const PARSE_OPTIONS: MembersOf<ParsePolicyOptions> = {
+  readFile: optional(callable),
+};
 
 export function ownParseOptions(options: ParsePolicyOptions): ParsePolicyOptions {
-  return ownOptions("options", options, PARSE_OPTIONS);
+  return typedOptions("options", options, PARSE_OPTIONS);
 }
 
 const MAX_POLICY_BYTES = 1024 * 1024;

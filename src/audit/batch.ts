@@ -1,4 +1,5 @@
-import { ownMembers } from "../decode/input.js";
+import { plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, count, list, nullable, optional, text } from "../decode/shapes.js";
 import type { AuditResult } from "./result.js";
 
 /** Consecutive entries, as plain data for threads and machines. */
@@ -20,22 +21,21 @@ export interface Batch {
  * there are none: shifted, they would be compared with other entries.
  */
 export function ownBatch(batch: Batch): Batch {
-  const own = ownMembers(batch, BATCH);
+  const own = typedOptions("batch", batch, BATCH);
   const { entries, expected, numbers } = own;
   if (numbers !== undefined && numbers.length !== entries.length)
     throw new TypeError("batch.numbers: expected one for each entry");
   if (expected !== undefined && expected.length !== entries.length)
     throw new TypeError("batch.expected: expected one for each entry, or null");
-  const copy = { entries: entries.map((entry) => new Uint8Array(entry)) };
-  return Object.assign(own, copy, expected && { expected: [...expected] }, numbers && { numbers: [...numbers] });
+  return own;
 }
 
-const BATCH: Readonly<Record<keyof Batch, true>> = {
-  index: true,
-  first: true,
-  numbers: true,
-  entries: true,
-  expected: true,
+const BATCH: MembersOf<Batch> = {
+  index: count,
+  first: count,
+  numbers: optional(list(count)),
+  entries: list(plain),
+  expected: optional(list(nullable(text))),
 };
 
 /** The number in the input of an entry to which a judge gave `n`. */

@@ -10,4 +10,5 @@ export type { AuditResult, EntryResult } from "./result.js";
 export { NO_ENTRIES, runAudit } from "./run.js";
 export type { AuditEnd, AuditRun, AuditSummary, AuditedPart, Slowest } from "./run.js";
 export { auditSetting, policyDigest, settingDigest } from "./setting.js";
-export type { AuditOptions, AuditPolicy, AuditSetting } from "./setting.js";
+export type { PlainPolicy } from "../plain-settings.js";
+export type { AuditOptions, AuditSetting } from "./setting.js";

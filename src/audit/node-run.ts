@@ -1,7 +1,8 @@
 /** Audits files on all cores, and resumes an interrupted audit. */
+import { callable, having, plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, flag, list, nonEmptyText, optional, text, wholeNumber } from "../decode/shapes.js";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
-import { ownOptions } from "../decode/input.js";
 import type { Judge, JudgedBatch } from "./batch.js";
 import { nodeAuditor } from "./node-auditor.js";
 import {
@@ -57,21 +58,21 @@ export interface AuditFilesOptions {
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
 
-const FILES_OPTIONS: Readonly<Record<keyof AuditFilesOptions, true>> = {
-  inputs: true,
-  setting: true,
-  expected: true,
-  stdin: true,
-  out: true,
-  state: true,
-  isNowGiven: true,
-  judge: true,
-  batchEntries: true,
-  onlyFailures: true,
-  failFast: true,
-  signal: true,
-  onBootProofs: true,
-  onProgress: true,
+const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
+  inputs: list(text),
+  setting: plain,
+  expected: optional(unchecked),
+  stdin: optional(unchecked),
+  out: unchecked,
+  state: optional(nonEmptyText),
+  isNowGiven: optional(flag),
+  judge: optional(callable),
+  batchEntries: optional(wholeNumber(1)),
+  onlyFailures: optional(flag),
+  failFast: optional(flag),
+  signal: optional(having()),
+  onBootProofs: optional(callable),
+  onProgress: optional(callable),
 };
 
 /** Of the whole run, earlier processes included. */
@@ -105,7 +106,7 @@ const SAVE_EVERY_MS = 500;
  * const { end, summary } = await auditFiles({ inputs: ["proofs.ndjson"], setting, out: "results.ndjson" });
  */
 export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEnd> {
-  const own = ownOptions("options", given, FILES_OPTIONS);
+  const own = typedOptions("options", given, FILES_OPTIONS);
   const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   const question = { inputs, onlyFailures, failFast, isNowGiven, ...settingAndExpected(options) };

@@ -1,7 +1,8 @@
 /** Reads inputs in a fixed order, and marks positions at which another run can go on. */
+import { plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, flag, nullish, optional, wholeNumber } from "../decode/shapes.js";
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
-import { copyPlain, ownOptions } from "../decode/input.js";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
@@ -70,16 +71,15 @@ interface Reading {
   readonly opened?: LineInputs;
 }
 
-const INPUT_OPTIONS: Readonly<Record<keyof InputOptions, true>> = {
-  stdin: true,
-  from: true,
-  digest: true,
-  batchEntries: true,
+const INPUT_OPTIONS: MembersOf<InputOptions> = {
+  stdin: optional(unchecked),
+  from: nullish(plain),
+  digest: optional(flag),
+  batchEntries: optional(wholeNumber(1)),
 };
 
 function batchesOf(inputs: readonly string[], options: InputOptions, how: Reading): AsyncGenerator<InputBatch> {
-  const own = ownOptions("options", options, INPUT_OPTIONS);
-  return readBatches([...inputs], Object.assign(own, { from: copyPlain(own.from ?? null) }), how);
+  return readBatches([...inputs], typedOptions("options", options, INPUT_OPTIONS), how);
 }
 
 async function* readBatches(

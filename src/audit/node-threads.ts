@@ -1,4 +1,6 @@
 /** A judge with threads. It isolates an entry that kills a thread or takes too long, and goes on. */
+import { typedOptions } from "../decode/options.js";
+import { type MembersOf, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
@@ -7,7 +9,6 @@ import { TOO_SLOW_REASON, joined, unjudgedResult } from "./judge.js";
 import { defaultThreads } from "./node-cores.js";
 import { expandResults } from "./answered.js";
 import type { PackedBatch, PackedResults } from "./node-thread.js";
-import { ownOptions } from "../decode/input.js";
 import { malformedResult } from "./result.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
@@ -22,11 +23,11 @@ export interface ThreadOptions {
   readonly entryTimeoutMs?: number;
 }
 
-const THREAD_OPTIONS: Readonly<Record<keyof ThreadOptions, true>> = {
-  threads: true,
-  module: true,
-  maxHeapMiB: true,
-  entryTimeoutMs: true,
+const THREAD_OPTIONS: MembersOf<ThreadOptions> = {
+  threads: optional(wholeNumber(1)),
+  module: optional(nonEmptyText),
+  maxHeapMiB: optional(wholeNumber(1)),
+  entryTimeoutMs: optional(wholeNumber(1)),
 };
 
 /** Of {@link ThreadOptions.entryTimeoutMs}. */
@@ -38,7 +39,7 @@ export const ENTRY_TIMEOUT_MS = 60_000;
  * not positive.
  */
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
-  const own = ownOptions("options", options, THREAD_OPTIONS);
+  const own = typedOptions("options", options, THREAD_OPTIONS);
   const { entryTimeoutMs = ENTRY_TIMEOUT_MS } = own;
   if (!(entryTimeoutMs > 0 && Number.isFinite(entryTimeoutMs)))
     throw new TypeError("options.entryTimeoutMs: expected a positive number of milliseconds");

@@ -1,4 +1,5 @@
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
+import { callable, having, plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, flag, optional } from "../decode/shapes.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf } from "./batch.js";
 import { isAccepted } from "../report/accepted.js";
@@ -65,15 +66,15 @@ export interface AuditRun<B extends Batch> {
   readonly signal?: AuditSignal;
 }
 
-const RUN: Readonly<Record<keyof AuditRun<Batch>, true>> = {
-  source: true,
-  judge: true,
-  write: true,
-  lineOf: true,
-  onlyFailures: true,
-  failFast: true,
-  summary: true,
-  signal: true,
+const RUN: MembersOf<AuditRun<Batch>> = {
+  source: unchecked,
+  judge: having("judge"),
+  write: callable,
+  lineOf: optional(callable),
+  onlyFailures: optional(flag),
+  failFast: optional(flag),
+  summary: optional(plain),
+  signal: optional(having()),
 };
 
 /** `done`: all of the input. `failed`: ended at the first entry that was not accepted. `aborted`: by the signal. */
@@ -90,8 +91,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Judges all of a source. Rejects with the errors of source, judge or `write`. */
 export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<AuditEnd> {
-  const own = ownOptions("run", given, RUN);
-  const run = Object.assign(own, { summary: copyPlain(own.summary ?? NO_ENTRIES) });
+  const run = typedOptions("run", given, RUN as MembersOf<AuditRun<B>>);
   const { source, judge, signal } = run;
   const pipeline = new Pipeline(source[Symbol.asyncIterator](), judge);
   const results = new Results(run);
@@ -251,13 +251,13 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
 
 /** A judge counts from the first entry of a batch; empty lines count in the input, too. */
 function numbered(batch: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
-  const { numbers } = ownMembers(batch, { numbers: true, first: true });
+  const { numbers } = batch;
   return numbers === undefined ? results : results.map((result, at) => ({ ...result, n: numbers[at]! }));
 }
 
 /** Marks the results of entries without an expectation. */
 function withExpected(batch: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
-  const { expected } = ownMembers(batch, { expected: true });
+  const { expected } = batch;
   if (expected === undefined) return results;
   return results.map((result, at) => (expected[at] === null ? { ...result, expected: false } : result));
 }

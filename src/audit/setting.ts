@@ -1,86 +1,70 @@
 /** The setting of an audit as plain data, for states, threads and other machines. */
-import type { Policy } from "../appraise/policy.js";
+import { otherMembers } from "../decode/input.js";
+import { typedOptions } from "../decode/options.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
-import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
+import { type MembersOf, list, nullable, optional, text } from "../decode/shapes.js";
+import { VERIFY_OPTIONS } from "../inputs.js";
 import {
-  type JudgedBy,
-  type PolicyText,
+  PLAIN_OPTIONS,
+  type PlainOptions,
+  type PlainPolicy,
   type SettingPart,
   digestOfParts,
   optionsBesidePolicy,
   parsePlainPolicy,
   plainOptions,
-  policyOfText,
-  policyText,
+  plainPolicyShape,
   settingParts,
 } from "../plain-settings.js";
-import type { TrustAnchor } from "../verify/trust-anchor.js";
 
 /** Everything that decides a verdict, as JSON. */
-export interface AuditSetting {
+export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" | "at" | "allowDebug" | "acceptance"> {
   /** Null: no policy, so any genuine enclave. */
-  readonly policy: AuditPolicy | null;
-  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
-  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
-  /** RFC 3339, UTC, with milliseconds: the present of the whole run, also if resumed. */
-  readonly now: string;
-  /** As in `VerifyOptions`; an instant as RFC 3339. */
-  readonly at?: string;
-  readonly allowDebug?: boolean;
-  /** `strict`: an entry whose verdict something weakens is not accepted. Default: `standard`. */
-  readonly acceptance?: "standard" | "strict";
+  readonly policy: PlainPolicy | null;
   /** JSON texts, each one or several boot proofs, for evidence without any. */
   readonly bootProofs: readonly string[];
   /** JSON texts of provenance bundles, for every entry. At most 64. Default: none. */
   readonly provenance?: readonly string[];
 }
 
-const SETTING: Readonly<Record<keyof AuditSetting, true>> = {
-  policy: true,
-  trustAnchors: true,
-  now: true,
-  at: true,
-  allowDebug: true,
-  acceptance: true,
-  bootProofs: true,
-  provenance: true,
+const { trustAnchors, now, at, allowDebug, acceptance } = PLAIN_OPTIONS;
+const SETTING: MembersOf<AuditSetting> = {
+  policy: nullable(plainPolicyShape),
+  ...{ trustAnchors, now, at, allowDebug, acceptance },
+  bootProofs: list(text),
+  provenance: optional(list(text)),
 };
 
-/** Throws TypeError as `ownOptions` does. */
+/** Throws TypeError for another member or a value of another type. */
 export function ownSetting(setting: AuditSetting): AuditSetting {
-  return copyPlain(ownOptions("setting", setting, SETTING));
+  return typedOptions("setting", setting, SETTING);
 }
 
 type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
 
 /** The worker's part of a setting. */
 export function ownHeld(held: Held): Held {
-  return copyPlain(ownMembers(held, { policy: true, trustAnchors: true }));
+  return typedOptions("setting", held, { policy: SETTING.policy, trustAnchors });
 }
 
-export type AuditPolicy = PolicyText;
-
-export interface AuditOptions {
-  readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  readonly now: Date;
-  readonly at?: "document" | "now" | Date;
-  readonly trustAnchors?: readonly TrustAnchor[];
-  readonly allowDebug?: boolean;
-  /** Default: `standard`. */
-  readonly acceptance?: "standard" | "strict";
+export interface AuditOptions extends Pick<
+  VerifyOptions,
+  "policy" | "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance"
+> {
+  /** Default of both: none. */
   readonly bootProofs?: readonly string[];
   readonly provenance?: readonly string[];
 }
 
-const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  allowDebug: true,
-  acceptance: true,
-  bootProofs: true,
-  provenance: true,
+const OPTIONS: MembersOf<AuditOptions> = {
+  policy: VERIFY_OPTIONS.policy,
+  now: VERIFY_OPTIONS.now,
+  at: VERIFY_OPTIONS.at,
+  trustAnchors: VERIFY_OPTIONS.trustAnchors,
+  allowDebug,
+  acceptance,
+  bootProofs: optional(list(text)),
+  provenance: optional(list(text)),
 };
 
 /**
@@ -91,31 +75,15 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
  * ```
  */
 export function auditSetting(options: AuditOptions): AuditSetting {
-  const { bootProofs = [], provenance = [], ...own } = ownOptions("options", options, OPTIONS);
-  const { policy, now, at, ...others } = plainOptions(own);
-  if (policy === "bundle") throw new TypeError("options.policy: expected a policy or NO_POLICY_ANY_ENCLAVE");
-  return {
-    ...others,
-    policy: policy && policyText(policy),
-    now: now.toISOString(),
-    ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
-    bootProofs: [...bootProofs],
-    ...(provenance.length > 0 && { provenance: [...provenance] }),
-  };
+  const { bootProofs = [], provenance = [], ...own } = typedOptions("options", options, OPTIONS);
+  const plain = plainOptions(own) as PlainOptions & { readonly policy: AuditSetting["policy"] };
+  return { ...plain, bootProofs, ...(provenance.length > 0 && { provenance }) };
 }
 
 /** Throws MalformedError for a malformed policy or anchor. */
 export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
-  const own = ownSetting(setting);
-  const { policy, now, at } = own;
-  return {
-    ...optionsBesidePolicy({
-      ...otherMembers(own, "policy", "at", "bootProofs", "provenance"),
-      now: new Date(now),
-      ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
-    }),
-    policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policyOfText(policy)),
-  };
+  const policy = setting.policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(setting.policy);
+  return { ...optionsBesidePolicy(otherMembers(setting, "policy", "bootProofs", "provenance")), policy };
 }
 
 /** SHA-256, in hex, of the whole setting: identifies the run. */
@@ -130,18 +98,7 @@ export async function policyDigest(setting: Held): Promise<string> {
   return digestOfParts({ policy, trustAnchors, trustedRoots });
 }
 
-type Judged = Omit<AuditSetting, "now">;
-
 /** The digest of each part of a setting but the present. */
-export async function partDigests(setting: Judged): Promise<Readonly<Record<SettingPart, string>>> {
-  const { policy, trustAnchors, at, allowDebug, acceptance, bootProofs, provenance } = ownMembers(
-    setting as AuditSetting,
-    SETTING,
-  );
-  // Each member is named, so that a new one does not compile until it is part of the digest.
-  const judgedBy: { readonly [K in keyof Required<Judged>]: JudgedBy[K] } = {
-    policy: policy && policyOfText(policy),
-    ...{ trustAnchors, at, allowDebug, acceptance, bootProofs, provenance },
-  };
-  return settingParts(judgedBy);
+export function partDigests(setting: Omit<AuditSetting, "now">): Promise<Readonly<Record<SettingPart, string>>> {
+  return settingParts(setting);
 }

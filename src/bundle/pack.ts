@@ -1,9 +1,11 @@
+import { bytes, date, having, plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, optional } from "../decode/shapes.js";
 import { type DeploymentFile, type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { ProvenanceRoot } from "../appraise/provenance.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
-import { copyPlain, jsonInput, ownOptions } from "../decode/input.js";
+import { copyPlain, jsonInput } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
 import { anchorPems, rootTexts } from "../plain-settings.js";
@@ -25,12 +27,12 @@ export interface PackOptions {
   readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
-const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
-  policy: true,
-  now: true,
-  expected: true,
-  nonce: true,
-  provenanceVerifier: true,
+const PACK_OPTIONS: MembersOf<PackOptions> = {
+  policy: unchecked,
+  now: date,
+  expected: optional(plain),
+  nonce: optional(bytes),
+  provenanceVerifier: optional(having("verify")),
 };
 
 /** Packs evidence as it is. Throws TypeError for invalid evidence, and for a `VerifiedBootProof`, which has no JSON. */
@@ -71,8 +73,7 @@ export async function packBundle(
   evidence: Evidence,
   options: PackOptions,
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  const { policy, now: given, expected, nonce, provenanceVerifier } = ownOptions("options", options, PACK_OPTIONS);
-  const now = given instanceof Date ? new Date(given) : given;
+  const { policy, now, expected, nonce, provenanceVerifier } = typedOptions("options", options, PACK_OPTIONS);
   const packed = packEvidence(evidence);
   // The copy that verification uses is packed.
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : (jsonInput(policy) as unknown as PolicyFile);

@@ -1,4 +1,7 @@
 /** Verifies a bundle again, and compares the report inside. */
+import { plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, list, optional, simple } from "../decode/shapes.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import {
   type Evidence,
@@ -9,8 +12,14 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
-import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers, refuseUnverifiable, withBuilds } from "../inputs.js";
+import { copyPlain, otherMembers } from "../decode/input.js";
+import {
+  VERIFY_OPTIONS,
+  type OptionsBesidePolicy,
+  evidenceMembers,
+  refuseUnverifiable,
+  withBuilds,
+} from "../inputs.js";
 import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
@@ -29,10 +38,15 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
 }
 
 type Given = OptionsBesidePolicy & Pick<BundleVerifyOptions, "provenance">;
-const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>> = {
-  ...OPTION_NAMES,
-  provenance: true,
+const OPTIONS: MembersOf<BundleVerifyOptions> = {
+  ...otherMembers(VERIFY_OPTIONS, "bootProofsOnly"),
+  policy: simple("a policy from parsePolicy, POLICY_OF_THE_BUNDLE or NO_POLICY_ANY_ENCLAVE", isChosenPolicy),
+  provenance: optional(list(plain)),
 };
+
+function isChosenPolicy(value: unknown): value is BundleVerifyOptions["policy"] {
+  return value === POLICY_OF_THE_BUNDLE || value === NO_POLICY_ANY_ENCLAVE || ParsedPolicy.is(value);
+}
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
@@ -67,11 +81,8 @@ interface Difference {
  * ```
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
-  if (given.bootProofsOnly !== undefined)
-    throw new TypeError("bootProofsOnly: not allowed, since the bundle's maker chose its contents");
-  const { policy, ...rest } = given;
-  const own = ownMembers(bundle, BUNDLE_MEMBERS);
+  const { policy, ...rest } = typedOptions("options", options, OPTIONS);
+  const own = typedOptions("bundle", bundle, BUNDLE);
   if (policy !== POLICY_OF_THE_BUNDLE)
     return verified(own, rest, "caller", (evidence, options) => {
       return verifyEvidence(evidence, { ...options, policy });
@@ -93,23 +104,19 @@ export async function verifyBundleUnder(
   });
 }
 
-const BUNDLE_MEMBERS: Readonly<Record<keyof Bundle, true>> = { evidence: true, judgement: true };
+const BUNDLE: MembersOf<Bundle> = { evidence: unchecked, judgement: plain };
 
 async function verified(
   { evidence: packedEvidence, judgement }: Bundle,
-  { provenance = [], ...given }: Given,
+  { provenance = [], ...options }: Given,
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
-  if (!Array.isArray(provenance)) throw new TypeError("provenance: expected a list of bundles");
   const evidence = copyPlain(evidenceMembers(packedEvidence));
-  const judged = withBuilds(evidence, copyPlain(provenance));
-  const options: OptionsBesidePolicy = ownMembers(given as VerifyOptions, OPTION_NAMES);
+  const judged = withBuilds(evidence, provenance);
   const { cache = new SignatureCache() } = options;
-  const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
-  // Both are copied before the first await, so that they are about the same evidence.
-  const { provenanceVerifier } = options;
-  const own = { cache, ...nonce, ...(provenanceVerifier && { provenanceVerifier }) };
+  const { nonce, provenanceVerifier } = options;
+  const own = { cache, ...(nonce && { nonce }), ...(provenanceVerifier && { provenanceVerifier }) };
   const compared = judgement && packedComparison(evidence, judgement, own);
   const verification = await verify(judged, { ...options, cache });
   const packed = compared && (await compared());
@@ -128,8 +135,6 @@ async function refused({ report, policyFrom, packed }: BundleVerification): Prom
   );
 }
 
-type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
-
 /** Copies now; verifies and compares when the result is called. */
 function packedComparison(
   evidence: Evidence,
@@ -139,13 +144,12 @@ function packedComparison(
   if (policy !== null) refuseUnverifiable(policy, options, "bundle");
   const made = new Date(now);
   const judge = preparedVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
-  const copied = copyPlain(report);
   return async () => {
     const anew = await judge();
     return {
       now: made.toISOString(),
       verdict: anew.report.verdict,
-      differences: packedDifferences(copied, anew.report),
+      differences: packedDifferences(report, anew.report),
     };
   };
 }

@@ -16,7 +16,7 @@ export async function auditPolicy(
   { policy, trustAnchor }: PolicyFiles,
   command: "audit" | "worker",
 ): Promise<Pick<AuditSetting, "policy" | "trustAnchors">> {
-  const [{ plainPolicy, policyText }, { certificatePem }] = await Promise.all([
+  const [{ plainPolicy }, { certificatePem }] = await Promise.all([
     import("../plain-settings.js"),
     import("../verify/trust-anchor.js"),
   ]);
@@ -25,7 +25,7 @@ export async function auditPolicy(
   await verifierFor(read?.policy);
   const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
   return {
-    policy: read ? policyText(plainPolicy(read.policy)) : null,
+    policy: read ? plainPolicy(read.policy) : null,
     // Named by the option: the path may differ between producer and workers.
     ...(anchor && { trustAnchors: [{ name: "--trust-anchor", pem: certificatePem(anchor.certificate.der) }] }),
   };

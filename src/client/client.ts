@@ -1,7 +1,7 @@
 /** The client: one function for each documented operation, and two for undocumented ones. */
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
-import { callable, having, ownOptions } from "../decode/options.js";
+import { callable, having, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, flag, nonEmptyText, optional } from "../decode/shapes.js";
 import {
   QUERY_OPERATIONS,
@@ -146,7 +146,7 @@ const CLIENT_OPTIONS: MembersOf<ClientOptions> = {
 };
 
 function transportOf(options: ClientOptions): Transport {
-  const own = ownOptions("options", options, CLIENT_OPTIONS);
+  const own = typedOptions("options", options, CLIENT_OPTIONS);
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
   return { ...DEFAULTS, ...(given as unknown as ClientOptions), baseUrl: checkedBaseUrl(own.baseUrl) };
 }

@@ -2,7 +2,7 @@
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { copyPlain, unwrap } from "../decode/input.js";
-import { having, ownOptions } from "../decode/options.js";
+import { having, typedOptions } from "../decode/options.js";
 import { type MembersOf, type Shape, flag, nonEmptyText, optional, readShape, text } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
@@ -31,7 +31,7 @@ export interface UndocumentedSubmit {
 const OPERATION: MembersOf<UndocumentedSubmit> = { name: text, type: text };
 
 export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit {
-  return ownOptions("operation", operation, OPERATION);
+  return typedOptions("operation", operation, OPERATION);
 }
 
 /** A type, not an interface: a request is a JSON object. */
@@ -55,7 +55,7 @@ export async function submit(
   parameters: unknown,
   given: SubmitOptions = {},
 ): Promise<JsonValue> {
-  const options = ownOptions("options", given, SUBMIT_OPTIONS);
+  const options = typedOptions("options", given, SUBMIT_OPTIONS);
   const request = activityRequest(transport, operation, parameters, options);
   return send(transport, { group: "submit", name: operation.name }, request, options.signal);
 }
@@ -87,7 +87,7 @@ export async function query(
   parameters: unknown,
   given: CallOptions = {},
 ): Promise<JsonValue> {
-  const options = ownOptions("options", given, CALL_OPTIONS);
+  const options = typedOptions("options", given, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
   const numbers = "numbers" in operation ? operation.numbers : "value";

@@ -1,7 +1,7 @@
 /** Sessions: the service makes a temporary key, and seals it to a key made here. */
+import { typedOptions } from "../decode/options.js";
 import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
-import { ownOptions } from "../decode/options.js";
 import { openBundle } from "./credential-bundle.js";
 import type { WebKeyPair } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions } from "./requests.js";
@@ -61,7 +61,7 @@ export async function openSession<Answer extends { readonly result: SubmitResult
   options?: CallOptions,
 ): Promise<Answer & { readonly session: SessionKey }> {
   const given = copyPlain(parameters);
-  const call = options && ownOptions("options", options, CALL_OPTIONS);
+  const call = options && typedOptions("options", options, CALL_OPTIONS);
   const target = await createSessionTarget();
   const answer = await client.createReadWriteSession({ ...given, targetPublicKey: target.publicKey }, call);
   if (answer.result === null) {

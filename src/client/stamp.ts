@@ -2,7 +2,7 @@
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
-import { callable, ownOptions, plain } from "../decode/options.js";
+import { callable, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
@@ -169,7 +169,7 @@ const WEBAUTHN_OPTIONS: MembersOf<WebauthnStamperOptions> = {
  * the body, as UTF-8.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
-  const own = ownOptions("options", options, WEBAUTHN_OPTIONS);
+  const own = typedOptions("options", options, WEBAUTHN_OPTIONS);
   const { get, rpId, userVerification = "preferred", timeoutMs } = own;
   const allowCredentials = own.allowCredentials?.map((allowed) => {
     return { ...allowed, id: new Uint8Array(bytesOf(allowed.id) ?? []) };

@@ -5,7 +5,7 @@ import { MAX_APP_PROOFS, type OtherPayloadType, readAppProof } from "../decode/a
 import { copyInput, readInput } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { having, options, ownOptions, plain, unchecked } from "../decode/options.js";
+import { having, options, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import { requireVerified } from "../verification.js";
@@ -88,7 +88,7 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   received: readonly ReceivedAppProof[],
   given: VerifyAppProofsOptions<Schemas>,
 ): Promise<VerifiedAppProofs<Schemas>> {
-  const { expected, schemas, signal } = ownOptions("options", given as VerifyAppProofsOptions, OPTIONS);
+  const { expected, schemas, signal } = typedOptions("options", given as VerifyAppProofsOptions, OPTIONS);
   expectationOf(expected);
   const validators = readSchemas(schemas);
   const { bootProofs, builds } = verifier;
@@ -140,7 +140,7 @@ function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootPro
 }
 
 function locate(received: ReceivedAppProof, path: string, bootProofs: BootProofCache): LocatedAppProof {
-  const { appProof: given, ephemeralKey } = ownOptions(path, received, RECEIVED);
+  const { appProof: given, ephemeralKey } = typedOptions(path, received, RECEIVED);
   if (given === undefined) throw new TypeError(`${path}.appProof: required`);
   const beside = ephemeralKey === undefined ? null : besideKey(ephemeralKey, path);
   const input = copyInput(given);

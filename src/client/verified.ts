@@ -7,7 +7,7 @@ import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { ownOptions, plain } from "../decode/options.js";
+import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
@@ -145,7 +145,7 @@ class ClientVerifier {
 
   constructor(transport: Transport, policy: Policy, given: VerifiedClientOptions) {
     this.#transport = transport;
-    this.#options = ownOptions("options", given, VERIFIED_CLIENT_OPTIONS);
+    this.#options = typedOptions("options", given, VERIFIED_CLIENT_OPTIONS);
     const source: EvidenceSource = {
       now: () => transport.now(),
       query: (name, parameters, call) => query(transport, { name }, parameters, call),
@@ -159,7 +159,7 @@ class ClientVerifier {
     parameters: unknown,
     given: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
-    const { organizationId, signal } = ownOptions("options", given, CALL_OPTIONS);
+    const { organizationId, signal } = typedOptions("options", given, CALL_OPTIONS);
     const target = { group: "submit", name: sent.name, numbers: "literal" } as const;
     const submitted = { ...(organizationId !== undefined && { organizationId }), generateAppProofs: true };
     const request = activityRequest(this.#transport, operation ?? sent, parameters, submitted);
@@ -195,7 +195,7 @@ class ClientVerifier {
   }
 
   async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
-    const options = ownOptions("options", given, { ...CALL_OPTIONS, expected: optional(plain) });
+    const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: optional(plain) });
     const expected = expectedOf(options, this.#transport.organizationId);
     const { value, faults } = answerOfInput(input);
     const past = { value: unwrapAlone(value, "activity") as JsonValue, faults: [...faults, ...besideFaults(value)] };

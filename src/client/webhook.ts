@@ -8,7 +8,7 @@ import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { copyPlain, unwrap } from "../decode/input.js";
-import { callable, copied, date, having, ownOptions, plain } from "../decode/options.js";
+import { callable, copied, date, having, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, optional, readShape, simple } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
@@ -96,7 +96,7 @@ const processStore = new MemoryEventStore();
  * WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
-  const input = ownOptions("input", given, WEBHOOK_INPUT);
+  const input = typedOptions("input", given, WEBHOOK_INPUT);
   return verifyUnder(readHeaders(input), input);
 }
 
@@ -307,7 +307,7 @@ interface ReceivedRequest {
 
 /** For any kind of server: returns a status. */
 export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
-  const options = ownOptions("options", given, HANDLER_OPTIONS);
+  const options = typedOptions("options", given, HANDLER_OPTIONS);
   const {
     store = new MemoryEventStore(),
     now = () => new Date(),

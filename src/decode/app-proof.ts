@@ -1,10 +1,12 @@
 /** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
+import { plain, typedOptions } from "./options.js";
+import { type MembersOf, optional } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
-import { jsonInput, ownOptions } from "./input.js";
+import { jsonInput } from "./input.js";
 import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
 import { MemberReader, decimalMember, hexMember } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
@@ -94,11 +96,11 @@ export interface AppProofMembers {
   readonly scheme?: string;
 }
 
-const PROOF_MEMBERS: Readonly<Record<keyof AppProofMembers, true>> = {
-  publicKey: true,
-  payload: true,
-  signature: true,
-  scheme: true,
+const PROOF_MEMBERS: MembersOf<AppProofMembers> = {
+  publicKey: plain,
+  payload: plain,
+  signature: plain,
+  scheme: optional(plain),
 };
 
 /** The JSON form of an app proof. */
@@ -119,7 +121,7 @@ export interface StandardAppProof {
  * const appProof = appProofOf({ publicKey, payload, signature });
  */
 export function appProofOf(members: AppProofMembers): StandardAppProof {
-  const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = ownOptions("members", members, PROOF_MEMBERS);
+  const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = typedOptions("members", members, PROOF_MEMBERS);
   const text = payload instanceof Uint8Array ? fromUtf8(payload) : payload;
   // A missing value becomes null, which verification reports.
   const json = { scheme, publicKey: hexOf(publicKey), proofPayload: text ?? null, signature: hexOf(signature) };

@@ -59,7 +59,7 @@ export const date: Shape<Date> = {
  * `Object.prototype` have no effect. Throws TypeError with all faults: another name, a value of another shape, and an
  * inherited option, which would be silently ignored.
  */
-export function ownOptions<T extends object>(what: string, value: T, shapes: MembersOf<T>): T {
+export function typedOptions<T extends object>(what: string, value: T, shapes: MembersOf<T>): T {
   return requireShape(what, value, options(shapes));
 }
 
@@ -70,7 +70,7 @@ export function requireShape<T>(what: string, value: unknown, shape: Shape<T>): 
   return read as T;
 }
 
-/** Options as a member of other options, read as {@link ownOptions} reads them. */
+/** Options as a member of other options, read as {@link typedOptions} reads them. */
 /* @__NO_SIDE_EFFECTS__ */
 export function options<T extends object>(shapes: MembersOf<T>): Shape<T> {
   return { read: (value, place) => readOwn(value, shapes as Readonly<Record<string, Shape<unknown>>>, place) as T };

@@ -1,6 +1,7 @@
 /** Compares two inputs WITHOUT VERIFYING them. */
+import { bytes, callable, typedOptions } from "../decode/options.js";
+import { type MembersOf, optional } from "../decode/shapes.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
-import { ownOptions } from "../decode/input.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
@@ -36,7 +37,11 @@ export interface DiffInput {
   readonly readYaml?: (text: string) => Promise<unknown>;
 }
 
-const DIFF_INPUT: Readonly<Record<keyof DiffInput, true>> = { file: true, readFile: true, readYaml: true };
+const DIFF_INPUT: MembersOf<DiffInput> = {
+  file: bytes,
+  readFile: optional(callable),
+  readYaml: optional(callable),
+};
 
 export interface Change {
   /** Stable, such as `manifest-set.threshold`. */
@@ -100,9 +105,7 @@ export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | 
 /** Copies the caller's bytes before the first await. */
 function copied(input: Uint8Array | DiffInput): DiffInput {
   const isBytes = input instanceof Uint8Array || typeof input !== "object" || input === null;
-  const given = ownOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
-  if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: expected the bytes of two files");
-  return Object.assign(given, { file: new Uint8Array(given.file) });
+  return typedOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
 }
 
 async function readWithin(name: string, input: DiffInput, faults: Fault[]): Promise<Side | undefined> {

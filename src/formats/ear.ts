@@ -1,8 +1,9 @@
 /** EAT Attestation Results with AR4SI's tiers, as a JWT (formats/README.md, "EAR"). */
+import { plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, nullish, optional } from "../decode/shapes.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { fromHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckStatus } from "../checks.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import { hasBadChecks, isBad } from "../report/facts.js";
 import { isGoodVerdict } from "../report/accepted.js";
@@ -111,7 +112,10 @@ export interface EarOptions {
   readonly bundle?: BundleFacts | null;
 }
 
-const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundle: true };
+const EAR_OPTIONS: MembersOf<EarOptions> = {
+  key: optional(plain),
+  bundle: nullish(plain),
+};
 
 /**
  * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is no report; for an
@@ -119,7 +123,7 @@ const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundl
  * the signature is the verifier's statement.
  */
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
-  const own = copyPlain(ownOptions("options", options, EAR_OPTIONS));
+  const own = typedOptions("options", options, EAR_OPTIONS);
   if (own.key !== undefined && !isMadeReport(report))
     throw new TypeError("report: only a report of a verification in this process can be signed");
   return earToken(report, own);
@@ -127,7 +131,7 @@ export async function renderEar(report: Report, options: EarOptions = {}): Promi
 
 /** {@link renderEar} for callers that know where the report is from. */
 export async function earToken(report: Report, options: EarOptions = {}): Promise<string> {
-  const { key, bundle = null } = ownMembers(options, EAR_OPTIONS);
+  const { key, bundle = null } = options;
   const claims = claimsOf(report, bundle);
   return `${key === undefined ? await unsecured(claims) : await signed(claims, key)}\n`;
 }

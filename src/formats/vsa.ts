@@ -1,11 +1,13 @@
 /** A Verification Summary Attestation of SLSA, as an in-toto statement (formats/README.md, "VSA"). */
+import { plain, typedOptions } from "../decode/options.js";
+import { nullish } from "../decode/shapes.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { AttestationDocument } from "../decode/attestation-document.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { copyInput, ownOptions, readInput } from "../decode/input.js";
+import { copyInput, readInput } from "../decode/input.js";
 import { type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
@@ -56,7 +58,7 @@ export interface VsaOptions {
  * the evidence shows, whatever the verdict. It is not signed. Throws TypeError for a value that is no report.
  */
 export async function renderVsa(report: Report, evidence: EvidenceInput, options: VsaOptions = {}): Promise<string> {
-  const { bundle = null } = ownOptions("options", options, { bundle: true });
+  const { bundle = null } = typedOptions("options", options, { bundle: nullish(plain) });
   return vsaStatement(report, { pieces: inputPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 

@@ -1,7 +1,8 @@
 /** The health of one process, in a file and over HTTP. */
+import { callable, options, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, flag, list, nonEmptyText, optional, text } from "../decode/shapes.js";
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ownOptions } from "../decode/input.js";
 import { diskReason } from "../disk/reason.js";
 import { replaceWhole } from "../disk/whole.js";
 import { type HealthAddress, type HealthServer, serveHealth } from "./node-server.js";
@@ -25,12 +26,17 @@ export interface HealthOptions {
   readonly onNote?: (text: string) => void;
 }
 
-const OPTIONS: Readonly<Record<keyof HealthOptions, true>> = {
-  subject: true,
-  file: true,
-  metrics: true,
-  now: true,
-  onNote: true,
+const OPTIONS: MembersOf<HealthOptions> = {
+  subject: options<HealthSubject>({
+    command: plain,
+    watched: optional(list(plain)),
+    inputs: optional(list(text)),
+    hasQueue: optional(flag),
+  }),
+  file: optional(nonEmptyText),
+  metrics: optional(plain),
+  now: callable,
+  onNote: optional(callable),
 };
 
 export interface Health {
@@ -61,26 +67,12 @@ export interface Health {
  * ```
  */
 export async function startHealth(given: HealthOptions): Promise<Health> {
-  const { subject, file, metrics: address, now, onNote = () => {} } = ownOptions("options", given, OPTIONS);
-  const metrics = address && { ...address };
-  const record = new HealthRecord(copied(subject), now);
+  const { subject, file, metrics, now, onNote = () => {} } = typedOptions("options", given, OPTIONS);
+  const record = new HealthRecord(subject, now);
   const served = { state: () => record.state(), now };
   if (file !== undefined) await requireWritable(file);
   const server = metrics === undefined ? null : await serveHealth(metrics, served);
   return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
-}
-
-const SUBJECT: Readonly<Record<keyof HealthSubject, true>> = {
-  command: true,
-  watched: true,
-  inputs: true,
-  hasQueue: true,
-};
-
-function copied(given: HealthSubject): HealthSubject {
-  const subject = ownOptions("options.subject", given, SUBJECT);
-  const { watched = [], inputs = [] } = subject;
-  return { ...subject, inputs: [...inputs], watched: watched.map((each) => ({ ...each })) };
 }
 
 /** Before the work: a file that cannot be written would look like an outage. */

@@ -1,7 +1,8 @@
 /** PCRs from an image file and its parent instance (image/README.md, "The PCRs"). */
+import { callable, typedOptions } from "../decode/options.js";
+import { type MembersOf, optional } from "../decode/shapes.js";
 import { concatBytes, toUtf8 } from "../bytes.js";
 import type { Certificate } from "../decode/certificate.js";
-import { ownOptions } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { type JsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
@@ -23,7 +24,11 @@ export interface MeasureOptions {
   readonly onProgress?: (bytes: number) => void;
 }
 
-const MEASURE_OPTIONS: Readonly<Record<keyof MeasureOptions, true>> = { sha384: true, sha256: true, onProgress: true };
+const MEASURE_OPTIONS: MembersOf<MeasureOptions> = {
+  sha384: optional(callable),
+  sha256: optional(callable),
+  onProgress: optional(callable),
+};
 
 export interface ImageMeasurement {
   /** PCR 0, 1 and 2, and 8 if the image is signed: 48 bytes each. */
@@ -57,7 +62,7 @@ const EMPTY_REGISTER = new Uint8Array(PCR_LENGTH);
  * const { pcrs } = await measureImage(createReadStream("enclave.eif"));
  */
 export async function measureImage(stream: ByteStream, options: MeasureOptions = {}): Promise<ImageMeasurement> {
-  const { sha384: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
+  const { sha384: given, onProgress } = typedOptions("options", options, MEASURE_OPTIONS);
   const registers = new Registers(given ?? (await incrementalHash("SHA-384")));
   const reading = await readImage(stream, {
     onData: (section, piece) => registers.add(section, piece),
@@ -141,7 +146,7 @@ export async function measureInstance(instanceId: string): Promise<Uint8Array> {
  * ```
  */
 export async function measureBinary(stream: ByteStream, options: MeasureOptions = {}): Promise<Uint8Array> {
-  const { sha256: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
+  const { sha256: given, onProgress } = typedOptions("options", options, MEASURE_OPTIONS);
   const hash = (given ?? (await incrementalHash("SHA-256")))();
   const cursor = new StreamCursor(stream, onProgress);
   await cursor.pass(Infinity, (piece) => hash.update(piece));

@@ -1,8 +1,10 @@
 /** Inspects files without verifying them. */
+import { callable, typedOptions } from "../decode/options.js";
+import { optional } from "../decode/shapes.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
-import { ownOptions, unwrap } from "../decode/input.js";
+import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import type { ByteStream } from "../image/stream.js";
@@ -71,7 +73,7 @@ const NOT_VERIFIED =
  * ```
  */
 export async function inspectUnverified(bytes: Uint8Array, options: InspectOptions = {}): Promise<Inspection | null> {
-  options = ownOptions("options", options, { readYaml: true });
+  options = typedOptions("options", options, { readYaml: optional(callable) });
   const recognised = recognise(new Uint8Array(bytes));
   if (recognised === null) return null;
   const { json: literal, kind, encoding } = recognised;

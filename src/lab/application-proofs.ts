@@ -1,11 +1,11 @@
 /** App proofs of applications of the caller's: their forms, and their faults. */
+import { typedOptions } from "../decode/options.js";
 import { randomBytes } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { ownOptions } from "../decode/options.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { type MembersOf, type Shape, keyOf, matching, nullish, optional, text } from "../decode/shapes.js";
 import { derInteger, derSequence } from "./der.js";
@@ -182,13 +182,13 @@ function isApplicationFault(name: string): name is ApplicationFaultName {
 
 /** Throws TypeError for an invalid form. */
 export function readForm(what: string, given: AppProofForm): Required<AppProofForm> {
-  const { key = "whole", signature = "raw", names = "standard" } = ownOptions(what, given, FORM_SHAPES);
+  const { key = "whole", signature = "raw", names = "standard" } = typedOptions(what, given, FORM_SHAPES);
   return { key, signature, names };
 }
 
 /** Throws TypeError for invalid options. */
 export function readSignOptions(options: SignOptions): SignOptions {
-  return ownOptions("options", options, SIGN_SHAPES);
+  return typedOptions("options", options, SIGN_SHAPES);
 }
 
 /** Throws TypeError unless the payload is a text or an object. */

@@ -4,7 +4,7 @@ import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";
-import { ownOptions, plain } from "../decode/options.js";
+import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, matching, optional, text } from "../decode/shapes.js";
 import {
   type AppProofForm,
@@ -98,7 +98,7 @@ export function readApplications(given: readonly ApplicationOptions[]): WantedAp
 }
 
 function readApplication(what: string, given: ApplicationOptions): WantedApplication {
-  const { name, binaryDigest, args = [], sign: how } = ownOptions(what, given, OPTION_SHAPES);
+  const { name, binaryDigest, args = [], sign: how } = typedOptions(what, given, OPTION_SHAPES);
   const isFunction = typeof how === "function";
   return {
     name,

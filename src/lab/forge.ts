@@ -2,9 +2,10 @@
  * Makes complete evidence. A test can make one thing wrong: all that follows from it is hashed, signed and encoded
  * correctly.
  */
+import { bytes, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, flag, list, optional } from "../decode/shapes.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
-import { ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import {
   type Approval,
@@ -65,17 +66,17 @@ interface ForgeParts {
   readonly labels: BootProofLabels;
 }
 
-const PARTS: Readonly<Record<keyof ForgeParts, true>> = {
-  pki: true,
-  measurements: true,
-  quorumKey: true,
-  ephemeralKey: true,
-  manifestMembers: true,
-  shareMembers: true,
-  namespace: true,
-  pivotHash: true,
-  args: true,
-  labels: true,
+const PARTS: MembersOf<Partial<ForgeParts>> = {
+  pki: optional(unchecked),
+  measurements: optional(unchecked),
+  quorumKey: optional(unchecked),
+  ephemeralKey: optional(unchecked),
+  manifestMembers: optional(unchecked),
+  shareMembers: optional(unchecked),
+  namespace: optional(plain),
+  pivotHash: optional(plain),
+  args: optional(plain),
+  labels: optional(plain),
 };
 
 /** Reuse a forge: making its keys is slow. */
@@ -92,7 +93,7 @@ export class Forge implements ForgeParts {
   readonly labels: BootProofLabels;
 
   constructor(given: Partial<ForgeParts> = {}) {
-    const parts = ownOptions("parts", given, PARTS);
+    const parts = typedOptions("parts", given, PARTS);
     this.pki = parts.pki ?? new NitroPki();
     this.measurements = parts.measurements ?? labMeasurements();
     this.quorumKey = parts.quorumKey ?? generateQosKeyPair();
@@ -172,24 +173,24 @@ export interface ForgeOptions {
   readonly activity?: Alter<JsonObject>;
 }
 
-const FORGE_OPTIONS: Readonly<Record<keyof ForgeOptions, true>> = {
-  lab: true,
-  at: true,
-  version: true,
-  encoding: true,
-  envelopeEncoding: true,
-  spelling: true,
-  generation: true,
-  ephemeralKey: true,
-  otherKey: true,
-  manifestCommitment: true,
-  nonce: true,
-  alterManifest: true,
-  alterDocument: true,
-  bootProof: true,
-  payloads: true,
-  alterAppProof: true,
-  activity: true,
+const FORGE_OPTIONS: MembersOf<ForgeOptions> = {
+  lab: instanceOf(Forge, "a Forge"),
+  at: date,
+  version: optional(plain),
+  encoding: optional(plain),
+  envelopeEncoding: optional(plain),
+  spelling: optional(plain),
+  generation: optional(plain),
+  ephemeralKey: optional(unchecked),
+  otherKey: optional(unchecked),
+  manifestCommitment: optional(flag),
+  nonce: optional(bytes),
+  alterManifest: optional(plain),
+  alterDocument: optional(plain),
+  bootProof: optional(callable),
+  payloads: optional(list(plain)),
+  alterAppProof: optional(plain),
+  activity: optional(callable),
 };
 
 export interface ForgedEvidence {
@@ -222,7 +223,7 @@ export const LAB_ADDRESS: Required<AddressFacts> = {
  * ```
  */
 export function forgeEvidence(given: ForgeOptions): ForgedEvidence {
-  const options = ownOptions("options", given, FORGE_OPTIONS);
+  const options = typedOptions("options", given, FORGE_OPTIONS);
   const { lab, at, generation = "live", ephemeralKey = lab.ephemeralKey } = options;
   const made = forgeManifest(options);
   const enclave = new SoftwareEnclave({

@@ -1,8 +1,10 @@
 /** Runs a complete service on this machine, for tests, demos and SDK authors. */
+import { callable, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, count, list, nonEmptyText, optional, text } from "../decode/shapes.js";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { copyPlain } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
 import {
   type ApplicationOptions,
@@ -51,15 +53,15 @@ export interface LabOptions {
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
 
-const LAB_OPTIONS: Readonly<Record<keyof LabOptions, true>> = {
-  port: true,
-  dataFolder: true,
-  now: true,
-  faults: true,
-  manifestVersion: true,
-  applications: true,
-  sleep: true,
-  onDelivery: true,
+const LAB_OPTIONS: MembersOf<LabOptions> = {
+  port: optional(count),
+  dataFolder: optional(nonEmptyText),
+  now: optional(callable),
+  faults: optional(list(plain)),
+  manifestVersion: optional(plain),
+  applications: optional(list(plain)),
+  sleep: optional(callable),
+  onDelivery: optional(callable),
 };
 
 export interface Lab extends Seed {
@@ -123,7 +125,7 @@ const FAULTS_PATH = "/lab/faults";
  * ```
  */
 export async function startLab(given: LabOptions = {}): Promise<Lab> {
-  const options = copyPlain(ownOptions("options", given, LAB_OPTIONS));
+  const options = typedOptions("options", given, LAB_OPTIONS);
   const wanted = readApplications(options.applications ?? []);
   const now = options.now ?? ((): Date => new Date());
   const state = await State.open(await openStore(options.dataFolder));
@@ -326,7 +328,7 @@ class RunningLab implements Lab {
   }
 
   async addRelease(given: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo> {
-    const options = copyPlain(ownOptions("options", given, RELEASE_OPTIONS));
+    const options = typedOptions("options", given, { ...RELEASE_OPTIONS, name: optional(text) });
     const { state, fleet } = this.#parts;
     return state.transact((tx) => {
       const count = tx.all("releases").filter(({ app }) => app === options.app).length;

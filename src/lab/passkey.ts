@@ -1,7 +1,7 @@
 /** A software passkey instead of `navigator.credentials`. */
 import { randomBytes } from "node:crypto";
 import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
-import { ownMembers } from "../decode/input.js";
+import { copyPlain } from "../decode/input.js";
 import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
 import { sha256 } from "./qos.js";
 
@@ -58,7 +58,7 @@ export class SoftwarePasskey implements PasskeyRegistration {
 
   /** `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError for another passkey. */
   async get(options: AssertionOptions): Promise<Assertion> {
-    const own = ownMembers(options.publicKey!, { challenge: true, rpId: true, allowCredentials: true });
+    const own = copyPlain(options.publicKey!);
     const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = own;
     const isAllowed =
       allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));

@@ -1,4 +1,6 @@
 /** Releases that enclaves of the lab boot. */
+import { plain } from "../decode/options.js";
+import { type MembersOf, flag, optional, text } from "../decode/shapes.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { Generation } from "./enclave.js";
 import type { JsonSpelling, ManifestEncoding } from "./qos.js";
@@ -27,14 +29,14 @@ export interface ReleaseOptions {
   readonly pinned?: boolean;
 }
 
-export const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
-  app: true,
-  name: true,
-  manifestVersion: true,
-  encoding: true,
-  spelling: true,
-  generation: true,
-  pinned: true,
+export const RELEASE_OPTIONS: MembersOf<ReleaseOptions> = {
+  app: plain,
+  name: text,
+  manifestVersion: optional(plain),
+  encoding: optional(plain),
+  spelling: optional(plain),
+  generation: optional(plain),
+  pinned: optional(flag),
 };
 
 /** The id of a release, and of its enclave in the service: `signer lab.1`. Survives restarts. */

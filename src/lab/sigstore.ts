@@ -3,8 +3,9 @@
  * builds as a build service does. A test can make one thing wrong: all that follows from it is logged and signed
  * correctly.
  */
+import { bytes, date, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
-import { ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { certificatePem } from "../verify/trust-anchor.js";
 import { derOid, derSequence, derUri, derUtf8String } from "./der.js";
@@ -105,13 +106,13 @@ export interface ProvenanceOptions {
   readonly alter?: ProvenanceAlterations;
 }
 
-const PROVENANCE_OPTIONS: Readonly<Record<keyof ProvenanceOptions, true>> = {
-  at: true,
-  digest: true,
-  build: true,
-  predicateType: true,
-  signedAt: true,
-  alter: true,
+const PROVENANCE_OPTIONS: MembersOf<ProvenanceOptions> = {
+  at: date,
+  digest: bytes,
+  build: optional(plain),
+  predicateType: optional(text),
+  signedAt: optional(date),
+  alter: optional(plain),
 };
 
 type WholeOptions = ProvenanceOptions & { readonly build: LabBuild };
@@ -134,7 +135,10 @@ export interface LabSigstoreOptions {
   readonly saved?: SavedSigstore;
 }
 
-const SIGSTORE_OPTIONS: Readonly<Record<keyof LabSigstoreOptions, true>> = { kind: true, saved: true };
+const SIGSTORE_OPTIONS: MembersOf<LabSigstoreOptions> = {
+  kind: optional(oneOf("public", "private")),
+  saved: optional(plain),
+};
 
 /**
  * One instance: `@sigstore/verify` accepts its bundles with its trusted root. Reuse it: making its keys is slow.
@@ -157,7 +161,7 @@ export class LabSigstore {
   readonly #certificates: { readonly root: Uint8Array; readonly intermediate: Uint8Array };
 
   constructor(given: LabSigstoreOptions = {}) {
-    const { kind = "public", saved } = ownOptions("options", given, SIGSTORE_OPTIONS);
+    const { kind = "public", saved } = typedOptions("options", given, SIGSTORE_OPTIONS);
     this.kind = kind;
     const keyOf = (name: (typeof KEYS)[number]): KeyPair =>
       saved === undefined ? generateKeyPair("prime256v1") : loadKeyPair(saved[name]);
@@ -186,7 +190,7 @@ export class LabSigstore {
 
   /** A bundle as JSON text. */
   attest(given: ProvenanceOptions): string {
-    const own = ownOptions("options", given, PROVENANCE_OPTIONS);
+    const own = typedOptions("options", given, PROVENANCE_OPTIONS);
     const options = { ...own, build: { ...LAB_BUILD, ...own.build } };
     const { at, alter = {}, signedAt = new Date(at.getTime() + 1000) } = options;
     const signer = generateKeyPair("prime256v1");

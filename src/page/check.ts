@@ -1,6 +1,7 @@
 /** Checks a page from outside: makes it again from its data, and compares every byte. */
+import { type MembersOf, optional, text } from "../decode/shapes.js";
+import { typedOptions } from "../decode/options.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
 import { refusedReport } from "../report/report.js";
@@ -16,7 +17,7 @@ import {
   type PageDifference,
   type PageSetting,
   type PageSettingCopy,
-  SETTING_NAMES,
+  SETTING,
   judgePage,
   readPageSetting,
 } from "./verify.js";
@@ -80,18 +81,17 @@ const SCRIPT_END = "</script>";
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
-  const own = ownOptions("options", options, CHECK_NAMES);
-  const { script: ownScript, policy } = own;
+  const own = typedOptions("options", options, CHECK);
+  const { script: ownScript, ...setting } = own;
   // Without a policy of the caller: only for a page without evidence.
-  const setting = policy === undefined ? null : readPageSetting(otherMembers(own, "script") as PageSetting);
+  const read = setting.policy === undefined ? null : readPageSetting(setting as PageSetting);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
   const script = await scriptFacts(between(text, SCRIPT_START), ownScript);
   if (version === null || (script.found === null && data === null)) return { ...NOT_A_PAGE, version, script };
   const parts = { script: ownScript };
-  const { html: made, ...facts } =
-    data === null ? await checkVerifier(parts, own) : await checkData(data, parts, setting);
+  const { html: made, ...facts } = data === null ? await checkVerifier(parts, own) : await checkData(data, parts, read);
   const whole = { ...facts, version, script };
   if (made === null) return { ...whole, sameBytes: false, differsAt: null };
   const differsAt = firstDifference(bytes, toUtf8(made));
@@ -114,7 +114,12 @@ function takePage(html: string | Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-const CHECK_NAMES: Readonly<Record<keyof PageCheckOptions, true>> = { script: true, ...SETTING_NAMES };
+const CHECK: MembersOf<PageCheckOptions> = {
+  ...SETTING,
+  policy: optional(SETTING.policy),
+  now: optional(SETTING.now),
+  script: text,
+};
 
 async function scriptFacts(inPage: string | null, ours: string): Promise<PageCheck["script"]> {
   const expected = await scriptDigest(ours);
@@ -178,16 +183,14 @@ async function checkData(text: string, parts: PageParts, setting: PageSettingCop
   };
 }
 
-const MADE_WITH = { now: true, expected: true, nonce: true, allowDebug: true, bootProofsOnly: true } as const;
-
 function makingOf({ options }: PageContent): PageMaking {
-  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = ownMembers(options, MADE_WITH);
+  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = options;
   return {
-    now: now.toISOString(),
+    now,
     allowDebug,
     bootProofsOnly,
     expected: expected === undefined ? null : (expected as unknown as JsonObject),
-    nonce: nonce === undefined ? null : toHex(nonce),
+    nonce: nonce ?? null,
   };
 }
 

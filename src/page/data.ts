@@ -1,14 +1,15 @@
 /** The data of a page (`bootproof-page/1`; page/README.md, "The data"): evidence, options and report, never trusted. */
+import { type MembersOf } from "../decode/shapes.js";
+import { options, plain, typedOptions, unchecked } from "../decode/options.js";
 import { equalBytes, fromUtf8, toBase64, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { copyPlain } from "../decode/input.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import { type Evidence, type EvidenceInput, NamedEvidence, evidenceMembers } from "../inputs.js";
-import { type PlainOptions, ownPlainOptions } from "../plain-settings.js";
+import { PLAIN_OPTIONS, type PlainOptions, withoutOther } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
-import { optionsData } from "./options-data.js";
 
 export const PAGE_FORMAT = "bootproof-page/1" as const;
 /** Of a page, in bytes: enough for a bundle of 8 MiB, its report and the script. */
@@ -68,12 +69,12 @@ export interface PageData {
   readonly report: Report | JsonObject;
 }
 
-const CONTENT: Readonly<Record<keyof PageContent, true>> = { evidence: true, options: true, report: true };
+const CONTENT: MembersOf<PageContent> = { evidence: unchecked, options: options(PLAIN_OPTIONS), report: plain };
 
 /** Copies evidence, options and report. */
 export function ownContent(content: PageContent): PageContent {
-  const { evidence, options, report } = ownOptions("content", content, CONTENT);
-  return { evidence: ownPageEvidence(evidence), options: ownPlainOptions(options), report: copyPlain(report) };
+  const own = typedOptions("content", content, CONTENT);
+  return { ...own, evidence: ownPageEvidence(own.evidence) };
 }
 
 function ownPageEvidence(evidence: PageEvidence): PageEvidence {
@@ -92,7 +93,7 @@ export function pageData(content: PageContent): PageData {
   return {
     page: PAGE_FORMAT,
     evidence: evidenceData(evidence, files),
-    options: optionsData(options),
+    options: withoutOther(options) as unknown as JsonObject,
     report,
     files: files.list.map(toBase64),
   };

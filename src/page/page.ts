@@ -1,6 +1,7 @@
 /** The page in one file: the report, the data, and the script that verifies. */
+import { text } from "../decode/shapes.js";
+import { typedOptions } from "../decode/options.js";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
-import { ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import type { Notice } from "../report/facts.js";
@@ -28,7 +29,7 @@ export interface PageParts {
 }
 
 function ownParts(parts: PageParts): PageParts {
-  return ownOptions("parts", parts, { script: true });
+  return typedOptions("parts", parts, { script: text });
 }
 
 /**

@@ -1,12 +1,15 @@
 /** Reads the data of a page, within limits. */
+import { type Shape, hex, objectOf, readShape } from "../decode/shapes.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
-import { fromBase64, fromUtf8 } from "../bytes.js";
+import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { type NamedEvidence, namedSharing } from "../inputs.js";
+import { PLAIN_OPTIONS } from "../plain-settings.js";
 import {
   type BundleBytes,
   MAX_FILE_BYTES,
@@ -17,7 +20,6 @@ import {
   memberAt,
   withProofs,
 } from "./data.js";
-import { bytesMember, optionsOf } from "./options-data.js";
 
 /**
  * Reads the data of a page from JSON text. Throws {@link MalformedError} (`page`) with the path of every fault.
@@ -152,7 +154,7 @@ function contentOf(reader: MemberReader): PageContent | undefined {
     return bytes === null ? undefined : new PageFile(bytes);
   });
   const evidence = evidenceOf(reader.nested("evidence"), files ?? []);
-  const options = optionsOf(reader.nested("options"));
+  const options = readMember(reader, "options", optionsShape);
   const report = reader.nested("report");
   return evidence && options && report && { evidence, options, report: report.object };
 }
@@ -224,11 +226,23 @@ function pieceOf(
   const file = piece.get("file") === undefined ? undefined : fileOf(piece, files);
   const value = valueOf(piece, file);
   const latestOf = piece.get("latestOf") === undefined ? undefined : piece.string("latestOf");
-  const key = piece.get("ephemeralKey") === undefined ? undefined : bytesMember(piece, "ephemeralKey");
+  const key = piece.get("ephemeralKey") === undefined ? undefined : readMember(piece, "ephemeralKey", keyShape);
   if (name === undefined || value === undefined) return undefined;
   budget.take(value.value);
-  const facts = { ...(key && { ephemeralKey: key }), ...(latestOf !== undefined && { latestOf }) };
+  const facts = {
+    ...(key !== undefined && { ephemeralKey: fromHex(key)! }),
+    ...(latestOf !== undefined && { latestOf }),
+  };
   return namedSharing(name, value.value, { ...facts, ...(file && file.bytes.length > 0 && { bytes: file.bytes }) });
+}
+
+const optionsShape = objectOf(PLAIN_OPTIONS);
+const keyShape = hex(QOS_PUBLIC_KEY_LENGTH);
+
+function readMember<T>(reader: MemberReader, name: string, shape: Shape<T>): T | undefined {
+  const { value, faults } = readShape(shape, reader.get(name), reader.at(name));
+  reader.faults.push(...faults);
+  return value;
 }
 
 type Found = { readonly value: unknown } | undefined;

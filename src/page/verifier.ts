@@ -1,5 +1,5 @@
 /** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
-import { fromHex, fromUtf8 } from "../bytes.js";
+import { fromHex, fromUtf8, toHex } from "../bytes.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
@@ -213,15 +213,15 @@ interface Place {
 function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): PlainOptions {
   const policy = policyOf(of, asked, faults);
   const anchors =
-    policy === null || policy === "bundle" ? of("anchor").map(({ name, bytes }) => ({ name, pem: pemOf(bytes) })) : [];
+    policy === null || policy === "bundle" ? of("anchor").map(({ name, bytes }) => ({ name, pem: textOf(bytes) })) : [];
   const nonce = hexOf("Nonce", asked.nonce, faults);
   const ephemeralKey = hexOf("Ephemeral key", asked.ephemeralKey, faults);
-  if (ephemeralKey && ephemeralKey.length !== QOS_PUBLIC_KEY_LENGTH)
-    faults.push(`Ephemeral key: ${ephemeralKey.length} bytes, expected ${QOS_PUBLIC_KEY_LENGTH}.`);
+  if (ephemeralKey && ephemeralKey.length !== 2 * QOS_PUBLIC_KEY_LENGTH)
+    faults.push(`Ephemeral key: ${ephemeralKey.length / 2} bytes, expected ${QOS_PUBLIC_KEY_LENGTH}.`);
   const expected = expectedOf(of, asked, faults);
   return {
     policy,
-    now: nowOf(asked.now.trim(), faults) ?? clock,
+    now: (nowOf(asked.now.trim(), faults) ?? clock).toISOString(),
     ...(anchors.length > 0 && { trustAnchors: anchors }),
     ...(nonce && { nonce }),
     ...(ephemeralKey && { ephemeralKey }),
@@ -265,21 +265,22 @@ function withUnused(message: string, unused: readonly ListedFile[]): string {
 
 /** A policy names anchor files by path; here only the last part of it is known. */
 function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
-  const { name, bytes } = file;
-  if (pinsProvenance(attempt(() => parseJson(bytes)).value)) {
+  const { name } = file;
+  const text = textOf(file.bytes);
+  if (pinsProvenance(attempt(() => parseJson(text)).value)) {
     faults.push(`${name}: it ${NO_PROVENANCE}.`);
-    return { bytes };
+    return { text };
   }
   const missing: string[] = [];
-  const texts = anchorFileNames(bytes).flatMap((path) => {
+  const texts = anchorFileNames(text).flatMap((path) => {
     const own = printable(path.split(/[/\\]/).at(-1)!);
     const found = anchors.filter((anchor) => anchor.name === own);
-    if (found.length === 1) return [[path, pemOf(found[0]!.bytes)] as const];
+    if (found.length === 1) return [[path, textOf(found[0]!.bytes)] as const];
     const what = found.length === 0 ? missingAnchor(own, anchors) : SAME_NAME;
     missing.push(`${name}: it names the trust anchor ${printable(path)}; ${what}`);
     return [];
   });
-  const policy = { bytes, ...(texts.length > 0 && { anchors: Object.fromEntries(texts) as Record<string, string> }) };
+  const policy = { text, ...(texts.length > 0 && { anchors: Object.fromEntries(texts) as Record<string, string> }) };
   faults.push(...(missing.length > 0 ? missing : policyFaults(name, policy)));
   return policy;
 }
@@ -333,15 +334,15 @@ function otherAnchor(name: string, files: readonly ListedFile[]): string {
   );
 }
 
-function pemOf(bytes: Uint8Array): string {
+function textOf(bytes: Uint8Array): string {
   return fromUtf8(bytes) ?? "";
 }
 
-function hexOf(label: string, text: string, faults: string[]): Uint8Array | undefined {
+function hexOf(label: string, text: string, faults: string[]): string | undefined {
   if (text.trim() === "") return undefined;
   const bytes = fromHex(text.trim());
   if (bytes === null) faults.push(`${label}: expected hex, without 0x.`);
-  return bytes ?? undefined;
+  return bytes === null ? undefined : toHex(bytes);
 }
 
 function nowOf(text: string, faults: string[]): Date | undefined {

@@ -1,4 +1,6 @@
 /** Verifies the evidence of a page again, and lists where its report differs. */
+import { type MembersOf } from "../decode/shapes.js";
+import { typedOptions } from "../decode/options.js";
 import type { Policy } from "../appraise/policy.js";
 import {
   type Evidence,
@@ -13,15 +15,14 @@ import {
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import { type BundleFacts, POLICY_OF_THE_PAGE } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
-import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
-import { type EvidenceInput, type OptionsBesidePolicy, isDocument, readOptions } from "../inputs.js";
+import { type EvidenceInput, type OptionsBesidePolicy, VERIFY_OPTIONS, isDocument, readOptions } from "../inputs.js";
 import {
+  PLAIN_OPTIONS,
   type PlainOptions,
   type PlainPolicy,
   optionsBesidePolicy,
-  ownPlainOptions,
   parsePlainPolicy,
   pinsProvenance,
 } from "../plain-settings.js";
@@ -29,7 +30,7 @@ import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import type { TrustAnchor } from "../verify/trust-anchor.js";
+import { type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
 import { type BundleBytes, type PageContent, type PageEvidence, isBundleBytes, ownContent } from "./data.js";
 
 /** A difference of two reports. Values as shortened JSON text; null if one side has none. */
@@ -61,10 +62,8 @@ export interface PageVerification extends JudgedPage {
  * since they can loosen. The image, nonce, key and strict acceptance that the page's maker demanded are demanded in
  * addition.
  */
-export interface PageSetting extends Pick<
-  PlainOptions,
-  "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance" | "expected"
-> {
+export interface PageSetting extends Pick<VerifyOptions, "now" | "at" | "allowDebug" | "acceptance" | "expected"> {
+  readonly trustAnchors?: PlainOptions["trustAnchors"];
   /** The caller's; or, explicitly, none (null), or that of the page's maker (`bundle`). */
   readonly policy: PlainPolicy | "bundle" | null;
 }
@@ -93,24 +92,24 @@ export interface PageSettingCopy extends Omit<PageSetting, "policy" | "trustAnch
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
-export const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  allowDebug: true,
-  acceptance: true,
-  expected: true,
+export const SETTING: MembersOf<PageSetting> = {
+  policy: PLAIN_OPTIONS.policy,
+  now: VERIFY_OPTIONS.now,
+  at: VERIFY_OPTIONS.at,
+  trustAnchors: PLAIN_OPTIONS.trustAnchors,
+  allowDebug: VERIFY_OPTIONS.allowDebug,
+  acceptance: VERIFY_OPTIONS.acceptance,
+  expected: VERIFY_OPTIONS.expected,
 };
 
 /** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a malformed policy. */
 export function readPageSetting(setting: PageSetting): PageSettingCopy {
-  const own = ownOptions("options", setting, SETTING_NAMES);
-  const { policy } = own;
-  if (policy === undefined) throw new TypeError('options.policy: expected plain data of a policy, "bundle" or null');
-  const taken = Object.assign(optionsBesidePolicy(copyPlain(otherMembers(own, "policy"))), {
+  const { policy, trustAnchors, ...others } = typedOptions("options", setting, SETTING);
+  const taken = {
+    ...others,
+    ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => parseTrustAnchor(name, pem)) }),
     policy: policy === "bundle" || policy === null ? policy : readPolicy(policy),
-  });
+  };
   // Invalid options throw before verification.
   readOptions({ ...taken, policy: callersPolicy(taken.policy) });
   return taken;
@@ -125,17 +124,20 @@ export async function judgePage(
   setting: PageSettingCopy,
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
-  const { policy, expected } = setting;
-  const { measurements, nonce, ephemeralKey, acceptance } = ownMembers(content.options, DEMANDED_AGAIN);
-  const options = Object.assign(otherMembers(setting, "policy"), {
+  const { policy, expected, ...own } = setting;
+  const { measurements, nonce, ephemeralKey, acceptance } = optionsBesidePolicy(content.options);
+  const options = {
+    ...own,
+    // Demands of a page's maker only tighten.
     ...(measurements && { measurements }),
     ...(nonce && { nonce }),
     ...(ephemeralKey && { ephemeralKey }),
+    ...(expected && { expected }),
     ...(acceptance === "strict" && { acceptance }),
     // The page's maker chose its content, so missing app proofs must not skip rules.
     ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
     cache,
-  });
+  };
   refuseEmptyQuestion(content.evidence, expected);
   if (policy === "bundle")
     return refusedForPolicy(await judge(content.evidence, options, makersPolicyOf(content)), options.acceptance);
@@ -148,9 +150,6 @@ async function refusedForPolicy(judged: JudgedPage, acceptance: VerifyOptions["a
   return { ...judged, report: await strictReport(judged.report, [POLICY_OF_THE_PAGE]) };
 }
 
-/** Demands of a page's maker only tighten. */
-const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true, acceptance: true } as const;
-
 function callersPolicy(policy: PageSettingCopy["policy"]): VerifyOptions["policy"] {
   return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;
 }
@@ -161,10 +160,8 @@ export const NO_PROVENANCE =
   "--provenance FILE --policy FILE in its place";
 
 /** Throws {@link MalformedError} (`page`) for a policy that demands provenance. */
-function readPolicy(given: PlainPolicy): Policy {
-  // Read once: what is examined is what is parsed.
-  const policy = copyPlain(given);
-  refuseDemands(attempt(() => parseJson(policy.bytes)).value);
+function readPolicy(policy: PlainPolicy): Policy {
+  refuseDemands(attempt(() => parseJson(policy.text)).value);
   return parsePlainPolicy(policy);
 }
 
@@ -199,9 +196,8 @@ export async function judged(
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   try {
-    const plain = ownPlainOptions(given);
-    const { policy } = plain;
-    const options = Object.assign(optionsBesidePolicy(plain), { cache });
+    const { policy, ...plain } = given;
+    const options = { ...optionsBesidePolicy(plain), cache };
     if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
     const own = policy === null ? NO_POLICY_ANY_ENCLAVE : readPolicy(policy);
     return await judge(evidence, options, { from: "caller", policy: own });

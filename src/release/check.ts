@@ -1,7 +1,9 @@
 /** Checking published releases: each alone, and the history of each application (release/README.md). */
+import { plain, typedOptions } from "../decode/options.js";
+import { flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
 import { MalformedError, shownName } from "../errors.js";
+import { policyShape } from "../appraise/parsed-policy.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Demand, type ReleaseDemand, demandOf } from "./demand.js";
 import {
@@ -101,12 +103,12 @@ export interface ReleaseCheck {
 }
 
 const OPTIONS = {
-  manifestSet: true,
-  policy: true,
-  noManifestSet: true,
-  applications: true,
-  namespaces: true,
-  skipUnapproved: true,
+  manifestSet: optional(plain),
+  policy: optional(policyShape),
+  noManifestSet: optional(oneOf(true)),
+  applications: optional(list(nonEmptyText)),
+  namespaces: optional(list(nonEmptyText)),
+  skipUnapproved: optional(flag),
 };
 
 /**
@@ -124,12 +126,10 @@ export async function checkReleases(
   releases: readonly Release[],
   options: CheckReleasesOptions,
 ): Promise<ReleaseCheck> {
-  const own = ownOptions("options", options as object, OPTIONS as never) as CheckReleasesOptions;
-  if (own.skipUnapproved !== undefined && typeof own.skipUnapproved !== "boolean")
-    throw new TypeError("options.skipUnapproved: expected true or false");
+  const own = typedOptions("options", options as object, OPTIONS as never) as CheckReleasesOptions;
   const demand = demandOf(own);
-  const chosen = ofApplications(requireReleases(releases), copyPlain(own.applications));
-  const namespaces = namespacesOf(chosen, copyPlain(own.namespaces));
+  const chosen = ofApplications(requireReleases(releases), own.applications);
+  const namespaces = namespacesOf(chosen, own.namespaces);
   return (await checkWhole(chosen, demand, own.skipUnapproved === true, namespaces)).check;
 }
 

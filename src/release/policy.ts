@@ -1,13 +1,14 @@
 /** The policy that pins published releases (release/README.md, "What is pinned"). */
+import { plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
 import type { MadePolicy } from "../appraise/pin.js";
-import { type DeploymentPins, ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
+import { type DeploymentPins, type Policy, policyShape } from "../appraise/parsed-policy.js";
 import { writePins } from "../appraise/pin-writers.js";
 import { type DocumentFacts, type SetFile, isZeroPcr, manifestFacts } from "../appraise/pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
 import { newestSiblings } from "../appraise/siblings.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { type Fault, FaultList, MalformedError, attempt, faultText } from "../errors.js";
@@ -40,14 +41,14 @@ export interface ReleasePolicyOptions {
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
-const OPTIONS: Readonly<Record<keyof ReleasePolicyOptions, true>> = {
-  applications: true,
-  name: true,
-  commitment: true,
-  manifestSet: true,
-  addTo: true,
-  appProofTypes: true,
-  trustAnchors: true,
+const OPTIONS: MembersOf<ReleasePolicyOptions> = {
+  applications: optional(list(nonEmptyText)),
+  name: optional(nonEmptyText),
+  commitment: optional(plain),
+  manifestSet: optional(plain),
+  addTo: optional(policyShape),
+  appProofTypes: optional(list(nonEmptyText)),
+  trustAnchors: optional(plain),
 };
 
 /**
@@ -65,10 +66,8 @@ export async function releasePolicy(
   releases: readonly Release[],
   options: ReleasePolicyOptions = {},
 ): Promise<MadePolicy> {
-  const own = ownOptions("options", options, OPTIONS);
-  const { addTo, trustAnchors, ...plain } = own;
-  const { applications, manifestSet, ...pins } = copyPlain(plain);
-  if (addTo !== undefined && !ParsedPolicy.is(addTo)) throw new TypeError("addTo: expected what parsePolicy returned");
+  const own = typedOptions("options", options, OPTIONS);
+  const { addTo, trustAnchors, applications, manifestSet, ...pins } = own;
   const chosen = ofApplications(requireReleases(releases), applications);
   const { check, ordered } = await checkWhole(chosen, demandOf({ noManifestSet: true }), false);
   const faults = new FaultList();

@@ -1,8 +1,8 @@
 /** One release of one application, read from its files (release/README.md, "Files"). Nothing is verified here. */
+import { typedOptions } from "../decode/options.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import { type Approval, type Manifest, decodeManifest, manifestHashInput } from "../decode/manifest/index.js";
-import { ownOptions } from "../decode/options.js";
 import { privateMark } from "../decode/private-mark.js";
 import { type MembersOf, nullish, text } from "../decode/shapes.js";
 import { equalBytes } from "../bytes.js";
@@ -100,7 +100,7 @@ export async function readRelease(
   files: Iterable<readonly [name: string, bytes: Uint8Array]>,
   options: ReadReleaseOptions = {},
 ): Promise<Release> {
-  const { version = null, application = null } = ownOptions("options", options, READ_OPTIONS);
+  const { version = null, application = null } = typedOptions("options", options, READ_OPTIONS);
   const name = [version, application].filter((part) => part !== null).join("/");
   const reading = new ReleaseReading(name, copied(files));
   const manifest = reading.manifest();

@@ -1,14 +1,15 @@
 /** Reviewing a manifest before anyone approves it (review/README.md). */
+import { bytes, options, requireShape, typedOptions } from "../decode/options.js";
+import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { MalformedError, attempt, listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
-import type { Measured } from "../appraise/measured.js";
-import { ParsedPolicy, type Policy } from "../appraise/parsed-policy.js";
+import { MEASURED, type Measured } from "../appraise/measured.js";
+import { type Policy, policyShape } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, isZeroPcr, manifestFacts } from "../appraise/pins.js";
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
 import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/approvals.js";
@@ -82,12 +83,12 @@ export interface ManifestReview {
   readonly notes: readonly string[];
 }
 
-const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
-  policy: true,
-  previous: true,
-  measured: true,
-  approvals: true,
-  accept: true,
+const OPTIONS: MembersOf<ReviewOptions> = {
+  policy: policyShape,
+  previous: optional(bytes),
+  measured: optional(options<Measured>(MEASURED)),
+  approvals: optional(list(bytes)),
+  accept: optional(list(text)),
 };
 
 /**
@@ -102,23 +103,16 @@ const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
  * for (const { message, advice } of review.faults) console.error(message, advice);
  * if (review.ok) console.log("approve", review.manifestHash);
  */
-export async function reviewManifest(manifest: Uint8Array, options: ReviewOptions): Promise<ManifestReview> {
-  const own = ownOptions("options", options, OPTIONS);
-  const { policy } = own;
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected one that parsePolicy made");
-  const bytes = copiedBytes("manifest", manifest);
-  const previousBytes = own.previous === undefined ? undefined : copiedBytes("previous", own.previous);
+export async function reviewManifest(manifest: Uint8Array, given: ReviewOptions): Promise<ManifestReview> {
+  const own = typedOptions("options", given, OPTIONS);
+  const { policy, previous: previousBytes } = own;
+  const copy = requireShape("manifest", manifest, bytes);
   const built = builtOf(own.measured);
-  const accept = acceptedOf(copyPlain(own.accept) ?? []);
-  const beside = approvalsOf(copyPlain(own.approvals) ?? []);
-  const given = await readGivenManifest("", bytes);
+  const accept = acceptedOf(own.accept ?? []);
+  const beside = approvalsOf(own.approvals ?? []);
+  const read = await readGivenManifest("", copy);
   const previous = previousBytes === undefined ? null : await readGivenManifest("previous", previousBytes);
-  return new Review({ given, policy, previous, built, accept, beside }).result();
-}
-
-function copiedBytes(what: string, bytes: unknown): Uint8Array {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError(`${what}: expected a Uint8Array`);
-  return new Uint8Array(bytes);
+  return new Review({ given: read, policy, previous, built, accept, beside }).result();
 }
 
 /** What was measured, in hex. */
@@ -129,14 +123,13 @@ interface Built {
 
 function builtOf(given: Measured | undefined): Built {
   if (given === undefined) return { pcrs: new Map(), pivotHash: null };
-  const { pcrs = {}, pivotHash } = copyPlain(ownMembers(given, { pcrs: true, pivotHash: true }));
+  const { pcrs = {}, pivotHash } = given;
   const values = Object.entries(pcrs).map(([index, value]) => [Number(index), toHex(value)] as const);
   if (values.length === 0 && pivotHash === undefined) throw new TypeError("measured: expected pcrs or pivotHash");
   return { pcrs: new Map(values), pivotHash: pivotHash === undefined ? null : toHex(pivotHash) };
 }
 
 function acceptedOf(names: readonly string[]): ReadonlySet<string> {
-  if (!Array.isArray(names)) throw new TypeError("accept: expected an array of names");
   for (const name of names) {
     const fault = unknownName(String(name));
     if (fault !== null) throw new TypeError(`accept: ${JSON.stringify(name)} is ${fault}`);
@@ -145,9 +138,8 @@ function acceptedOf(names: readonly string[]): ReadonlySet<string> {
 }
 
 function approvalsOf(files: readonly Uint8Array[]): Approval[] {
-  if (!Array.isArray(files)) throw new TypeError("approvals: expected an array of Uint8Arrays");
   return files.map((file, index) => {
-    const { value, faults } = attempt(() => decodeApproval(copiedBytes(`approvals[${index}]`, file)));
+    const { value, faults } = attempt(() => decodeApproval(file));
     if (value !== undefined) return value;
     throw new MalformedError(
       "approval",

@@ -4,7 +4,7 @@
  * question"); `contradictions.ts` compares.
  */
 import { type JsonObject, copyJson } from "../decode/json.js";
-import { options, ownOptions, requireShape } from "../decode/options.js";
+import { options, requireShape, typedOptions } from "../decode/options.js";
 import {
   type MembersOf,
   type Shape,
@@ -87,7 +87,7 @@ export const EXPECTED: MembersOf<Expected> = {
 
 /** Copies what is expected. Throws TypeError for an unknown member or a wrong type: neither may be ignored silently. */
 export function ownExpected(expected: Expected): Expected {
-  return ownOptions("expected", expected, EXPECTED);
+  return typedOptions("expected", expected, EXPECTED);
 }
 
 /** What is expected of whole evidence: of an organization, unless a payload is expected. */

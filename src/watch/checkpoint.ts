@@ -1,12 +1,15 @@
 /** Checkpoints: the head of a log as a signed note that others keep (watch/README.md, "Checkpoints"). */
+import { typedOptions } from "../decode/options.js";
+import { type MembersOf, count, hex, matching, optional, text } from "../decode/shapes.js";
 import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
-import { ownOptions } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
 import { ed25519, ed25519Signer } from "../verify/cryptography.js";
 import { sha256 } from "../verify/digest.js";
 
 /** The beginning of every origin. */
 const ORIGIN_PREFIX = "bootproof-log/";
+const ORIGIN_WORDS = `${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters`;
+const HASH_LENGTH = 32;
 
 /** What a checkpoint states: the log `origin` had so many entries, and its last line had this hash. */
 export interface Checkpoint {
@@ -34,6 +37,12 @@ export class CheckpointError extends Error {
   override readonly name = "CheckpointError";
 }
 
+const CHECKPOINT: MembersOf<Checkpoint> = {
+  origin: matching(isOrigin, ORIGIN_WORDS),
+  entries: count,
+  head: hex(HASH_LENGTH),
+};
+
 /**
  * The checkpoint as a C2SP signed note (https://c2sp.org/signed-note). `privateKey`: Ed25519 as PEM (PKCS#8). Rejects
  * with TypeError for another key or an invalid checkpoint.
@@ -43,12 +52,8 @@ export class CheckpointError extends Error {
  * ```
  */
 export async function signCheckpoint(checkpoint: Checkpoint, privateKey: string): Promise<string> {
-  const { origin, entries, head } = ownOptions("checkpoint", checkpoint, { origin: true, entries: true, head: true });
-  const hash = typeof head === "string" ? fromHex(head) : null;
-  if (typeof origin !== "string" || !isOrigin(origin)) throw new TypeError(`checkpoint.origin: ${ORIGIN_WORDS}`);
-  if (!Number.isSafeInteger(entries) || entries < 0) throw new TypeError("checkpoint.entries: expected a whole number");
-  if (hash?.length !== HASH_LENGTH) throw new TypeError("checkpoint.head: expected 64 hex digits");
-  return signCheckpointBy({ origin, entries, head }, await noteSigner(privateKey));
+  const own = typedOptions("checkpoint", checkpoint, CHECKPOINT);
+  return signCheckpointBy(own, await noteSigner(privateKey));
 }
 
 export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: NoteSigner): Promise<string> {
@@ -67,7 +72,7 @@ export async function readCheckpoint(
   note: string | Uint8Array,
   options: ReadCheckpointOptions = {},
 ): Promise<SignedCheckpoint> {
-  const { key, origin } = ownOptions("options", options, { key: true, origin: true });
+  const { key, origin } = typedOptions("options", options, { key: optional(text), origin: optional(text) });
   return readSigned(openNote(note), key === undefined ? null : publicKeyOf(key), origin);
 }
 
@@ -88,8 +93,6 @@ export function originOf(fileName: string): string {
   return ORIGIN_PREFIX + encodeURIComponent(fileName);
 }
 
-const ORIGIN_WORDS = `expected ${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters`;
-
 export function isOrigin(text: string): boolean {
   return text.startsWith(ORIGIN_PREFIX) && text.length > ORIGIN_PREFIX.length && isKeyName(text);
 }
@@ -98,15 +101,13 @@ function isKeyName(name: string): boolean {
   return /^[^\p{White_Space}\p{C}+]+$/u.test(name);
 }
 
-const HASH_LENGTH = 32;
-
 function malformed(message: string): MalformedError {
   return new MalformedError("checkpoint", [{ path: "", message }]);
 }
 
 function checkpointOf(text: string): Checkpoint {
   const [origin = "", count = "", hash = "", end, ...more] = text.split("\n");
-  if (!isOrigin(origin)) throw malformed(`its first line is no origin: ${ORIGIN_WORDS}`);
+  if (!isOrigin(origin)) throw malformed(`its first line is not an origin: expected ${ORIGIN_WORDS}`);
   if (end !== "" || more.length > 0)
     throw malformed("expected a text of three lines: the origin, the number of entries, and the head in base64");
   const entries = Number(count);

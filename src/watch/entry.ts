@@ -2,7 +2,6 @@
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type CheckSubject, type CheckId, CHECK_IDS } from "../checks.js";
 import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decode/json.js";
-import { ownMembers } from "../decode/input.js";
 import {
   type ObjectShape,
   type Shape,
@@ -188,8 +187,7 @@ export interface LogLine<E extends LogEntry = LogEntry> {
 }
 
 export function watchedName(watched: Watched | Finding): string {
-  const { app = null, ephemeralKey } = ownMembers(watched as Finding, { app: true, ephemeralKey: true });
-  return app !== null ? `app ${app}` : `key ${ephemeralKey}`;
+  return Object.hasOwn(watched, "app") ? `app ${(watched as Finding).app}` : `key ${(watched as Finding).ephemeralKey}`;
 }
 
 /** An entry is news only if this differs from the newest entry of the name. */

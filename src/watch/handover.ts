@@ -1,6 +1,5 @@
 /** Delivers refusals, and outages: each at least once, in order, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
-import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
 import type { LogLine } from "./entry.js";
 import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
@@ -23,19 +22,6 @@ interface HandoverOptions<L extends LogLine> {
   readonly tell: (message: WatchMessage) => void;
 }
 
-const NAMES: Readonly<Record<keyof HandoverOptions<LogLine>, true>> = {
-  what: true,
-  next: true,
-  mark: true,
-  deliver: true,
-  ignore: true,
-  once: true,
-  now: true,
-  sleep: true,
-  random: true,
-  tell: true,
-};
-
 const ATTEMPTS_ONCE = 3;
 
 export class Handover<L extends LogLine> {
@@ -44,7 +30,7 @@ export class Handover<L extends LogLine> {
   #wake: () => void = () => {};
 
   constructor(options: HandoverOptions<L>) {
-    this.#options = ownMembers(options, NAMES);
+    this.#options = options;
   }
 
   wake(): void {

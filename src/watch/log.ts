@@ -1,4 +1,6 @@
 /** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
+import { callable, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, optional, text } from "../decode/shapes.js";
 import { concatBytes, toHex } from "../bytes.js";
 import { type Checkpoint, type SignedCheckpoint, CheckpointError, readCheckpoint } from "./checkpoint.js";
 import {
@@ -11,7 +13,6 @@ import {
   lineAt,
   readLine,
 } from "./entry.js";
-import { ownMembers, ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
@@ -103,13 +104,13 @@ const NO_HEAD =
 const NO_KEY = "who signed the checkpoint: its signature was not checked; pass the public key of the log with --key";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
-const OPTIONS: Readonly<Record<keyof VerifyLogOptions, true>> = {
-  head: true,
-  checkpoint: true,
-  key: true,
-  origin: true,
-  after: true,
-  onLine: true,
+const OPTIONS: MembersOf<VerifyLogOptions> = {
+  head: optional(text),
+  checkpoint: optional(plain),
+  key: optional(text),
+  origin: optional(text),
+  after: optional(plain),
+  onLine: optional(callable),
 };
 
 /**
@@ -124,7 +125,7 @@ export async function verifyLog(
   log: LogStream | readonly LogFile[],
   given: VerifyLogOptions = {},
 ): Promise<LogVerification> {
-  const options = ownOptions("options", given, OPTIONS);
+  const options = typedOptions("options", given, OPTIONS);
   const files = Array.isArray(log) ? [...(log as readonly LogFile[])] : [{ name: null, stream: log as LogStream }];
   const { checkpoint, wrong } = await checkpointOf(options);
   const verification = await verifyFiles(files, { ...options, checkpoint });
@@ -166,9 +167,8 @@ interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "
 /** {@link verifyLog} of files that are found while they are read. */
 export async function verifyFiles(
   files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
-  given: VerifyFilesOptions,
+  options: VerifyFilesOptions,
 ): Promise<LogVerification> {
-  const options = ownMembers(given, { head: true, after: true, onLine: true, checkpoint: true });
   const chain = new Chain(options);
   const found = (await firstFault(chain, files)) ?? (await chain.end()) ?? chain.headFault() ?? chain.checkpointFault();
   const { n, at, hash } = found?.certain ?? chain.newest;

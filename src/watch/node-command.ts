@@ -1,6 +1,7 @@
+import { plain, typedOptions } from "../decode/options.js";
+import { count, optional } from "../decode/shapes.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Signal } from "../client/platform.js";
-import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
 
 export interface CommandOptions {
@@ -22,9 +23,10 @@ export function runCommand(
   command: string,
   options: CommandOptions = {},
 ): (line: LogLine, signal: Signal) => Promise<void> {
-  const own = ownOptions("options", options, { timeoutMs: true, env: true });
-  const timeoutMs = own.timeoutMs ?? TIMEOUT_MS;
-  const env = own.env === undefined ? process.env : { ...own.env };
+  const { timeoutMs = TIMEOUT_MS, env = process.env } = typedOptions("options", options, {
+    timeoutMs: optional(count),
+    env: optional(plain),
+  });
   return (line, signal) =>
     new Promise((resolve, reject) => {
       const child = spawn(command, {

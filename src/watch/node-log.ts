@@ -1,7 +1,7 @@
 /** A log in files (Node). Each line is synced before anything acts on it. */
 import { open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { callable, options, ownOptions } from "../decode/options.js";
+import { callable, options, typedOptions } from "../decode/options.js";
 import { type MembersOf, matching, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { type Lock, takeLock } from "../disk/lock.js";
 import { isInPlace, replaceWhole } from "../disk/whole.js";
@@ -98,7 +98,7 @@ export interface OpenedLog extends LogStore {
  * ```
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
-  const { onNote = () => {}, rotate: limits = {}, checkpoint } = ownOptions("options", options, OPEN_OPTIONS);
+  const { onNote = () => {}, rotate: limits = {}, checkpoint } = typedOptions("options", options, OPEN_OPTIONS);
   const signing = checkpoint === undefined ? null : await signingOf(checkpoint, basename(path));
   const file = linked(path);
   const lock = await asLogError(takeLock(`${file}.lock`, "log", { onWait: onNote }));

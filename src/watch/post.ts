@@ -1,5 +1,6 @@
+import { callable, typedOptions } from "../decode/options.js";
+import { type MembersOf, count, optional } from "../decode/shapes.js";
 import type { Fetch, Signal } from "../client/platform.js";
-import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
 
 export interface PostOptions {
@@ -9,7 +10,11 @@ export interface PostOptions {
   readonly timeoutMs?: number;
 }
 
-const POST_OPTIONS: Readonly<Record<keyof PostOptions, true>> = { fetch: true, sleep: true, timeoutMs: true };
+const POST_OPTIONS: MembersOf<PostOptions> = {
+  fetch: callable,
+  sleep: callable,
+  timeoutMs: optional(count),
+};
 const TIMEOUT_MS = 10_000;
 
 /**
@@ -18,7 +23,7 @@ const TIMEOUT_MS = 10_000;
  * has a user or password.
  */
 export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
-  const post = posting(url, "application/json", ownOptions("options", options, POST_OPTIONS));
+  const post = posting(url, "application/json", typedOptions("options", options, POST_OPTIONS));
   return ({ bytes }, signal) => post(bytes as BodyInit, signal);
 }
 
@@ -46,7 +51,7 @@ export interface Witness {
  * ```
  */
 export function witnessAt(url: string, options: WitnessOptions): Witness {
-  const given = ownOptions("options", options, { ...POST_OPTIONS, onNote: true });
+  const given = typedOptions("options", options, { ...POST_OPTIONS, onNote: optional(callable) });
   const post = posting(url, "text/plain; charset=utf-8", given);
   const { onNote = () => {} } = given;
   const never = new AbortController().signal;

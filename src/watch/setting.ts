@@ -1,11 +1,12 @@
 /** What a watch verifies by, and how it is read again (watch/README.md, "Another setting"). */
+import { having, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, list, optional } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { toHex } from "../bytes.js";
 import { type Builds, type DemandedBuilds, buildsOf } from "../client/builds.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
-import { ownMembers } from "../decode/input.js";
 import { cut } from "../errors.js";
 import {
   type PlainPolicy,
@@ -55,14 +56,24 @@ export interface HeldSetting {
   readonly digest: string;
 }
 
+const SETTING: MembersOf<WatchSetting> = {
+  policy: plain,
+  provenance: optional(list(plain)),
+  provenanceVerifier: optional(having("verify")),
+};
+
 /** Rejects with {@link MalformedError} for malformed plain data, and with TypeError as `buildsOf` does. */
 export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
-  const own = ownMembers(setting, { policy: true, provenance: true, provenanceVerifier: true });
-  const given = own.policy;
+  const { policy: given, ...demanded } = typedOptions("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
-  const builds = buildsOf(policy, own);
+  const builds = buildsOf(policy, demanded);
   const { provenance } = builds.evidence;
-  const parts = await settingParts({ policy: policyContent(policy), provenance, allowDebug, acceptance });
+  const parts = await settingParts({
+    policy: policyContent(policy),
+    ...(provenance && { provenance }),
+    ...(allowDebug !== undefined && { allowDebug }),
+    ...(acceptance && { acceptance }),
+  });
   return { policy, builds, parts, digest: await digestOfParts(parts) };
 }
 

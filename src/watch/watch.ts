@@ -6,7 +6,7 @@ import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { callable, having, instanceOf, options, ownOptions, plain } from "../decode/options.js";
+import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, flag, hex, list, nonEmptyText, oneOf, optional, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
 import type { Report } from "../report/report.js";
@@ -235,7 +235,7 @@ class Watch {
   #recorded = 0;
 
   constructor(given: WatchOptions) {
-    const options = ownOptions("options", given, WATCH_OPTIONS);
+    const options = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = options;
     this.#watched = watchedBy(options);
     this.#log = options.log ?? memoryStore();
