@@ -3,7 +3,7 @@ import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { callable, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
+import { count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { ClientError } from "./errors.js";
@@ -156,20 +156,18 @@ export interface WebauthnStamperOptions {
   readonly timeoutMs?: number;
 }
 
-const WEBAUTHN_OPTIONS: MembersOf<WebauthnStamperOptions> = {
-  get: callable,
-  rpId: nonEmptyText,
-  allowCredentials: optional(list(plain)),
-  userVerification: optional(oneOf("discouraged", "preferred", "required")),
-  timeoutMs: optional(count),
-};
-
 /**
  * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the lower-case hex SHA-256 of
  * the body, as UTF-8.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
-  const own = typedOptions("options", options, WEBAUTHN_OPTIONS);
+  const own = typedOptions<WebauthnStamperOptions>("options", options, {
+    get: callable,
+    rpId: nonEmptyText,
+    allowCredentials: optional(list(plain)),
+    userVerification: optional(oneOf("discouraged", "preferred", "required")),
+    timeoutMs: optional(count),
+  });
   const { get, rpId, userVerification = "preferred", timeoutMs } = own;
   const allowCredentials = own.allowCredentials?.map((allowed) => {
     return { ...allowed, id: new Uint8Array(bytesOf(allowed.id) ?? []) };

@@ -1,6 +1,6 @@
 /** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { plain, typedOptions } from "./options.js";
-import { type MembersOf, optional } from "./shapes.js";
+import { optional } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
@@ -96,13 +96,6 @@ export interface AppProofMembers {
   readonly scheme?: string;
 }
 
-const PROOF_MEMBERS: MembersOf<AppProofMembers> = {
-  publicKey: plain,
-  payload: plain,
-  signature: plain,
-  scheme: optional(plain),
-};
-
 /** The JSON form of an app proof. */
 export interface StandardAppProof {
   readonly scheme: string;
@@ -121,7 +114,13 @@ export interface StandardAppProof {
  * const appProof = appProofOf({ publicKey, payload, signature });
  */
 export function appProofOf(members: AppProofMembers): StandardAppProof {
-  const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = typedOptions("members", members, PROOF_MEMBERS);
+  const own = typedOptions<AppProofMembers>("members", members, {
+    publicKey: plain,
+    payload: plain,
+    signature: plain,
+    scheme: optional(plain),
+  });
+  const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = own;
   const text = payload instanceof Uint8Array ? fromUtf8(payload) : payload;
   // A missing value becomes null, which verification reports.
   const json = { scheme, publicKey: hexOf(publicKey), proofPayload: text ?? null, signature: hexOf(signature) };
