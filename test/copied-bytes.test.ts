@@ -208,7 +208,6 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     ],
   ],
   readCheckpoint: [[note, (bytes) => watching.readCheckpoint(bytes, { key: logKey })]],
-  watch: [[bytesOf(policyFile), (bytes) => findingBy({ bytes })]],
   // The pieces of the log belong to the reader until it requests the next one.
   verifyLog: [[note, (bytes) => watching.verifyLog(inPieces(textOf(lines)), { checkpoint: bytes, key: logKey })]],
   apiKeyStamper: [[toUtf8('{"a":1}'), (bytes) => stamped(stamper, bytes)]],
@@ -306,21 +305,6 @@ function fromHex(text: unknown): Uint8Array {
 async function stamped(stamper: client.Stamper, bytes: Uint8Array): Promise<boolean> {
   const { value } = await stamper.stamp(bytes);
   return isStamped(value, toUtf8('{"a":1}'));
-}
-
-async function findingBy(policy: { readonly bytes: Uint8Array }): Promise<unknown> {
-  let found: unknown;
-  await watching.watch({
-    policy,
-    apps: ["signer"],
-    once: true,
-    newest: async () => bootProof,
-    onEntry: ({ entry }) => (found = entry),
-    now: () => options.now,
-    sleep: () => Promise.resolve(),
-    random: () => 0.5,
-  });
-  return found;
 }
 
 /** The request that the authenticator receives. */

@@ -123,7 +123,7 @@ const logNote = await watching.signCheckpoint(
   logKeys.privateKey,
 );
 const script = "1;";
-const pageOptions = { policy: plainPolicy(policy), now: NOW, at: AT };
+const pageOptions = page.plainOptions({ policy, now: NOW, at: AT });
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
 const pageAnchors = [{ name: "lab", pem: anchorPem }];
 const pageContent = { evidence: { bootProofs: [debugged.bootProof] }, options: pageOptions, report: pageReport };

@@ -1,6 +1,6 @@
 /** Edits policy files for a roll-out and its end. Other text stays as it is. */
-import { callable, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, list, optional, simple, text } from "../decode/shapes.js";
+import { callable, plain, requireShape, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, list, objectOf, optional, simple, text } from "../decode/shapes.js";
 import { equalBytes, fromUtf8 } from "../bytes.js";
 import { jsonInput } from "../decode/input.js";
 import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
@@ -202,16 +202,19 @@ const verifiedShape = simple("a VerifiedBootProof", (one): one is VerifiedBootPr
   VerifiedBootProof.isVerified(one),
 );
 
-const MADE: MembersOf<MadePolicy> = {
-  policy: unchecked,
-  notes: list(text),
-  evidence: optional(list(verifiedShape)),
-  judged: optional(list(plain)),
-};
+const MADE = /* @__PURE__ */ objectOf<MadePolicy>(
+  {
+    policy: unchecked,
+    notes: list(text),
+    evidence: optional(list(verifiedShape)),
+    judged: optional(list(plain)),
+  },
+  { unknown: "ignore" },
+);
 
 /** Copies the policy, so that every part of the change uses the same values. */
 function ownMade(made: MadePolicy): MadePolicy {
-  const { policy, ...own } = typedOptions("made", made, MADE);
+  const { policy, ...own } = requireShape("made", made, MADE);
   return { ...own, policy: jsonInput(policy) as unknown as MadePolicy["policy"] };
 }
 

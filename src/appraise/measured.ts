@@ -1,6 +1,6 @@
 /** Compares the measurements of a build with a policy, without an enclave (appraise/README.md, "What was built"). */
-import { having, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, list, optional } from "../decode/shapes.js";
+import { having, plain, requireShape } from "../decode/options.js";
+import { list, objectOf, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
 import { copyInput } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -59,10 +59,16 @@ export interface MeasuredProvenance {
   readonly provenanceVerifier: ProvenanceVerifier;
 }
 
-const BUILD: MembersOf<MeasuredProvenance> = { provenance: list(plain), provenanceVerifier: having("verify") };
+const BUILD = /* @__PURE__ */ objectOf<MeasuredProvenance>(
+  { provenance: list(plain), provenanceVerifier: having("verify") },
+  { unknown: "ignore" },
+);
 
 /** Measurements as options have them. */
-export const MEASURED: MembersOf<Measured> = { pcrs: optional(plain), pivotHash: optional(plain) };
+export const MEASURED = /* @__PURE__ */ objectOf<Measured>(
+  { pcrs: optional(plain), pivotHash: optional(plain) },
+  { unknown: "ignore" },
+);
 
 /**
  * {@link compareMeasured}, and holds the bundles against each deployment that demands provenance of its application.
@@ -80,12 +86,12 @@ export async function compareBuild(
   measured: Measured,
   build: MeasuredProvenance,
 ): Promise<MeasuredComparison> {
-  const { provenance, provenanceVerifier } = typedOptions("build", build, BUILD);
+  const { provenance, provenanceVerifier } = requireShape("build", build, BUILD);
   const verifier = { verify: provenanceVerifier.verify.bind(provenanceVerifier) };
   const bundles = provenance.map(bundleInput);
   if (bundles.length > MAX_PROVENANCE)
     throw new TypeError(`build.provenance: expected at most ${MAX_PROVENANCE} bundles`);
-  const own = typedOptions("measured", measured, MEASURED);
+  const own = requireShape("measured", measured, MEASURED);
   const { pivotHash } = own;
   const { deployments } = compareMeasured(policy, own);
   if (pivotHash === undefined) throw new TypeError("measured.pivotHash: required, which provenance is about");
@@ -143,7 +149,7 @@ const UNSIGNED = "00".repeat(PCR_LENGTH);
  */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a policy from parsePolicy");
-  measured = typedOptions("measured", measured, MEASURED);
+  measured = requireShape("measured", measured, MEASURED);
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
   const isOfImage = [...found.keys()].some((index) => OF_AN_IMAGE.includes(index));
   if (isOfImage && !found.has(0)) throw new TypeError("measured.pcrs: expected PCR0, which alone covers a whole image");

@@ -1,5 +1,5 @@
 /** Makes policies from verified evidence, a published release, or the measurements of a build. */
-import { plain, typedOptions } from "../decode/options.js";
+import { plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
@@ -271,7 +271,7 @@ export interface BuildOptions extends ReleaseOptions {
  */
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
   options = typedOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: optional(plain) });
-  build = typedOptions("build", build, MEASURED);
+  build = requireShape("build", build, MEASURED);
   if (build.pcrs === undefined && build.pivotHash === undefined)
     throw new TypeError("build: expected pcrs or pivotHash");
   const measured = {

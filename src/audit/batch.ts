@@ -1,5 +1,5 @@
-import { plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, count, list, nullable, optional, text } from "../decode/shapes.js";
+import { plain, requireShape } from "../decode/options.js";
+import { count, list, nullable, objectOf, optional, text } from "../decode/shapes.js";
 import type { AuditResult } from "./result.js";
 
 /** Consecutive entries, as plain data for threads and machines. */
@@ -21,7 +21,7 @@ export interface Batch {
  * there are none: shifted, they would be compared with other entries.
  */
 export function ownBatch(batch: Batch): Batch {
-  const own = typedOptions("batch", batch, BATCH);
+  const own = requireShape("batch", batch, BATCH);
   const { entries, expected, numbers } = own;
   if (numbers !== undefined && numbers.length !== entries.length)
     throw new TypeError("batch.numbers: expected one for each entry");
@@ -30,13 +30,16 @@ export function ownBatch(batch: Batch): Batch {
   return own;
 }
 
-const BATCH: MembersOf<Batch> = {
-  index: count,
-  first: count,
-  numbers: optional(list(count)),
-  entries: list(plain),
-  expected: optional(list(nullable(text))),
-};
+const BATCH = /* @__PURE__ */ objectOf<Batch>(
+  {
+    index: count,
+    first: count,
+    numbers: optional(list(count)),
+    entries: list(plain),
+    expected: optional(list(nullable(text))),
+  },
+  { unknown: "ignore" },
+);
 
 /** The number in the input of an entry to which a judge gave `n`. */
 export function numberOf({ first, numbers }: Pick<Batch, "first" | "numbers">, n: number): number {

@@ -1,6 +1,6 @@
 /** Verifies a bundle again, and compares the report inside. */
-import { plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, list, optional, simple } from "../decode/shapes.js";
+import { plain, requireShape, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, list, objectOf, optional, simple } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import {
@@ -12,7 +12,7 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
-import { copyPlain, otherMembers } from "../decode/input.js";
+import { copyPlain } from "../decode/input.js";
 import {
   VERIFY_OPTIONS,
   type OptionsBesidePolicy,
@@ -82,7 +82,7 @@ interface Difference {
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const { policy, ...rest } = typedOptions("options", options, OPTIONS);
-  const own = typedOptions("bundle", bundle, BUNDLE);
+  const own = requireShape("bundle", bundle, BUNDLE);
   if (policy !== POLICY_OF_THE_BUNDLE)
     return verified(own, rest, "caller", (evidence, options) => {
       return verifyEvidence(evidence, { ...options, policy });
@@ -104,7 +104,7 @@ export async function verifyBundleUnder(
   });
 }
 
-const BUNDLE: MembersOf<Bundle> = { evidence: unchecked, judgement: plain };
+const BUNDLE = /* @__PURE__ */ objectOf<Bundle>({ evidence: unchecked, judgement: plain }, { unknown: "ignore" });
 
 async function verified(
   { evidence: packedEvidence, judgement }: Bundle,

@@ -1,5 +1,5 @@
 /** Reviewing a manifest before anyone approves it (review/README.md). */
-import { bytes, options, requireShape, typedOptions } from "../decode/options.js";
+import { bytes, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -86,7 +86,7 @@ export interface ManifestReview {
 const OPTIONS: MembersOf<ReviewOptions> = {
   policy: policyShape,
   previous: optional(bytes),
-  measured: optional(options<Measured>(MEASURED)),
+  measured: optional(MEASURED),
   approvals: optional(list(bytes)),
   accept: optional(list(text)),
 };

@@ -39,7 +39,7 @@ export interface Challenge {
 export const expectedPayload: Shape<ExpectedPayload> = /* @__PURE__ */ refined(
   options<ExpectedPayload>({
     type: nonEmptyText,
-    values: record(simple("a string, finite number, boolean or null; name the members of others", isComparable), {
+    values: record(simple("a string, finite number, boolean or null (name the members of others)", isComparable), {
       least: 1,
     }),
     challenge: optional(text),

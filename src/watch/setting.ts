@@ -1,6 +1,6 @@
 /** What a watch verifies by, and how it is read again (watch/README.md, "Another setting"). */
-import { having, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, list, optional } from "../decode/shapes.js";
+import { having, plain, requireShape } from "../decode/options.js";
+import { list, objectOf, optional } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { toHex } from "../bytes.js";
@@ -56,15 +56,18 @@ export interface HeldSetting {
   readonly digest: string;
 }
 
-const SETTING: MembersOf<WatchSetting> = {
-  policy: plain,
-  provenance: optional(list(plain)),
-  provenanceVerifier: optional(having("verify")),
-};
+const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
+  {
+    policy: plain,
+    provenance: optional(list(plain)),
+    provenanceVerifier: optional(having("verify")),
+  },
+  { unknown: "ignore" },
+);
 
 /** Rejects with {@link MalformedError} for malformed plain data, and with TypeError as `buildsOf` does. */
 export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
-  const { policy: given, ...demanded } = typedOptions("setting", setting, SETTING);
+  const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
   const builds = buildsOf(policy, demanded);
   const { provenance } = builds.evidence;

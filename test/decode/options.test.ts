@@ -1,7 +1,7 @@
 /** Callers' options by shapes: what is read of them, and what is a TypeError. */
 import { describe, expect, it } from "vitest";
-import { type OptionShapes, callable, typedOptions } from "../../src/decode/options.js";
-import { count, list, nonEmptyText } from "../../src/decode/shapes.js";
+import { callable, typedOptions } from "../../src/decode/options.js";
+import { type MembersOf, count, list, nonEmptyText, optional } from "../../src/decode/shapes.js";
 
 interface Options {
   readonly name?: string | undefined;
@@ -10,7 +10,12 @@ interface Options {
   readonly now?: () => Date;
 }
 
-const SHAPES: OptionShapes<Options> = { name: nonEmptyText, names: list(nonEmptyText), limit: count, now: callable };
+const SHAPES: MembersOf<Options> = {
+  name: optional(nonEmptyText),
+  names: optional(list(nonEmptyText)),
+  limit: optional(count),
+  now: optional(callable),
+};
 const read = (value: unknown): Options => typedOptions("options", value as Options, SHAPES);
 
 describe("options", () => {

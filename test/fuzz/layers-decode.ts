@@ -35,7 +35,7 @@ import { policySchema } from "../../src/appraise/policy.js";
 import { measureImage } from "../../src/image/index.js";
 import { encodeEnvelope, encodeManifest } from "../../src/lab/qos.js";
 import { comparePayload } from "../../src/verify/contradictions.js";
-import { payloadExpectations } from "../../src/verify/expected-payload.js";
+import { type ExpectedPayload, payloadExpectation } from "../../src/verify/expected-payload.js";
 import { printable, quoted } from "../../src/report/printable.js";
 import { encodeCbor, type CborInput, head, join } from "../support/cbor.js";
 import {
@@ -469,7 +469,9 @@ function mustMeetItself(json: JsonObject, theirs: JsonObject & { type: string })
   visit(theirs, "");
   const isMet = (values: [string, JsonValue][]): boolean => {
     const own = [{ type: theirs.type, values: Object.fromEntries(values) }];
-    return comparePayload(payloadExpectations(own), theirs.type, json).met.length === 1;
+    return (
+      comparePayload((own as readonly ExpectedPayload[]).map(payloadExpectation), theirs.type, json).met.length === 1
+    );
   };
   must(isMet(leaves), "a payload that does not meet its own values");
   for (const [pointer, value] of leaves)

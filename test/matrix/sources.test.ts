@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { policySchema } from "../../src/appraise/policy.js";
 import { COMMAND_OPTIONS, type CommandName, type OptionName } from "../../src/cli/option-table.js";
-import { OPTION_NAMES } from "../../src/inputs.js";
+import { VERIFY_OPTIONS } from "../../src/inputs.js";
 import { IDS } from "../../src/page/ids.js";
 import { cellOf } from "./cells.js";
 import { DOOR_NAMES, type DoorName } from "./doors.js";
@@ -57,7 +57,7 @@ it("each member of a policy has its row", () => {
 });
 
 it("each option of the library has its row", () => {
-  const missing = Object.keys(OPTION_NAMES).filter(
+  const missing = Object.keys(VERIFY_OPTIONS).filter(
     (name) => !Object.hasOwn(LIBRARY_OPTIONS, name) && !Object.hasOwn(FACTS, `option ${name}`),
   );
   expect(

@@ -519,7 +519,7 @@ describe("a policy that demands provenance", () => {
   const provenance = [{ trustedRoot: { file: "root.json" } }];
   const policyOf = (more: object): object => labPolicy(forged.anchorPem, [{ ...labDeployment(lab), ...more } as never]);
   const demanding = policyOf({ provenance });
-  const bytes = toUtf8(JSON.stringify(demanding));
+  const text = JSON.stringify(demanding);
   const sentence = /demands provenance, which a page cannot verify.*Run bootproof verify --provenance FILE/;
 
   it("is a fault of the page that verifies, before anything is verified", () => {
@@ -531,15 +531,15 @@ describe("a policy that demands provenance", () => {
 
   it("is refused in a page's data and for a page, whoever chose it", async () => {
     const evidence = { bootProofs: [forged.bootProof] };
-    const options = { policy: { bytes }, now: clock, bootProofsOnly: true };
+    const options = { policy: { text }, now: clock.toISOString(), bootProofsOnly: true };
     await expect(judged({ evidence, options })).rejects.toThrow(sentence);
     const content = { evidence, options, report: {} };
-    for (const policy of [{ bytes }, "bundle"] as const)
+    for (const policy of [{ text }, "bundle"] as const)
       await expect(verifyPageData(content, { policy, now: clock })).rejects.toThrow(sentence);
     const packed = { bundle: "bootproof-bundle/1", bootProofs: [forged.bootProof], appProofs: [], policy: demanding };
     const whole = { ...packed, now: clock.toISOString(), report: { format: "bootproof-report/1" } };
     const inside = { bundle: toUtf8(JSON.stringify(whole)), name: "bundle.json" };
-    await expect(judged({ evidence: inside, options: { policy: "bundle", now: clock } })).rejects.toThrow(
+    await expect(judged({ evidence: inside, options: { policy: "bundle", now: clock.toISOString() } })).rejects.toThrow(
       /demands provenance|malformed/,
     );
   });
@@ -550,7 +550,7 @@ describe("a policy that demands provenance", () => {
     expect([build.role, build.is]).toEqual([null, expect.stringContaining("a page cannot")]);
     expect(file("root.json", sigstore.trustedRoot).role).toBeNull();
     const evidence = { bootProofs: [forged.bootProof], provenance: ["{}"] };
-    const content = { evidence, options: { policy: null, now: clock }, report: {} };
+    const content = { evidence, options: { policy: null, now: clock.toISOString() }, report: {} };
     expect(() => pageData(content)).toThrow(/evidence\.provenance: a page takes none/);
   });
 });

@@ -609,7 +609,7 @@ describe("a question", () => {
     ["id", { id: "" }],
     ["type", { type: "" }],
     ["addresses", { addresses: "0x1" }],
-    ["addresses[]", { addresses: [""] }],
+    ["addresses[0]", { addresses: [""] }],
     ["parameters", { parameters: [] }],
     ["parameters", { parameters: { a: 1n } }],
     ["requestedAt", { requestedAt: -1 }],

@@ -254,7 +254,7 @@ class Container {
       onRefusal: ({ entry }) => this.#deliver("refusal", entry.n),
       onOutage: ({ entry }) => this.#deliver("outage", entry.n),
       reload: {
-        read: async () => ({ policy: { bytes: this.#file } }),
+        read: async () => ({ policy: { text: Buffer.from(this.#file).toString("utf8") } }),
         when: (ask) => {
           this.#ask = ask;
           return () => {};
