@@ -12,7 +12,7 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
-import { copyPlain } from "../decode/input.js";
+import { copyPlain, otherMembers } from "../decode/input.js";
 import {
   VERIFY_OPTIONS,
   type OptionsBesidePolicy,
