@@ -9,7 +9,7 @@ import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import { type Policy, namedFiles, parsePolicy } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
 import { fromHex, fromUtf8, toHex, toUtf8 } from "./bytes.js";
-import { copyInput } from "./decode/input.js";
+import { copyInput, withoutPrototype } from "./decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { attempt } from "./errors.js";
@@ -165,7 +165,7 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
-  const { policy, ...others } = options;
+  const { policy, ...others } = withoutPrototype(options);
   const own = typedOptions("options", { ...others, policy: policy ?? NO_POLICY_ANY_ENCLAVE }, VERIFY_OPTIONS);
   const { now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = own;
   const { allowDebug, acceptance, bootProofsOnly } = own;
@@ -185,7 +185,7 @@ export function plainOptions(
 /** Without other content of the anchor files, which may be private. */
 export function withoutOther(options: PlainOptions): PlainOptions {
   const plain = (name: string, pem: string): string => pemOf(parseTrustAnchor(name, pem));
-  const { policy, trustAnchors } = options;
+  const { policy, trustAnchors } = withoutPrototype(options);
   const anchors = Object.entries((policy !== "bundle" && policy?.anchors) || {});
   return {
     ...options,
@@ -205,8 +205,8 @@ function plainPolicyOf(policy: VerifyOptions["policy"]): PlainPolicy | null {
 
 /** Plain options without their policy, as options. Throws {@link MalformedError} for a malformed trust anchor. */
 export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): OptionsBesidePolicy {
-  const { now, at, trustAnchors, measurements, ephemeralKey, nonce, ...others } = plain;
-  return {
+  const { now, at, trustAnchors, measurements, ephemeralKey, nonce, ...others } = withoutPrototype(plain);
+  return withoutPrototype<OptionsBesidePolicy>({
     ...others,
     now: new Date(now),
     ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
@@ -216,7 +216,7 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
     }),
     ...(ephemeralKey !== undefined && { ephemeralKey: fromHex(ephemeralKey)! }),
     ...(nonce !== undefined && { nonce: fromHex(nonce)! }),
-  };
+  });
 }
 
 /** Everything but the present that decides a verdict, as plain data. A new plain option is a part, or left out here. */
@@ -260,9 +260,10 @@ const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: 
  * the content of the file counts and not its name.
  */
 export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<SettingPart, string>>> {
-  const policy = await policyPieces(setting.policy);
+  const own = withoutPrototype(setting);
+  const policy = await policyPieces(own.policy && withoutPrototype(own.policy));
   const parts = Object.entries(SETTING_PARTS).map(
-    async ([part, pieces]) => [part, await digestOfPieces(pieces(setting, policy))] as const,
+    async ([part, pieces]) => [part, await digestOfPieces(pieces(own, policy))] as const,
   );
   return Object.fromEntries(await Promise.all(parts)) as Record<SettingPart, string>;
 }

@@ -1,8 +1,8 @@
 /** Compares the measurements of a build with a policy, without an enclave (appraise/README.md, "What was built"). */
-import { having, plain, requireShape } from "../decode/options.js";
+import { plain, requireShape, unchecked } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
-import { copyInput } from "../decode/input.js";
+import { copyInput, withoutPrototype } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { checkProvenance } from "../verify/provenance.js";
@@ -60,7 +60,7 @@ export interface MeasuredProvenance {
 }
 
 const BUILD = /* @__PURE__ */ objectOf<MeasuredProvenance>(
-  { provenance: list(plain), provenanceVerifier: having("verify") },
+  { provenance: list(plain), provenanceVerifier: unchecked },
   { unknown: "ignore" },
 );
 
@@ -87,6 +87,8 @@ export async function compareBuild(
   build: MeasuredProvenance,
 ): Promise<MeasuredComparison> {
   const { provenance, provenanceVerifier } = requireShape("build", build, BUILD);
+  if (provenanceVerifier === undefined)
+    throw new TypeError("build.provenanceVerifier: required, such as await sigstoreVerifier() of bootproof/provenance");
   const verifier = { verify: provenanceVerifier.verify.bind(provenanceVerifier) };
   const bundles = provenance.map(bundleInput);
   if (bundles.length > MAX_PROVENANCE)
@@ -128,6 +130,7 @@ function withProvenance(
 ): MeasuredDeployment {
   const failed = checks
     .filter(({ status }) => status === "fail")
+    .map((check) => withoutPrototype(check))
     .map(({ id, detail, expected, actual }) => ({
       pin: id,
       expected: [expected ?? CHECK_TITLES[id]],

@@ -1,8 +1,8 @@
 /** The setting of an audit as plain data, for states, threads and other machines. */
 import { otherMembers } from "../decode/input.js";
-import { typedOptions } from "../decode/options.js";
+import { requireShape, typedOptions } from "../decode/options.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
-import { type MembersOf, list, nullable, optional, text } from "../decode/shapes.js";
+import { type MembersOf, list, nullable, objectOf, optional, text } from "../decode/shapes.js";
 import { VERIFY_OPTIONS } from "../inputs.js";
 import {
   PLAIN_OPTIONS,
@@ -41,10 +41,11 @@ export function ownSetting(setting: AuditSetting): AuditSetting {
 }
 
 type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
+const HELD = /* @__PURE__ */ objectOf<Held>({ policy: SETTING.policy, trustAnchors }, { unknown: "ignore" });
 
 /** The worker's part of a setting. */
 export function ownHeld(held: Held): Held {
-  return typedOptions("setting", held, { policy: SETTING.policy, trustAnchors });
+  return requireShape("setting", held, HELD);
 }
 
 export interface AuditOptions extends Pick<

@@ -12,7 +12,7 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
-import { copyPlain, otherMembers } from "../decode/input.js";
+import { copyPlain, otherMembers, withoutPrototype } from "../decode/input.js";
 import {
   VERIFY_OPTIONS,
   type OptionsBesidePolicy,
@@ -81,7 +81,9 @@ interface Difference {
  * ```
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const { policy, ...rest } = typedOptions("options", options, OPTIONS);
+  const given = typedOptions("options", options, OPTIONS);
+  const { policy } = given;
+  const rest = otherMembers(given, "policy");
   const own = requireShape("bundle", bundle, BUNDLE);
   if (policy !== POLICY_OF_THE_BUNDLE)
     return verified(own, rest, "caller", (evidence, options) => {
@@ -108,17 +110,19 @@ const BUNDLE = /* @__PURE__ */ objectOf<Bundle>({ evidence: unchecked, judgement
 
 async function verified(
   { evidence: packedEvidence, judgement }: Bundle,
-  { provenance = [], ...options }: Given,
+  given: Given,
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
+  const options = withoutPrototype(given);
+  const { provenance = [] } = options;
   const evidence = copyPlain(evidenceMembers(packedEvidence));
   const judged = withBuilds(evidence, provenance);
   const { cache = new SignatureCache() } = options;
   const { nonce, provenanceVerifier } = options;
   const own = { cache, ...(nonce && { nonce }), ...(provenanceVerifier && { provenanceVerifier }) };
   const compared = judgement && packedComparison(evidence, judgement, own);
-  const verification = await verify(judged, { ...options, cache });
+  const verification = await verify(judged, { ...otherMembers(options, "provenance"), cache });
   const packed = compared && (await compared());
   const whole = { ...verification, policyFrom, packed };
   const report = options.acceptance === "strict" ? await refused(whole) : whole.report;

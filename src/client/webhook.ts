@@ -7,7 +7,7 @@ import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
-import { copyPlain, unwrap } from "../decode/input.js";
+import { copyPlain, unwrap, withoutPrototype } from "../decode/input.js";
 import { callable, copied, date, having, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, optional, readShape, simple } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
@@ -121,7 +121,12 @@ const WEBHOOK_INPUT: MembersOf<WebhookInput> = {
 };
 
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
-  const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = input;
+  const {
+    rawBody,
+    store = processStore,
+    toleranceMs = DEFAULT_TOLERANCE_MS,
+    rememberMs = DEFAULT_REMEMBER_MS,
+  } = withoutPrototype(input);
   const { timestamp, receivedAt } = headers;
   // Copied before the first await, so that the verified bytes are the parsed ones even if the caller changes them.
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
@@ -152,7 +157,7 @@ interface WebhookHeaders {
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
-  const { headers, headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = input;
+  const { headers, headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = withoutPrototype(input);
   if (Number.isNaN(now.getTime())) throw new TypeError("now: expected a valid Date");
   const value = (name: string): string => soleHeader(headers, headerPrefix + name);
   const matching = (name: string, pattern: RegExp, fault: WebhookFault, wanted: string): string => {

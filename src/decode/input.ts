@@ -80,6 +80,11 @@ export function otherMembers<T extends object, N extends keyof T>(own: T, ...nam
   return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));
 }
 
+/** The own members of an object of this package, where members of `Object.prototype` would count otherwise. */
+export function withoutPrototype<T extends object>(own: T): T {
+  return Object.assign(Object.create(null) as T, own);
+}
+
 /** From a prototype other than `Object.prototype`, of this realm or another. */
 export function isInherited(value: object, name: string): boolean {
   if (!(name in value)) return false;

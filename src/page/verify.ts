@@ -1,4 +1,5 @@
 /** Verifies the evidence of a page again, and lists where its report differs. */
+import { otherMembers, withoutPrototype } from "../decode/input.js";
 import { type MembersOf } from "../decode/shapes.js";
 import { typedOptions } from "../decode/options.js";
 import type { Policy } from "../appraise/policy.js";
@@ -105,11 +106,11 @@ export const SETTING: MembersOf<PageSetting> = {
 /** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a malformed policy. */
 export function readPageSetting(setting: PageSetting): PageSettingCopy {
   const { policy, trustAnchors, ...others } = typedOptions("options", setting, SETTING);
-  const taken = {
+  const taken = withoutPrototype({
     ...others,
     ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => parseTrustAnchor(name, pem)) }),
     policy: policy === "bundle" || policy === null ? policy : readPolicy(policy),
-  };
+  });
   // Invalid options throw before verification.
   readOptions({ ...taken, policy: callersPolicy(taken.policy) });
   return taken;
@@ -124,9 +125,12 @@ export async function judgePage(
   setting: PageSettingCopy,
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
-  const { policy, expected, ...own } = setting;
-  const { measurements, nonce, ephemeralKey, acceptance } = optionsBesidePolicy(content.options);
-  const options = {
+  const { policy, expected } = setting;
+  const own = otherMembers(setting, "policy", "expected");
+  const { measurements, nonce, ephemeralKey, acceptance } = optionsBesidePolicy(
+    otherMembers(content.options, "policy"),
+  );
+  const options = withoutPrototype({
     ...own,
     // Demands of a page's maker only tighten.
     ...(measurements && { measurements }),
@@ -137,7 +141,7 @@ export async function judgePage(
     // The page's maker chose its content, so missing app proofs must not skip rules.
     ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
     cache,
-  };
+  });
   refuseEmptyQuestion(content.evidence, expected);
   if (policy === "bundle")
     return refusedForPolicy(await judge(content.evidence, options, makersPolicyOf(content)), options.acceptance);
@@ -196,8 +200,8 @@ export async function judged(
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   try {
-    const { policy, ...plain } = given;
-    const options = { ...optionsBesidePolicy(plain), cache };
+    const { policy } = given;
+    const options = Object.assign(optionsBesidePolicy(otherMembers(given, "policy")), { cache });
     if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
     const own = policy === null ? NO_POLICY_ANY_ENCLAVE : readPolicy(policy);
     return await judge(evidence, options, { from: "caller", policy: own });

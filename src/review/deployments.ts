@@ -1,4 +1,5 @@
 /** The pins of a policy that speak of manifests, against one manifest (review/README.md, "Which deployment"). */
+import { ownMembers } from "../decode/input.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
 
@@ -61,10 +62,7 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
     const answer = comparePin(name, comparable, facts);
     if (answer === null) return [];
     const { detail, compared } = answer.explain();
-    const { expected = null, actual = null } = (compared ?? {}) as {
-      readonly expected?: string;
-      readonly actual?: string;
-    };
+    const { expected = null, actual = null } = ownMembers(compared ?? {}, { expected: true, actual: true });
     return [Object.freeze({ pin: name, holds: answer.met, detail, expected, actual })];
   });
   const unseen = PIN_NAMES.filter((name) => !OF_MANIFESTS[name] && pins[name] !== undefined);

@@ -1,4 +1,5 @@
 /** What fails a review, by a stable code, and what to do about each (review/README.md, "What fails"). */
+import { ownMembers } from "../decode/input.js";
 
 interface FaultRow {
   readonly advice: string;
@@ -52,8 +53,9 @@ export interface ReviewFault {
 }
 
 type Facts = Partial<Pick<ReviewFault, "deployment" | "expected" | "actual">>;
+const FACTS: Readonly<Record<keyof Facts, true>> = { deployment: true, expected: true, actual: true };
 
 export function faultOf(code: ReviewFaultCode, about: string, message: string, facts: Facts = {}): ReviewFault {
-  const { deployment = null, expected = null, actual = null } = facts;
+  const { deployment = null, expected = null, actual = null } = ownMembers(facts, FACTS);
   return Object.freeze({ code, about, deployment, expected, actual, message, advice: FAULTS[code].advice });
 }

@@ -104,8 +104,8 @@ export function expectationOf(expected: Expected): Expectation {
 
 /** Of what {@link expectedShape} has read. */
 export function checkedExpectation(expected: Expected): Expectation {
-  const { organizationId = null, id = null, type = null, parameters = null, ...others } = expected;
-  const { requestedAt = null, addresses = null, payload } = others;
+  const { organizationId = null, id = null, type = null, parameters = null } = expected;
+  const { requestedAt = null, addresses = null, payload } = expected;
   return {
     organizationId,
     id,

@@ -1,5 +1,6 @@
 /** Delivers refusals, and outages: each at least once, in order, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
+import { withoutPrototype } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
 import type { LogLine } from "./entry.js";
 import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
@@ -30,7 +31,7 @@ export class Handover<L extends LogLine> {
   #wake: () => void = () => {};
 
   constructor(options: HandoverOptions<L>) {
-    this.#options = options;
+    this.#options = withoutPrototype(options);
   }
 
   wake(): void {

@@ -1,4 +1,5 @@
 /** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
+import { withoutPrototype } from "../decode/input.js";
 import { callable, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional, text } from "../decode/shapes.js";
 import { concatBytes, toHex } from "../bytes.js";
@@ -167,8 +168,9 @@ interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "
 /** {@link verifyLog} of files that are found while they are read. */
 export async function verifyFiles(
   files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
-  options: VerifyFilesOptions,
+  given: VerifyFilesOptions,
 ): Promise<LogVerification> {
+  const options = withoutPrototype(given);
   const chain = new Chain(options);
   const found = (await firstFault(chain, files)) ?? (await chain.end()) ?? chain.headFault() ?? chain.checkpointFault();
   const { n, at, hash } = found?.certain ?? chain.newest;

@@ -1,4 +1,5 @@
 /** What a watch verifies by, and how it is read again (watch/README.md, "Another setting"). */
+import { withoutPrototype } from "../decode/input.js";
 import { having, plain, requireShape } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
@@ -69,7 +70,7 @@ const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
 export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
   const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
-  const builds = buildsOf(policy, demanded);
+  const builds = buildsOf(policy, withoutPrototype(demanded));
   const { provenance } = builds.evidence;
   const parts = await settingParts({
     policy: policyContent(policy),
