@@ -1,4 +1,5 @@
 /** Checks a page from outside: makes it again from its data, and compares every byte. */
+import { withoutPrototype } from "../decode/input.js";
 import { type MembersOf, optional, text } from "../decode/shapes.js";
 import { typedOptions } from "../decode/options.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
@@ -184,7 +185,7 @@ async function checkData(text: string, parts: PageParts, setting: PageSettingCop
 }
 
 function makingOf({ options }: PageContent): PageMaking {
-  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = options;
+  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = withoutPrototype(options);
   return {
     now,
     allowDebug,

@@ -4,7 +4,7 @@ import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { type InputCopy, copyInput, unwrap } from "../decode/input.js";
+import { type InputCopy, copyInput, unwrap, withoutPrototype } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, P256_SIGNATURE_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
@@ -45,7 +45,7 @@ export async function evidencePieces(
 
 function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: Content, report: Report): Markup {
   const entry = evidencePiece(subject, report.evidence);
-  const asked = piece.latestOf ?? entry?.latestOf;
+  const asked = piece.latestOf ?? (entry && withoutPrototype(entry).latestOf);
   return element(
     "details",
     { class: "piece" },
