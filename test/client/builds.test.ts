@@ -25,7 +25,11 @@ const INCOMPLETE: [string, object, RegExp][] = [
   ["no bundles", { provenanceVerifier }, /^options\.provenance: required, since the deployment lab\.1 .* demands/],
   ["an empty list", { provenanceVerifier, provenance: [] }, /^options\.provenance: required/],
   ["no verifier", { provenance: [good] }, /^options\.provenanceVerifier: required.*npm install @sigstore\/verify/],
-  ["another verifier", { provenance: [good], provenanceVerifier: {} }, /^options\.provenanceVerifier: required/],
+  [
+    "another verifier",
+    { provenance: [good], provenanceVerifier: {} },
+    /^options\.provenanceVerifier: expected an object with a function verify/,
+  ],
   ["too many bundles", { provenance: Array(65).fill(good), provenanceVerifier }, /65 bundles, expected at most 64/],
 ];
 

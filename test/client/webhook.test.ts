@@ -332,7 +332,7 @@ describe("a handler", () => {
 
   it("accepts only POST", async () => {
     const handle = webhookHandler({
-      verified: {} as never,
+      verified: { verifyActivity: () => Promise.reject(new Error("not called")) },
       organizationIds: [],
       jwks: JWKS,
       onVerified: () => {},
