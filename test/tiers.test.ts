@@ -41,7 +41,7 @@ it("each test is in one tier, and each that is listed is there", () => {
 
 it("scratch files in a clone are not the project's", () => {
   const name = `scratch-${process.pid}.ts`;
-  writeFileSync(join(ROOT, name), "this is no TypeScript");
+  writeFileSync(join(ROOT, name), "this is not TypeScript");
   try {
     expect(trackedFiles()).not.toContain(name);
     expect(trackedFiles()).toContain("package.json");

@@ -46,7 +46,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     "this user lacks rights: it needs the keys of the prefix, as ~{bootproof}:*, and +@read +@write +@transaction " +
       "+@scripting +@connection +info",
   ],
-  [/cluster support disabled/i, "it is no cluster: use redis://"],
+  [/cluster support disabled/i, "it is not a cluster: use redis://"],
   [/^ MOVED/, "it is a node of a cluster: use redis+cluster://"],
   [
     /alert number|alert (?:certificate|unknown ca)/,

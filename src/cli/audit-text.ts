@@ -114,7 +114,9 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
 function emptyLineLines(emptyLines: number): string[] {
   if (emptyLines === 0) return [];
   return [
-    emptyLines === 1 ? "1 empty line, which is no entry" : `${count(emptyLines)} empty lines, which are no entries`,
+    emptyLines === 1
+      ? "1 empty line, which is not an entry"
+      : `${count(emptyLines)} empty lines, which are not entries`,
   ];
 }
 

@@ -251,7 +251,7 @@ interface Addition {
   readonly drop: readonly string[] | undefined;
 }
 
-/** Throws {@link UsageError} if the result is no valid policy, keeps too little, or rejects what it was made from. */
+/** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects what it was made from. */
 async function withAdded({ base, target, drop = [] }: Addition, { made, verified }: Pinned): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const provenance = verified?.builds.map(({ value }) => value) ?? [];

@@ -143,7 +143,7 @@ interface LocatedAppProof {
 /** Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
 function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootProofCache): LocatedAppProof[] {
   if (!Array.isArray(received)) throw new TypeError("appProofs: expected a list, such as [{ appProof }]");
-  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is no answer");
+  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is not an answer");
   if (received.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   return Array.from(received, (one: ReceivedAppProof, index) => locate(one, `appProofs[${index}]`, bootProofs));
 }
@@ -153,7 +153,7 @@ function locate(received: ReceivedAppProof, path: string, bootProofs: BootProofC
   if (given === undefined) throw new TypeError(`${path}.appProof: required`);
   const beside = ephemeralKey === undefined ? null : besideKey(ephemeralKey, path);
   const input = copyInput(given);
-  // What is no JSON stays as it is, so that the report says so.
+  // What is not JSON stays as it is, so that the report says so.
   const appProof = input.value ?? copyPlain(given);
   const publicKey = readInput(input, readAppProof).value.publicKey;
   return { appProof, key: publicKey === undefined ? null : wholeKey(toHex(publicKey), beside, path, bootProofs) };

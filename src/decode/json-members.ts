@@ -20,7 +20,7 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** Shares `faults`; undefined, and a fault, if the value is no object. */
+  /** Shares `faults`; undefined, and a fault, if the value is not an object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
     faults.push({ path, message: `expected an object, got ${jsonKind(value)}` });

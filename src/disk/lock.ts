@@ -165,7 +165,7 @@ class HeldLock implements Lock {
     if (found?.startsWith(this.#start)) await unlink(this.#path).catch(() => {});
   }
 
-  /** A beat that fails is no reason to end: the next write reads the lock. */
+  /** A beat that fails is not a reason to end: the next write reads the lock. */
   #beat(): Promise<void> {
     this.#beating ??= this.#write()
       .catch(() => {})

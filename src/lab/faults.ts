@@ -286,7 +286,7 @@ const DOCUMENT_FAULTS = behaviours({
     })),
   },
   "leaf-as-authority": {
-    what: "the leaf certificate is issued by a certificate that is no authority",
+    what: "the leaf certificate is issued by a certificate that is not an authority",
     fails: ["chain.constraints"],
     forge: certificate(CHAIN.instance, () => ({
       extensions: [basicConstraints(false), keyUsage(true, KEY_USAGE.digitalSignature)],

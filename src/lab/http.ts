@@ -143,7 +143,7 @@ function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const { status, body } = new Refusal(
     "REQUEST_INVALID",
-    tooLarge ? "the headers are too large" : "this is no HTTP request",
+    tooLarge ? "the headers are too large" : "this is not an HTTP request",
     { status: tooLarge ? 431 : 400, code: 3 },
   );
   const bytes = JSON.stringify(body);

@@ -246,7 +246,7 @@ function valueOf(piece: MemberReader, file: PageFile | undefined): Found {
 function valueFromFile(piece: MemberReader, value: JsonValue | undefined, file: PageFile): Found {
   if (value === "bytes") return { value: file.bytes };
   if (value === "decoded") return { value: file.decoded };
-  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is no text") };
+  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is not text") };
   const at = isJsonObject(value) ? value["at"] : undefined;
   if (!isJsonObject(value) || !Array.isArray(at))
     return piece.fault("value", 'expected "bytes", "decoded", "text" or {"at": […]}');

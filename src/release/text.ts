@@ -26,7 +26,7 @@ const WANTED = "check: expected a whole check, as checkReleases returns it once 
 
 /**
  * The first line is `good` or `not good` with the counts; then each history by nonce with what changed, the releases of
- * no history, and what cannot be known. Ends with a line feed. Throws TypeError for what is no check.
+ * no history, and what cannot be known. Ends with a line feed. Throws TypeError for what is not a check.
  */
 export function renderReleaseCheck(check: ReleaseCheck, options: TextOptions = {}): string {
   return renderWhole(check, WANTED, () => checkText(check, pageOf(options)));

@@ -41,7 +41,8 @@ function readEither(given: Uint8Array): ReadManifest {
   const recognised = recognise(given);
   const bytes = recognised?.bytes ?? given;
   if (recognised?.kind === "manifest envelope") return readEnvelope(bytes);
-  if (recognised !== null && recognised.kind !== "manifest") throw malformed(`this is no manifest: ${recognised.kind}`);
+  if (recognised !== null && recognised.kind !== "manifest")
+    throw malformed(`this is not a manifest: ${recognised.kind}`);
   const { value, json } = encodedManifest(bytes);
   return { manifest: value, json, manifestSetApprovals: [], shareSetApprovals: [] };
 }

@@ -56,7 +56,7 @@ export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: 
 }
 
 /**
- * Reads a signed note. Rejects with {@link MalformedError} if it is no checkpoint, with {@link CheckpointError} if it
+ * Reads a signed note. Rejects with {@link MalformedError} if it is not a checkpoint, with {@link CheckpointError} if it
  * has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
  * @example
  * ```ts
@@ -106,7 +106,7 @@ function malformed(message: string): MalformedError {
 
 function checkpointOf(text: string): Checkpoint {
   const [origin = "", count = "", hash = "", end, ...more] = text.split("\n");
-  if (!isOrigin(origin)) throw malformed(`its first line is no origin: ${ORIGIN_WORDS}`);
+  if (!isOrigin(origin)) throw malformed(`its first line is not an origin: ${ORIGIN_WORDS}`);
   if (end !== "" || more.length > 0)
     throw malformed("expected a text of three lines: the origin, the number of entries, and the head in base64");
   const entries = Number(count);

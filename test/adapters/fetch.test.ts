@@ -515,7 +515,7 @@ describe("an address", () => {
   });
 
   it.each(["", "service", "ftp://service.example", `${base}?a`, `${base}#a`, "https://user@service.example", 1, null])(
-    "is no base address: %j",
+    "is not a base address: %j",
     (baseUrl) => {
       expect(() => wrapped({ baseUrl: baseUrl as string })).toThrow(TypeError);
     },
@@ -593,7 +593,7 @@ describe("a request to another origin", () => {
     expect(calls).toEqual([]);
   });
 
-  it("is no origin", () => {
+  it("is not an origin", () => {
     for (const one of ["good.example", "", "*", "https://user@good.example", "data:,x", null, {}])
       expect(() => wrapped({ otherOrigins: [one as string] }), String(one)).toThrow(TypeError);
     expect(() => wrapped({ otherOrigins: GOOD as never })).toThrow(TypeError);

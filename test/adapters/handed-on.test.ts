@@ -25,7 +25,7 @@ const inputFor = (sdk: Sdk): Json =>
 const EVIL_RESULT = { updateWalletResult: { walletId: "evil" } };
 const EVIL = { activity: { id: "x", status: "ACTIVITY_STATUS_COMPLETED", type: UPDATE.type, result: EVIL_RESULT } };
 
-/** Under zone.js promises are of another class: it has `then`, and is no Promise. */
+/** Under zone.js promises are of another class: it has `then`, and is not a Promise. */
 class OtherPromise {
   readonly #promise: Promise<unknown>;
 

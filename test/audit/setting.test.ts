@@ -75,7 +75,7 @@ describe("the digest of a policy", () => {
     expect(await policyDigest(other)).not.toBe(await policyDigest(held(NAMING)));
   });
 
-  it("of a text that is no policy is that of the text", async () => {
+  it("of a text that is not a policy is that of the text", async () => {
     const texts = [
       "",
       "{",

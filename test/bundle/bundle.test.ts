@@ -331,7 +331,7 @@ describe("the bundle's own policy", () => {
     expect(provenStatements(report).join("\n")).not.toMatch(/manifest|deployment/);
   });
 
-  it("is no policy to an EAR or a VSA", async () => {
+  it("is not a policy to an EAR or a VSA", async () => {
     const made = await verifyBundle(await bundleWith(() => {}), { ...OF_THE_BUNDLE, now: NOW });
     const vsa = JSON.parse(await renderVsa(made.report, evidence, { bundle: made })) as Loose;
     expect(vsa["predicate"]).toMatchObject({

@@ -28,7 +28,7 @@ writeFileSync(path("boot.json"), BOOT_PROOF);
 const lines = entriesOf(FULL ? 6000 : 1200).map((entry) =>
   entry.includes(10) ? entry.filter((byte) => byte !== 10) : entry,
 );
-/** An empty line is no entry. */
+/** An empty line is not an entry. */
 const COUNT = lines.filter(({ length }) => length > 0).length;
 writeFileSync(INPUT, Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")])));
 const ASKED = ["--policy", POLICY_FILE, INPUT, "--boot-proof", path("boot.json"), "--now", NOW];
@@ -260,7 +260,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
     ["a file in place of a URL", ["--queue", INPUT], /--queue: unix:\/\/\S+ has no credentials/],
     ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: a name of at most 100/],
     [
-      "a file that is no certificate",
+      "a file that is not a certificate",
       ["--queue", "--queue-ca", POLICY_FILE],
       /--queue-ca: expected a certificate in PEM/,
     ],

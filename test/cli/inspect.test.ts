@@ -80,7 +80,7 @@ describe("inspect", () => {
 
   it.each([
     [
-      "what is no evidence",
+      "what is not evidence",
       [fileOf("hello")],
       "not recognised: it looks like text of an unknown format. Known are boot",
     ],

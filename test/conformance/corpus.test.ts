@@ -145,7 +145,7 @@ describe("the file of a category", () => {
     expect(fits({ ...readCategories(CORPUS)[0]!, cases: [{}] })).toBe(false);
   });
 
-  it("holds as base64 what is no text", () => {
+  it("holds as base64 what is not text", () => {
     const root = changed((file) => file);
     const [from, packed, to] = ["bytes", "packed", "bytes again"].map((name) => join(root, name));
     unpack(root, from!);

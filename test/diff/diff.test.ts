@@ -472,7 +472,7 @@ describe("refuses", () => {
   });
 });
 
-it("refuses a release in YAML that is no mapping", async () => {
+it("refuses a release in YAML that is not a mapping", async () => {
   const yaml = { file: read("releases/r2025.9.3.yaml"), readYaml: () => Promise.resolve(["a list"]) };
   await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: expected an object");
 });
@@ -540,7 +540,7 @@ describe("policies", () => {
     ]);
   });
 
-  it("one that is matched by its name is no partner of another with its pins", async () => {
+  it("one that is matched by its name is not a partner of another with its pins", async () => {
     const [a, b, c] = ["a", "b", "c"].map((name) => ({ ...pins, name }));
     expect(await toldOf(policyOf([a, b]), policyOf([c, a]))).not.toContain("policy.deployment critical");
   });

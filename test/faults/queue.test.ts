@@ -35,7 +35,7 @@ const answering =
 
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(" ");
 
-/** What is there, and is no server of a queue; and what is said of it. */
+/** What is there, and is not a server of a queue; and what is said of it. */
 const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegExp]>> = {
   "says nothing": [() => {}, /cannot be reached: no answer/],
   "reads nothing": [(socket) => void socket.pause(), /cannot be reached: no answer/],
@@ -444,10 +444,10 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     test.expect(said).toHaveLength(2);
   });
 
-  it("is no cluster, which is said", async (test) => {
+  it("is not a cluster, which is said", async (test) => {
     const redis = await server(test);
     const { message } = await refusal(redis.url.replace("redis:", "redis+cluster:"));
-    test.expect(message).toMatch(/cluster support disabled.*it is no cluster: use redis:\/\//);
+    test.expect(message).toMatch(/cluster support disabled.*it is not a cluster: use redis:\/\//);
   });
 
   it("is found by a sentinel", async (test) => {

@@ -171,9 +171,9 @@ describe("sign_raw_payload", () => {
   });
 
   it.each([
-    ["a payload that is no digest, without a hash", raw(text, "TEXT_UTF8", "NO_OP"), 400],
+    ["a payload that is not a digest, without a hash", raw(text, "TEXT_UTF8", "NO_OP"), 400],
     ["a payload that is not hex", raw(text, "HEXADECIMAL", "SHA256"), 400],
-    ["typed data that is no JSON", raw(text, "EIP712", "NO_OP"), 400],
+    ["typed data that is not JSON", raw(text, "EIP712", "NO_OP"), 400],
     ["a hash for Ed25519", { ...raw(text, "TEXT_UTF8", "SHA256"), signWith: solana }, 400],
     ["an unknown key", { ...raw(text, "TEXT_UTF8", "SHA256"), signWith: "0x" }, 404],
   ])("refuses %s", async (_, parameters, status) => {

@@ -23,7 +23,7 @@ export function runs(short: number, share = 1): { numRuns: number; seed?: number
 /** What an implementation makes of an input: a value, or why there is none. */
 export type Opinion = { readonly value: unknown } | { readonly refused: string };
 
-/** Ours: what is not a MalformedError is no refusal but a fault of this package, and fails the test. */
+/** Ours: what is not a MalformedError is not a refusal but a fault of this package, and fails the test. */
 export function ours(read: () => unknown): Opinion {
   try {
     return { value: read() };

@@ -417,7 +417,7 @@ describe("what would cost too much", () => {
     expect(await check(page)).toMatchObject({ sameBytes: true, sameReport: true });
   });
 
-  it("is no page larger than is read: none is made, and none is accepted", async () => {
+  it("is not a page larger than is read: none is made, and none is accepted", async () => {
     // Each takes six bytes in the data, and eight where it is shown.
     const evidence = { bootProofs: ["<".repeat(5_000_000)] };
     await expect(pageOf(...evidence.bootProofs)).rejects.toThrow(TOO_LARGE);

@@ -321,7 +321,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await axe(page)).toEqual([]);
     });
 
-    it("compares expected payloads, challenge included, and says at the form what is no JSON", async () => {
+    it("compares expected payloads, challenge included, and says at the form what is not JSON", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
       await page.locator("#file-list li").nth(3).waitFor();

@@ -334,7 +334,7 @@ describe("Ed25519", () => {
     return { isRefused: contradictions.length > 0, open: signatures[0]!.open };
   };
 
-  it("under what is no address of Solana is not checked", () => {
+  it("under what is not an address of Solana is not checked", () => {
     const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_NOT_APPLICABLE" };
     const under = (signWith: string) =>
       verified("payload", { signWith, payload: "x", ...how }, { r: "11".repeat(32), s: "11".repeat(32), v: "00" });

@@ -38,7 +38,7 @@ describe("a failure", () => {
     expect(failureOf(error)).toMatchObject({ kind, message: (error as Error).message, retryAfterMs: null });
   });
 
-  it("has the wait that the service wants, and the text of what is no error", () => {
+  it("has the wait that the service wants, and the text of what is not an error", () => {
     expect(failureOf(serviceError(503, 1200)).retryAfterMs).toBe(1200);
     expect(failureOf("down")).toEqual({ kind: "unreachable", message: "down", retryAfterMs: null });
     expect(new FetchError("answer", "none").name).toBe("FetchError");
