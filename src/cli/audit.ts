@@ -29,13 +29,13 @@ import { isSameFile } from "./write-whole.js";
 
 interface AuditRequest {
   readonly inputs: readonly string[];
-  /** Null: `--no-policy`. */
+  /** Null means `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
   readonly provenance: readonly string[];
   readonly expected: string | undefined;
-  /** Undefined: stdout. */
+  /** Undefined means stdout. */
   readonly out: string | undefined;
   readonly state: string | undefined;
   readonly workers: number | undefined;
@@ -207,7 +207,7 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
 }
 
 async function run(request: AuditRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
   let health: Health | null = null;
@@ -268,7 +268,7 @@ async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   };
 }
 
-/** Read before anything is written. */
+/** These files are read before anything is written. */
 async function expectedOf({ expected: path }: AuditRequest, io: Io): Promise<ExpectedEntries | undefined> {
   if (path === undefined) return undefined;
   const { ExpectedEntries } = await import("../audit/node.js");
@@ -375,7 +375,7 @@ interface FileFacts {
   readonly advice?: string | null;
 }
 
-/** By name: these errors are of another copy of the library. */
+/** The class is told by its name: these errors are of another copy of the library. */
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;

@@ -41,7 +41,7 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
 interface BundleRequest {
   readonly files: EvidenceFiles;
   readonly provenance: readonly string[];
-  /** Undefined: `--no-policy`. */
+  /** Undefined means `--no-policy`. */
   readonly policy: string | undefined;
   readonly options: Omit<PackOptions, "policy">;
 }

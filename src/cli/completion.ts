@@ -92,7 +92,6 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  // Only the user knows the value.
   hex: () => [],
   id: () => [],
   listen: () => [],

@@ -4,7 +4,7 @@ import { isImageStart } from "../image/header.js";
 
 export const IMAGE_ADVICE = "bootproof measure shows its PCRs";
 
-/** Null: the format is unknown. */
+/** Null means an unknown format. */
 export function tooLargeFormat(start: Uint8Array): string | null {
   return isImageStart(start) ? `this is an enclave image: ${IMAGE_ADVICE}` : null;
 }

@@ -115,7 +115,7 @@ export function bytesBeside(path: string): (relative: string) => Uint8Array {
   };
 }
 
-/** By name: rooms that are loaded later have a class of their own (`bin/build.mjs`). */
+/** The class is told by its name: rooms that are loaded later have their own (`bin/build.mjs`). */
 function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
 }
@@ -134,7 +134,7 @@ export function reasonOf(error: unknown): string {
   return diskReason(error, REASONS) ?? "cannot be read";
 }
 
-/** In chunks, so that endless devices and pipes stop at the limit too. */
+/** The file is read in chunks, so that endless devices and pipes stop at the limit too. */
 function readFile(path: string, maxBytes: number): Uint8Array {
   const file = openSync(path, "r");
   try {

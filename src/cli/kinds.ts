@@ -106,7 +106,7 @@ export async function ofKind(
   return says === null ? bytes : files.fault(path, says);
 }
 
-/** As {@link ofKind}, for JSON: the parsed value. */
+/** {@link ofKind} for JSON: returns the parsed value. */
 export async function jsonOfKind(
   files: InputFiles,
   path: string,

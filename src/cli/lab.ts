@@ -92,7 +92,7 @@ function described({ what, fails, needs }: LabFault): string {
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   // Loaded late: it loads streams, which other commands do not need.
   const { mkdtemp, rm } = await import("node:fs/promises");
@@ -147,7 +147,7 @@ interface Greeted {
 }
 
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
-  // In the lab's folder, where the reader's commands cannot overwrite other files.
+  // The file is in the lab's folder, where the reader's commands cannot overwrite other files.
   const file = (name: string): string => shellWord(join(folder, name));
   const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
     string,

@@ -35,7 +35,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: r
   }
 }
 
-/** Only for a terminal that can erase a line, and without `--quiet`. */
+/** The line is shown only on a terminal that can erase it, and without `--quiet`. */
 async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
   const isQuiet = argv.includes("--quiet") || namesLogFormat(argv);
   if (stderr.isTTY !== true || env["TERM"] === "dumb" || isQuiet) return null;
@@ -43,7 +43,7 @@ async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): 
   return new Progress(stderr);
 }
 
-/** Null: messages are text. */
+/** Returns null where messages are text. */
 async function jsonLinesFor(argv: readonly string[]): Promise<Shown["lines"]> {
   if (!namesLogFormat(argv)) return null;
   const lines = await import("./message-lines.js");
@@ -57,7 +57,7 @@ function namesLogFormat(argv: readonly string[]): boolean {
 interface Shown {
   readonly progress: Progress | null;
   readonly shown: (text: string) => string;
-  /** Null: messages are text. */
+  /** Null means that messages are text. */
   readonly lines: Pick<typeof MessageLines, "eventLine" | "messageLines"> | null;
 }
 

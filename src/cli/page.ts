@@ -119,7 +119,7 @@ async function writeVerifier(io: Io): Promise<number> {
 
 interface CheckRequest {
   readonly file: string;
-  /** Undefined: no option for it, which is valid for a page without evidence. */
+  /** Undefined means that no option chooses it, which is valid for a page without evidence. */
   readonly policy: { readonly file: string } | "none" | "bundle" | undefined;
   readonly trustAnchor: string | undefined;
   readonly now: Date;

@@ -108,7 +108,7 @@ function bounded(
   return [];
 }
 
-/** For the progress line: `verifying 60 boot proofs, 2 app proofs`. */
+/** The progress line, such as `verifying 60 boot proofs, 2 app proofs`. */
 export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
   const counted = (count: number, one: string, many: string): string[] =>
     count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];

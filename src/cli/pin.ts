@@ -101,7 +101,7 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["provenance", ["boot-proof"]],
 ];
 
-/** Without a source, only the missing boot proof is reported. */
+/** If no source is given, only the missing boot proof is reported. */
 function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
@@ -182,7 +182,7 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
     args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);
 }
 
-/** Without the policy of --add-to. */
+/** The files of the sources, without the policy of --add-to. */
 function inputsOf(flags: Flags<"pin">): string[] {
   const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
   const { provenance = [], trustedRoot } = flags;
@@ -251,7 +251,7 @@ interface Addition {
   readonly drop: readonly string[] | undefined;
 }
 
-/** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects what it was made from. */
+/** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects its own evidence. */
 async function withAdded({ base, target, drop = [] }: Addition, { made, verified }: Pinned): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const provenance = verified?.builds.map(({ value }) => value) ?? [];
@@ -280,7 +280,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   try {
     return add();
   } catch (error) {
-    // By name: the class may be that of another copy (`bin/build.mjs`).
+    // The class is told by its name: it may be of another copy (`bin/build.mjs`).
     if (!(error instanceof Error) || error.name !== "DemandError") throw error;
     const problems = (error as DemandError).refusals.map((one): Problem => {
       return { message: printable(`not pinned: ${demandText(one)}`), advice: printable(one.advice) };

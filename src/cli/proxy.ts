@@ -25,7 +25,7 @@ interface ProxyRequest {
   readonly upstream: string;
   readonly policy: string;
   readonly port: number;
-  /** Null: boot proofs of files. */
+  /** Null means boot proofs of files. */
   readonly key: Connection["key"] | null;
   readonly bootProofs: readonly string[];
   readonly provenance: readonly string[];
@@ -111,7 +111,7 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
 }
 
 async function run(request: ProxyRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   try {
     const proxy = await started(await optionsOf(request, io), request);

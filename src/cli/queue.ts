@@ -24,7 +24,7 @@ export interface QueueRequest {
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
-/** Undefined, with a fault, if no URL is found. */
+/** Returns undefined, and adds a fault, if no URL is found. */
 export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): Promise<QueueRequest | undefined> {
   const url = await urlOf(args, flags.queue, io);
   const { queuePrefix: prefix, queueCa: ca, queueCert: cert, queueKey: key } = flags;
@@ -67,7 +67,7 @@ interface QueueOptions {
   readonly onNote: (text: string) => void;
 }
 
-/** For producers and workers. Reads the files. */
+/** The setting of producers and workers. Reads the files. */
 export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueueOptions> {
   const secret = io.env[SECRET] ?? "";
   const files = new InputFiles(io);
@@ -85,7 +85,7 @@ export async function queueOptions({ prefix, files: paths }: QueueRequest, io: I
   };
 }
 
-/** Null for any other error. By name: the error is of another copy of the library. */
+/** Returns null for any other error. The class is told by its name: the error is of another copy of the library. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code } = error as Error & { readonly code: "url" | "prefix" | "tls" | "missing" | "unreachable" | "judge" };

@@ -92,7 +92,7 @@ async function check(
   return result!.good ? EXIT.good : EXIT.rejected;
 }
 
-/** Undefined where there is a fault, which the files keep. */
+/** Returns undefined where there is a fault, which the files keep. */
 async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
     const source = await readPolicyFile(files, flags.policy, { command: "release check", option: "--policy" });

@@ -104,7 +104,7 @@ function refusalText(buts: readonly string[]): string {
   return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...buts, ""].join("\n");
 }
 
-/** Before anything is fetched or verified: a key that cannot sign is a fault of the command line. */
+/** A key that cannot sign is a fault of the command line: it is told before anything is fetched or verified. */
 async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
   if (earKey === undefined) return undefined;
   const { readEarKey } = await import("./ear-key.js");
@@ -128,7 +128,6 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const expected = await readExpected(files, request.expected);
   const builds = await readProvenance(files, request.provenance, "verify");
   const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
-  // Before anything is fetched.
   if ("connection" in request.source) files.throwFaults();
   const options: JudgeOptions = {
     ...request.options,
@@ -182,7 +181,7 @@ async function pageOf(
   try {
     return await render(judged);
   } catch (error) {
-    // By name: the error is of another copy of the library.
+    // The class is told by its name: the error is of another copy of the library.
     if (!(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }

@@ -16,7 +16,7 @@ import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
 interface WorkerRequest {
   readonly queue: QueueRequest;
-  /** Null: `--no-policy`. */
+  /** Null means `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly workers: number | undefined;
@@ -68,7 +68,7 @@ async function requestOf(args: ArgumentReader, flags: Flags<"worker">, io: Io): 
 }
 
 async function run(request: WorkerRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   let health: Health | null = null;
   try {
