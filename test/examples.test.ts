@@ -42,7 +42,10 @@ const GIVEN: Readonly<Record<string, string>> = {
   response: "Response",
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
-  turnkey: 'import("@turnkey/http").TurnkeyClient',
+  turnkey: `import("../src/adapters/index.js").ForeignClient & {
+    getActivity(input: object): Promise<{ readonly activity: object }>;
+    readonly stamper: import("../src/adapters/index.js").ForeignStamper;
+  }`,
   userId: "string",
 };
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import ts from "typescript";
 import { ROOT } from "./tracked.mjs";
 
-export type Need = "a build" | "a browser" | "redis-server" | "other runtimes";
+export type Need = "a build" | "a browser" | "redis-server" | "other runtimes" | "the SDKs";
 
 /** What these files say by being there. */
 const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
@@ -19,6 +19,7 @@ const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
 const PACKAGES: readonly (readonly [name: RegExp, need: Need])[] = [
   [/^bootproof(?:\/.*)?$/, "a build"],
   [/^playwright-core$/, "a browser"],
+  [/^(?:@turnkey\/|@solana\/web3\.js$|ethers$|viem(?:$|\/))/, "the SDKs"],
 ];
 
 /** Every need of the test, with the file that shows it. */

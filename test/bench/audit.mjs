@@ -169,7 +169,7 @@ function residentOf(pid) {
 function reference() {
   const { stdout, status, stderr } = spawnSync(
     "taskset",
-    ["-c", "0", process.execPath, fileURLToPath(new URL("audit-reference.mjs", import.meta.url))],
+    ["-c", "0", process.execPath, fileURLToPath(new URL("../sdks/audit-reference.mjs", import.meta.url))],
     { encoding: "utf8" },
   );
   if (status !== 0) throw new Error(stderr);
