@@ -7,7 +7,6 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 
 /** The values that examples use without declaring them, and their types. */
 const GIVEN: Readonly<Record<string, string>> = {
-  PAGE_SCRIPT: "string",
   activityId: "string",
   appProof: "unknown",
   appProofs: "readonly unknown[]",
@@ -62,7 +61,7 @@ const options: ts.CompilerOptions = {
 };
 const entries = (
   ts.readConfigFile(join(ROOT, "tsconfig.build.json"), ts.sys.readFile).config as { readonly files: readonly string[] }
-).files;
+).files.filter((file) => file.startsWith("src/"));
 const found = trackedFiles()
   .filter((file) => /^src\/.*\.ts$/.test(file))
   .flatMap(examplesOf);

@@ -17,7 +17,7 @@ const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
 ];
 /** What an import of these packages says. This package by its own name is what is built. */
 const PACKAGES: readonly (readonly [name: RegExp, need: Need])[] = [
-  [/^bootproof(?:\/.*)?$/, "a build"],
+  [/^(?:bootproof(?:\/.*)?|#page-script)$/, "a build"],
   [/^playwright-core$/, "a browser"],
   [/^(?:@turnkey\/|@solana\/web3\.js$|ethers$|viem(?:$|\/))/, "the SDKs"],
 ];
