@@ -61,7 +61,7 @@ const build = () => ({ name: "build", command: npm("build") });
 const TIERS = {
   fast: (args) => [[[fast(args)], [types(), eslint(), prettier()]]],
   all: () => [[[fast([])], [sdks(), build(), types(), sdkTypes(), eslint(), prettier()]], [[later()]]],
-  release: () => [...TIERS.all(), ...RELEASE.map((script) => [[{ name: script, command: npm(script), live: true }]])],
+  release: () => [...TIERS.all(), ...RELEASE.map((step) => [[{ live: true, ...step }]])],
   types: () => [[[types()], [sdkTypes()]]],
   lint: () => [[[prettier()], [eslint()]]],
   suites: () => [],
@@ -69,7 +69,12 @@ const TIERS = {
 };
 
 /** What has no limit of time. */
-const RELEASE = ["test:flip", "test:opinions", "test:soak", "test:fuzz:release", "conformance", "test:mutation"];
+const RELEASE = [
+  { ...vitest("every byte flipped", "test/flip-every-byte.test.ts"), env: { BOOTPROOF_FLIP: "every" } },
+  { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
+  ...["test:soak", "conformance", "test:mutation"].map((script) => ({ name: script, command: npm(script) })),
+  { name: "half an hour of fuzzing", command: npm("test:fuzz", "--", "--seconds", "1800") },
+];
 
 /** Checks of these rooms have rows in the attack tables. */
 const IN_TABLES = ["decode", "verify", "appraise"];
@@ -93,12 +98,12 @@ function notRun() {
   return [...tests, ...others];
 }
 
-function run({ name, command: [file, ...args], live, mayFail = false, when }) {
+function run({ name, command: [file, ...args], env = {}, live, mayFail = false, when }) {
   const started = Date.now();
   if (when?.() === false) return true;
   return new Promise((settle) => {
     const stdio = ["ignore", live ? "inherit" : "pipe", live ? "inherit" : "pipe"];
-    const child = spawn(file, args, { cwd: ROOT, stdio });
+    const child = spawn(file, args, { cwd: ROOT, stdio, env: { ...env, ...process.env } });
     const written = [];
     child.stdout?.on("data", (data) => written.push(data));
     child.stderr?.on("data", (data) => written.push(data));
