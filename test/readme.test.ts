@@ -85,7 +85,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "gh attestation": "fetches what a build service signed",
   'import { sigstoreVerifier, splitBundles } from "bootproof/provenance"': "the same: test/verify/provenance.test.ts",
   '"provenance": [{': "a part of a policy: test/appraise/provenance.test.ts reads such",
-  "npx esbuild app.js": "a bundle: test/package/bundled.test.ts makes it, and runs it",
+  "esbuild app.js": "a bundle: test/package/bundled.test.ts makes it, and runs it",
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
   "bootproof worker": "the same",
   "bootproof audit --queue": "the same",
