@@ -18,7 +18,7 @@ const shared = {
   // Dependencies are installed once, in the version of the user's lock file. This file makes the script of pages.
   external: [
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
-    "bootproof/page/script",
+    "#page-script",
   ],
   // Its build for Node is CommonJS with calls of require; the other is the same code in ES modules.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
@@ -193,10 +193,9 @@ const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")
 const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
 mkdirSync("dist/page", { recursive: true });
 writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
-writeFileSync(
-  "dist/page/script.d.ts",
-  "/** What runs in a page: for `renderPage` and its like. */\nexport declare const PAGE_SCRIPT: string;\n",
-);
+// By its path in the library: some bundlers do not read "imports" of package.json.
+const page = readFileSync("dist/src/page/page.js", "utf8");
+writeFileSync("dist/src/page/page.js", page.replace('"#page-script"', '"../../page/script.js"'));
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
 
 /** The code of an audit's threads, in one file, since each thread reads it; other packages stay external. */
@@ -208,11 +207,6 @@ await build({
   format: "esm",
   outfile: "dist/audit/thread.js",
 });
-writeFileSync(
-  "dist/audit/thread.d.ts",
-  "/** What runs in a thread of an audit: for its pool, and nobody else. */\n" +
-    "export default function judge(batch: object): Promise<object>;\n",
-);
 await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
 
 const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });

@@ -106,14 +106,9 @@ function policyOf(args: ArgumentReader, path: string | undefined): CheckRequest[
   return args.has("no-policy") ? "none" : undefined;
 }
 
-async function script(): Promise<{ readonly script: string }> {
-  const { PAGE_SCRIPT } = await import("bootproof/page/script");
-  return { script: PAGE_SCRIPT };
-}
-
 async function writeVerifier(io: Io): Promise<number> {
   const { renderVerifier } = await import("../page/page.js");
-  io.stdout.write(await renderVerifier(await script()));
+  io.stdout.write(await renderVerifier());
   return EXIT.good;
 }
 
@@ -140,7 +135,7 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   const setting = await settingOf(files, request);
   files.throwFaults();
   io.progress("verifying the page");
-  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) => {
+  const checked = await checkPage(bytes!, setting).catch((error: unknown) => {
     const isWanted = error instanceof PolicyWantedError;
     return refuseUsage(isWanted ? new TypeError(POLICY_WANTED) : error, file);
   });

@@ -143,6 +143,24 @@ describe("an entry", () => {
     expect(readEntry(long.subarray(1))).not.toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
   });
 
+  it("is not read by a regular expression as a whole, which could overflow its stack", () => {
+    const whole: number[] = [];
+    const { exec } = RegExp.prototype;
+    RegExp.prototype.exec = function (text) {
+      if (String(text).length > 1_000_000) whole.push(text.length);
+      return exec.call(this, text);
+    };
+    try {
+      for (const text of [" ", "ab", "Zm9v", "a\n", "a: b\r\n", "-", "é"])
+        readEntry(toUtf8(text.repeat(2_000_000 / text.length)));
+      expect(whole).toEqual([]);
+      expect(/a/.test("b".repeat(2_000_000))).toBe(false);
+      expect(whole).toEqual([2_000_000]);
+    } finally {
+      RegExp.prototype.exec = exec;
+    }
+  });
+
   it("never throws for any bytes", () => {
     const kinds = ["evidence", "document", "bundle", "malformed"];
     fc.assert(fc.property(anyBytes(), (bytes) => kinds.includes(readEntry(bytes).kind)));

@@ -47,8 +47,8 @@ describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
     // The script of pages and what runs in threads are made by the build, of all that verifies.
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
-    const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.d.ts", "dist/page/script.js"];
-    const thread = ["dist/audit/thread.d.ts", "dist/audit/thread.js"];
+    const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.js"];
+    const thread = ["dist/audit/thread.js"];
     // What the checks of app proofs and of activities share.
     const checks = ["dist/src/verify/checks.js"];
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);

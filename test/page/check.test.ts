@@ -1,6 +1,6 @@
 /** Pages and their check: every edit of a page is found, wherever it is. Needs `npm run build`, for the script. */
 import { describe, expect, it } from "vitest";
-import { PAGE_SCRIPT } from "bootproof/page/script";
+import { PAGE_SCRIPT } from "#page-script";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../../src/bootproof.js";
 import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
 import { parsePolicy } from "../../src/index.js";
