@@ -12,7 +12,7 @@ import { InputFiles } from "./files.js";
 import { type Io, textOptions, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
@@ -67,10 +67,8 @@ BUT), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
-export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("verify")
-    .summary("verify boot proofs, app proofs, activities and bundles")
+export function addVerifyCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
         "stdin, once.",
@@ -81,7 +79,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
         "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "verify"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"verify">) => {
     const request = requestOf(args, command.args, flags, io);
     finish(await carryOut(request, io));
