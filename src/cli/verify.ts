@@ -1,12 +1,15 @@
 /** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
 import type { Command } from "commander";
-import type { VerifyOptions } from "../bootproof.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
+import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
+import { REPORT_RENDERERS, type VerifiedSource } from "../formats/reports.js";
 import type { Detail } from "../report/layout.js";
 import { isAccepted } from "../report/accepted.js";
 import type { ReportFormat } from "../report/report.js";
 import { CONNECTION_HELP } from "./connection.js";
-import type { VerifiedSource } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
+import { cryptography } from "../verify/cryptography.js";
+import { judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, textOptions, UsageError } from "./io.js";
@@ -114,11 +117,8 @@ const POLICY: FilePlace = { command: "verify", option: "--policy" };
 type JudgeOptions = VerifiedSource["options"];
 
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
-  const { cryptography } = await import("../verify/cryptography.js");
   // Starts early, partly on another thread. If it fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
-  const library = await import("../bootproof.js");
-  const { judge, readExpected } = await import("./evidence.js");
   const files = new InputFiles(io);
   const policy = typeof request.policy === "string" ? await readPolicyFile(files, request.policy, POLICY) : undefined;
   const anchor =
@@ -133,7 +133,7 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
     ...(expected && { expected }),
     ...(measurements && { measurements }),
     ...(await verifierFor(policy?.policy)),
-    policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy?.policy,
+    policy: request.policy === false ? NO_POLICY_ANY_ENCLAVE : policy?.policy,
     ...(anchor && { trustAnchors: [anchor] }),
   };
   return judge({ source: request.source, options, builds }, files, io);
@@ -153,10 +153,6 @@ async function rendered(
   }: { readonly format: ReportFormat; readonly detail: Detail; readonly earKey: SigningJwk | undefined },
   io: Io,
 ): Promise<string> {
-  const [{ REPORT_RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
-    import("../formats/reports.js"),
-    import("../bundle/text.js"),
-  ]);
   // Other formats do not show whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
