@@ -19,7 +19,7 @@ import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./hea
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { requireLogFormat } from "./message-lines.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { readProvenance } from "./provenance.js";
@@ -75,18 +75,15 @@ Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unr
 file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached, or
 another process has taken the lock of the state or the results.`;
 
-export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("audit")
-    .summary("verify any number of entries on all cores, with a result for each")
+export function addAuditCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
-    .argument("[input...]", "files of lines, folders, or - for lines on stdin")
     .usage(
       "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--state FILE]] " +
         "[options]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "audit"));
+  const args = new ArgumentReader(command);
   command.action(async (inputs: string[], flags: Flags<"audit">) => {
     finish(await run(await requestOf(args, inputs, flags, io), io));
   });

@@ -472,8 +472,9 @@ type ParsedOne<V> = V extends `${string}?` ? string | true : string;
 /** What commander parses: `--no-policy` is `policy: false`. */
 export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
 
-export function addOptions(command: Command, name: CommandName): Command {
-  const rows: readonly Row[] = COMMAND_OPTIONS[name];
+/** Adds the options of the command with this name, if it has any. */
+export function addOptions(command: Command, name: string): Command {
+  const rows = (COMMAND_OPTIONS as Readonly<Record<string, readonly Row[]>>)[name] ?? [];
   for (const [option, help, value = OPTIONS[option][0]] of rows) command.addOption(optionOf(option, value, help));
   return command;
 }

@@ -14,7 +14,7 @@ import { InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
-import { type Flags, type OptionName, addOptions } from "./option-table.js";
+import { type Flags, type OptionName } from "./option-table.js";
 import { nonceOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { type Pinned, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
@@ -61,10 +61,8 @@ Examples:
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
-export function addPinCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("pin")
-    .summary("write a policy that pins deployments, or add one to a policy")
+export function addPinCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
         "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
@@ -74,7 +72,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
         "[--out FILE] [--add-to POLICY]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "pin"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"pin">) => {
     refuseCombinations(args, flags);
     finish(await pin(flags, io));

@@ -24,7 +24,7 @@ import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import { requireAddress, requireOrigin, witnessOf } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
@@ -79,17 +79,15 @@ Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of 
 that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
 --max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
 
-export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("watch")
-    .summary("watch applications: verify and log every new boot proof")
+export function addWatchCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Follow the newest boot proofs of applications, or of keys, and compare each with a policy.")
     .usage(
       "--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [--on-outage COMMAND|URL] " +
         "[connection]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "watch"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"watch">) => {
     finish(await run(requestOf(args, flags, io), io));
   });

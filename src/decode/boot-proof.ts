@@ -72,6 +72,9 @@ export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
 
+/** The most boot proofs in one file: each is verified separately, which takes time. */
+export const MAX_BUNDLE_BOOT_PROOFS = 256;
+
 /** An array, or that in `{"bootProofs": […]}`; null for any other value. */
 export function bootProofList(input: unknown): readonly unknown[] | null {
   const list = unwrap(input, "bootProofs");

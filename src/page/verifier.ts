@@ -1,8 +1,7 @@
 /** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
 import { fromHex, fromUtf8 } from "../bytes.js";
-import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
-import { bootProofList } from "../decode/boot-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
