@@ -11,7 +11,6 @@ import type { Batch, Judge } from "../../src/audit/batch.js";
 import { UNJUDGED_REASON, localJudge, unjudgedResult } from "../../src/audit/judge.js";
 import { type QueueJudgeOptions, queueJudge } from "../../src/audit/node-queue.js";
 import { withCredentialsOf } from "../../src/audit/node-queue-url.js";
-import { jobDigest, readBatch } from "../../src/audit/node-queue-wire.js";
 import { QueueRoom } from "../../src/audit/queue-room.js";
 import { type RunWorkerOptions, type WorkerSummary, runWorker } from "../../src/audit/node-worker.js";
 import type { AuditSetting } from "../../src/audit/setting.js";
@@ -673,44 +672,41 @@ function slowly(milliseconds: number) {
 }
 
 describe("the room at a server", () => {
-  const filled = async (): Promise<QueueRoom> => {
-    const room = new QueueRoom(4);
-    for (let jobs = 0; jobs < 4; jobs++) expect(await room.enter()).toBe(true);
-    return room;
+  const entering = (room: QueueRoom, bytes: number): (() => boolean) => {
+    let entered = false;
+    void room.enter(bytes).then(() => (entered = true));
+    return () => entered;
   };
 
-  it("is halved by each loss, down to one job, and grows with answers", async () => {
-    const room = await filled();
-    room.shrink(false);
-    expect(room.excess).toBe(2);
-    room.shrink(true);
-    room.shrink(true);
-    expect(room.excess).toBe(3);
-    let entered = false;
-    const entering = room.enter().then((hasRoom) => (entered = hasRoom));
-    for (let jobs = 0; jobs < 3; jobs++) room.leave();
+  it("has a limit in bytes, and lets in one job whatever its size", async () => {
+    const room = new QueueRoom(100);
+    const [large, small] = [entering(room, 500), entering(room, 1)];
     await pause(1);
-    expect(entered).toBe(false);
-    room.grow();
-    expect(await entering).toBe(true);
-    for (let answers = 0; answers < 20; answers++) room.grow();
-    expect(room.excess).toBe(0);
-    for (let jobs = 0; jobs < 2; jobs++) expect(await room.enter()).toBe(true);
+    expect([large(), small(), room.isOver(500), room.isOver(1)]).toEqual([true, false, false, true]);
+    room.leave(500);
+    await pause(1);
+    expect([small(), room.isOver(1)]).toEqual([true, false]);
   });
 
-  it("is hopeless after eight losses without an answer, and not after refusals", async () => {
-    const room = await filled();
-    let outcome: boolean | undefined;
-    void room.enter().then((hasRoom) => (outcome = hasRoom));
-    for (let times = 0; times < 20; times++) room.shrink(false);
-    for (let times = 0; times < 7; times++) room.shrink(true);
-    room.grow();
-    for (let times = 0; times < 7; times++) room.shrink(true);
+  it("is halved by each refusal, and grows with answers up to its limit", async () => {
+    const room = new QueueRoom(100);
+    for (let jobs = 0; jobs < 4; jobs++) await room.enter(20);
+    expect(room.isOver(20)).toBe(false);
+    room.shrink();
+    expect(room.isOver(20)).toBe(true);
+    const next = entering(room, 20);
+    for (let jobs = 0; jobs < 3; jobs++) room.leave(20);
     await pause(1);
-    expect(outcome).toBeUndefined();
-    room.shrink(true);
+    expect([next(), room.isOver(20)]).toEqual([true, false]);
+    const after = entering(room, 20);
+    room.leave(20);
     await pause(1);
-    expect(outcome).toBe(false);
+    expect(after()).toBe(true);
+    for (let answers = 0; answers < 20; answers++) room.grow(20);
+    for (let jobs = 0; jobs < 3; jobs++) await room.enter(20);
+    const full = entering(room, 20);
+    await pause(1);
+    expect([full(), room.isOver(20)]).toEqual([false, false]);
   });
 });
 
