@@ -131,7 +131,8 @@ class QueueJudge implements Judge {
     const { bullmq, client } = member.connection;
     const options = { connection: client, prefix: member.prefix, skipVersionCheck: true, skipMetasUpdate: true };
     this.#queue = new bullmq.Queue(member.peer.queue, options);
-    this.#events = new bullmq.QueueEvents(member.peer.queue, options);
+    // From the first event that is left: none is missed until the stream is open.
+    this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
     const sayError = (error: Error): void => member.sayError(error);
     const wake = ({ jobId: id }: { readonly jobId: string }): void => this.#wake(id);
     this.#queue.on("error", sayError);
