@@ -388,7 +388,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       test.expect(await Promise.race([lines, pause(1)]), what).toBeUndefined();
     }
     test
-      .expect(notes.map((note) => note.replace(/^\S+: /, "")))
+      .expect(notes.map((note) => note.replace(/^\S+: /, "")).filter((note) => !note.startsWith("waiting")))
       .toEqual([
         "an answer is refused: its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET",
         "an answer is refused: its form is not that of this version",
@@ -689,6 +689,7 @@ class Forger {
 /** Another program that can write to the server, without the secret. */
 class Liar {
   readonly #client: RedisServer["client"];
+  readonly #deleted = new Set<string>();
   lies = 0;
 
   constructor(client: RedisServer["client"]) {
@@ -712,11 +713,13 @@ class Liar {
     const client = this.#client;
     const [keys, peer] = [await this.#jobs(), JSON.stringify({ id: "0".repeat(32), version: "\u001b[2J" })];
     for (const key of keys.slice(0, 2)) {
-      if (times % 4 === 0) await client.del(key);
+      // A job that is lost three times ends the audit.
+      if (times % 4 === 0) await (this.#deleted.has(key) || client.del(key));
       else if (times % 4 === 1) await client.zadd(beside(key, "completed"), Date.now(), idOf(key));
       else if (times % 4 === 2)
         await client.hset(key, { progress: "100", returnvalue: '"verified"', failedReason: "x" });
       else await client.hset(key, "data", "{}");
+      this.#deleted.add(key);
     }
     await client.del("{bootproof}:producers");
     for (const kind of ["workers", "producers"]) await client.zadd(`{bootproof}:${kind}`, 1e12, peer);
