@@ -1,107 +1,180 @@
-/** What producer and worker share: joining the queue, and reporting each note once. */
+/** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
+import { randomBytes } from "node:crypto";
+import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
-import { type Peer, type QueuePlace, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
 import type { QueueContact, QueueTls } from "./node-queue-url.js";
-import { type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
+import { DAY_SECONDS, type Peer, Seal, queueName, readPeer } from "./node-queue-wire.js";
+import { type RedisConnection, connectRedis, isOutage, mastersOf } from "./node-redis.js";
+import { QueueError } from "./queue-error.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
-/** Reports the contact of a member. */
-export class ContactReport {
-  readonly #connection: RedisConnection;
-  readonly #onQueue: ((contact: QueueContact) => void) | undefined;
-  #waiting: number | null = null;
-
-  constructor(connection: RedisConnection, onQueue: ((contact: QueueContact) => void) | undefined) {
-    this.#connection = connection;
-    this.#onQueue = onQueue;
-  }
-
-  /** Also while a command waits for a server that is away. */
-  tell(): void {
-    const { shown, isAway } = this.#connection;
-    this.#onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
-  }
-
-  /** `list`: the key of BullMQ's list of waiting jobs. */
-  async count(list: string): Promise<void> {
-    if (this.#onQueue !== undefined) this.#waiting = await this.#connection.client.llen(list);
-  }
-}
-
-export interface Member {
-  readonly connection: RedisConnection;
-  readonly place: QueuePlace;
-  /** The server drops data when its memory is full, so an absent key says nothing. */
-  readonly evicts: boolean;
-  readonly seal: Seal;
-  readonly peer: Peer;
-  readonly notes: Notes;
-}
+export const TICK_MS = 1000;
+/** A peer that was silent for longer is gone. */
+const ALIVE_SECONDS = 10;
+const MAX_PEERS = 1000;
+const MAX_NOTES = 1000;
 
 interface MemberOptions {
   readonly prefix?: string;
   readonly tls?: QueueTls;
   readonly secret?: string;
   readonly onNote?: (text: string) => void;
+  readonly onQueue?: (contact: QueueContact) => void;
 }
 
 const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
 
-/** Connects, as `connect` does. `most` limits the different notes. */
+/** Throws QueueError if the server cannot be reached within ten seconds, or cannot be used. */
 export async function joinQueue(
   url: string,
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
-  { prefix: name, tls, secret, onNote = () => {} }: MemberOptions,
-  most: number,
-): Promise<Member> {
+  options: MemberOptions,
+): Promise<QueueMember> {
+  const { prefix = "bootproof", tls, secret, onNote = () => {} } = options;
   const policy = await policyDigest(held);
+  if (!/^[\w.-]{1,100}$/.test(prefix))
+    throw new QueueError("prefix", "expected a name of at most 100 letters, digits, _, . and -");
   const seal = new Seal(secret);
-  const prefix = prefixOf(name);
+  const id = randomBytes(16).toString("hex");
+  const peer: Peer = { id, queue: queueName(policy, seal), policy, version: TOOL.version };
   const connection = await connectRedis(url, onNote, tls && { tls });
-  const place = { client: connection.client, prefix };
-  await connection.first(tryRights(place));
-  const notes = new Notes(connection.shown, onNote, most);
-  if (!seal.isThere) notes.tell(TRUSTED);
-  const evicts = await connection.first(warnOfEviction(connection, notes));
-  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
-  return { connection, place, evicts, seal, peer, notes };
+  const member = new QueueMember(connection, { prefix, seal, peer, options });
+  await connection.first(member.tryRights());
+  if (!seal.isThere) member.tell(TRUSTED);
+  await member.checkEviction();
+  return member;
 }
 
-async function warnOfEviction({ client }: RedisConnection, notes: Notes): Promise<boolean> {
-  let evicts = false;
-  for (const master of mastersOf(client)) {
-    const info = await master.info("memory");
-    const [, policy = "noeviction"] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
-    if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
-    evicts = true;
-    notes.once(
-      `this server drops data when its memory is full (maxmemory-policy ${policy}): what it drops is verified again, ` +
-        `which costs time; set noeviction`,
-    );
-  }
-  return evicts;
+interface Membership {
+  readonly prefix: string;
+  readonly seal: Seal;
+  readonly peer: Peer;
+  readonly options: MemberOptions;
 }
 
-class Notes {
-  readonly #shown: string;
-  readonly #onNote: (text: string) => void;
-  readonly #most: number;
+export class QueueMember {
+  readonly connection: RedisConnection;
+  readonly seal: Seal;
+  readonly peer: Peer;
+  /** As the caller has it. */
+  readonly prefixName: string;
+  /** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
+  readonly prefix: string;
+  readonly #options: MemberOptions;
   readonly #said = new Set<string>();
+  #waiting: number | null = null;
 
-  constructor(shown: string, onNote: (text: string) => void, most: number) {
-    this.#shown = shown;
-    this.#onNote = onNote;
-    this.#most = most;
+  constructor(connection: RedisConnection, { prefix, seal, peer, options }: Membership) {
+    this.connection = connection;
+    this.seal = seal;
+    this.peer = peer;
+    this.prefixName = prefix;
+    this.prefix = `{${prefix}}`;
+    this.#options = options;
   }
+
+  /** The name of a key: of one run, or of all. */
+  key(name: string, run?: string): string {
+    return [this.prefix, name, ...(run === undefined ? [] : [run])].join(":");
+  }
+
+  /** The key of one of BullMQ's lists, or of a job by its id. */
+  readonly queueKey = (name: string): string => `${this.prefix}:${this.peer.queue}:${name}`;
 
   tell(text: string): void {
-    this.#onNote(`${this.#shown}: ${text}`);
+    this.#options.onNote?.(`${this.connection.shown}: ${text}`);
   }
 
   once(text: string): void {
-    if (this.#said.size >= this.#most || this.#said.has(text)) return;
+    if (this.#said.size >= MAX_NOTES || this.#said.has(text)) return;
     this.#said.add(text);
     this.tell(text);
   }
+
+  /** The connection itself reports outages. A lock that was lost in one only costs the work of a batch. */
+  sayError(error: unknown): void {
+    if (this.connection.isClosed || isOutage(error)) return;
+    const message = this.connection.messageOf(error);
+    if (!/lock/i.test(message)) this.once(printable(message));
+  }
+
+  /** Calls `work` every second, but never twice at once. Returns a function that ends this. */
+  everySecond(work: () => Promise<void>): () => Promise<void> {
+    let running: Promise<void> | null = null;
+    const tick = (): void => {
+      const { shown, isAway } = this.connection;
+      // Also while a command waits for a server that is away.
+      this.#options.onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
+      running ??= this.#count()
+        .then(work)
+        .catch((error: unknown) => this.sayError(error))
+        .finally(() => (running = null));
+    };
+    const timer = setInterval(tick, TICK_MS);
+    return async () => {
+      clearInterval(timer);
+      await running;
+    };
+  }
+
+  async #count(): Promise<void> {
+    if (this.#options.onQueue) this.#waiting = await this.connection.client.llen(this.queueKey("wait"));
+  }
+
+  /** Announces this member for ten seconds, by the server's clock. Returns the living members of the other side. */
+  async meet(own: "producers" | "workers", others: "producers" | "workers"): Promise<Peer[]> {
+    const keys = [this.key(own), this.key(others)];
+    const found = await this.connection.client.eval(MEET, 2, ...keys, JSON.stringify(this.peer));
+    return (found as string[]).flatMap((text) => readPeer(text) ?? []);
+  }
+
+  async leave(own: "producers" | "workers"): Promise<void> {
+    await this.connection.client.zrem(this.key(own), JSON.stringify(this.peer));
+  }
+
+  /** Throws the server's error if the user may not run what a queue needs, or if the memory is full. */
+  async tryRights(): Promise<void> {
+    const commands = [
+      "'HSET', KEYS[1], 'a', '1'",
+      "'LPUSH', KEYS[1], '1'",
+      "'ZADD', KEYS[1], redis.call('TIME')[1], '1'",
+      "'SADD', KEYS[1], '1'",
+      "'XADD', KEYS[1], '*', 'a', '1'",
+      "'SET', KEYS[1], '1'",
+    ];
+    const lines = commands.map((command) => `redis.call(${command}) redis.call('DEL', KEYS[1])`);
+    await this.connection.client.eval(lines.join("\n"), 1, this.key("rights", this.peer.id));
+  }
+
+  /** Throws QueueError for a server that may drop any key once its memory is full. */
+  async checkEviction(): Promise<void> {
+    for (const master of mastersOf(this.connection.client)) {
+      const info = await master.info("memory").catch(() => "");
+      const [, policy] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
+      if (policy === undefined) this.once(`warning: its maxmemory-policy cannot be read. ${NOEVICTION}`);
+      else if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
+      else if (policy.startsWith("volatile-"))
+        this.once(`it drops keys with a lifetime when its memory is full (maxmemory-policy ${policy}). ${NOEVICTION}`);
+      else this.#refuse(policy);
+    }
+  }
+
+  #refuse(policy: string): never {
+    const { shown } = this.connection;
+    this.connection.close();
+    const found = `it drops keys when its memory is full, jobs too (maxmemory-policy ${policy})`;
+    throw new QueueError("eviction", `${shown}: ${found}. ${NOEVICTION}`);
+  }
 }
+
+const NOEVICTION =
+  "Set noeviction: redis-cli CONFIG SET maxmemory-policy noeviction, or maxmemory-policy in the parameter group of a " +
+  "managed server. An audit ends when the server drops one of its jobs three times";
+
+const MEET = `
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ${ALIVE_SECONDS})
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('EXPIRE', KEYS[1], ${DAY_SECONDS})
+return redis.call('ZRANGE', KEYS[2], 0, ${MAX_PEERS - 1})`;

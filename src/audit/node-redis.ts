@@ -44,7 +44,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /NOPERM|user executing the script/,
     "this user lacks rights: it needs the keys of the prefix, as ~{bootproof}:*, and +@read +@write +@transaction " +
-      "+@scripting +@connection +info",
+      "+@scripting +@connection +info +time",
   ],
   [/cluster support disabled/i, "it is not a cluster: use redis://"],
   [/^ MOVED/, "it is a node of a cluster: use redis+cluster://"],

@@ -1,4 +1,5 @@
 /** `--queue` and its files, what the environment has of it, and its errors. */
+import type { QueueError } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
 import { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -24,7 +25,7 @@ export interface QueueRequest {
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
-/** Returns undefined, and adds a fault, if no URL is found. */
+/** Undefined, with a fault, if no URL is found. */
 export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): Promise<QueueRequest | undefined> {
   const url = await urlOf(args, flags.queue, io);
   const { queuePrefix: prefix, queueCa: ca, queueCert: cert, queueKey: key } = flags;
@@ -67,7 +68,7 @@ interface QueueOptions {
   readonly onNote: (text: string) => void;
 }
 
-/** The setting of producers and workers. Reads the files. */
+/** For producers and workers. Reads the files. */
 export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueueOptions> {
   const secret = io.env[SECRET] ?? "";
   const files = new InputFiles(io);
@@ -85,15 +86,15 @@ export async function queueOptions({ prefix, files: paths }: QueueRequest, io: I
   };
 }
 
-/** Returns null for any other error. The class is told by its name: the error is of another copy of the library. */
+/** Null for any other error. The error is of another copy of the library, so its name decides, and not its class. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
-  const { code } = error as Error & { readonly code: "url" | "prefix" | "tls" | "missing" | "unreachable" | "judge" };
-  if (code === "unreachable") return new UnreachableError([error.message]);
+  const { code, message } = error as QueueError;
+  if (code === "unreachable" || code === "lost") return new UnreachableError([message]);
   const places: Partial<Record<typeof code, string>> = {
     url: "--queue: ",
     prefix: "--queue-prefix: ",
     tls: "--queue-",
   };
-  return new UsageError([`${places[code] ?? ""}${error.message}`]);
+  return new UsageError([`${places[code] ?? ""}${message}`]);
 }
