@@ -3,33 +3,18 @@ import { runAny } from "../src/cli/commands.js";
 import { EXIT } from "../src/cli/exit-codes.js";
 import { printable } from "../src/report/printable.js";
 
-export function start(): void {
-  process.on("uncaughtException", (error) => {
-    process.stderr.write(`bootproof: unexpected: ${printable(error.message)}\n`);
-    process.exitCode = EXIT.usage;
-  });
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // The reader may have closed early, as head does: the exit code is still that of the verdict.
-    if (error.code === "EPIPE") return;
-    process.stderr.write(`bootproof: the result could not be written (${error.code})\n`);
-    process.exitCode = EXIT.usage;
-  });
-  process.stderr.on("error", () => {});
-  const io = {
-    get stdin() {
-      return process.stdin;
-    },
-    stdout: process.stdout,
-    stderr: process.stderr,
-    env: process.env,
-    started: { script: process.argv[1] ?? "", folder: currentFolder() },
-    now: () => new Date(),
-  };
-  void runAny(process.argv.slice(2), io).then((code) => {
-    // A result that could not be written has set its own exit code.
-    process.exitCode ??= code;
-  });
-}
+process.on("uncaughtException", (error) => {
+  process.stderr.write(`bootproof: unexpected: ${printable(error.message)}\n`);
+  process.exitCode = EXIT.usage;
+});
+
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // The reader may have closed early, as head does: the exit code is still that of the verdict.
+  if (error.code === "EPIPE") return;
+  process.stderr.write(`bootproof: the result could not be written (${error.code})\n`);
+  process.exitCode = EXIT.usage;
+});
+process.stderr.on("error", () => {});
 
 /** The root if the current folder was removed. */
 function currentFolder(): string {
@@ -39,3 +24,19 @@ function currentFolder(): string {
     return "/";
   }
 }
+
+const io = {
+  get stdin() {
+    return process.stdin;
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  started: { script: process.argv[1] ?? "", folder: currentFolder() },
+  now: () => new Date(),
+};
+
+void runAny(process.argv.slice(2), io).then((code) => {
+  // A result that could not be written has set its own exit code.
+  process.exitCode ??= code;
+});

@@ -3,7 +3,7 @@
  * threads. Also makes the demo, which is not in the package, and the JSON Schemas of policy and report.
  */
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -110,6 +110,8 @@ const between = (own) => ({
       const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
       const whole = wholeOf.get(file);
       if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
+      // Only this one does something when it is loaded, whatever package.json says.
+      if (file === "bin/bootproof.ts") return { path: resolve(file) };
       if (whole === own || kind !== "dynamic-import") return undefined;
       return { path: `./${nameOf(file)}.js`, external: true };
     });
@@ -128,7 +130,7 @@ for (const whole of Object.keys(WHOLE)) {
 }
 const entryPoints = Object.fromEntries(later.map(({ path }) => [nameOf(path), path]));
 built.push(await build({ ...command, entryPoints, splitting: true, plugins: [between(undefined)] }));
-writeFileSync("dist/bin/bootproof.cjs", `#!/usr/bin/env node\nimport("./main.js").then(({ start }) => start());\n`);
+writeFileSync("dist/bin/bootproof.cjs", `#!/usr/bin/env node\nimport("./main.js");\n`);
 chmodSync("dist/bin/bootproof.cjs", 0o755);
 writeFileSync(
   "dist/bin/THIRD-PARTY.txt",
