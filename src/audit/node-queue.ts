@@ -1,10 +1,9 @@
 /** The producer's side of a queue. It keeps each batch until its answer arrives, so the server may lose its data. */
 import type { Queue, QueueEvents } from "bullmq";
-import { ownOptions } from "../decode/input.js";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { type QueueMember, TICK_MS, joinQueue } from "./node-queue-member.js";
-import type { QueueContact, QueueTls } from "./node-queue-url.js";
+import { PLACE_OPTIONS, type QueueMember, type QueuePlaceOptions, TICK_MS, joinQueue } from "./node-queue-member.js";
 import {
   DAY_SECONDS,
   type Job,
@@ -15,7 +14,6 @@ import {
   readAnswer,
   sha256Hex,
   writeJob,
-  writeSetting,
 } from "./node-queue-wire.js";
 import { isPassing } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
@@ -24,36 +22,11 @@ import { type Part, partsOf, splitPart } from "./queue-parts.js";
 import { QueueRoom } from "./queue-room.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
-/** For both sides, which need the same prefix. */
-export interface QueuePlaceOptions {
-  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
-  readonly prefix?: string;
-  /** For `rediss://` URLs. Default: the certificate authorities of Node, and no certificate of this client. */
-  readonly tls?: QueueTls;
-}
-
 export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** Shared with the workers; seals jobs and answers. */
-  readonly secret?: string;
-  /** Messages for the operator: outages, missing workers, refused answers. */
-  readonly onNote?: (text: string) => void;
-  /** Called every second. */
-  readonly onQueue?: (contact: QueueContact) => void;
   /** Batches in flight; as many wait. Default: 16. */
   readonly concurrency?: number;
-  /** Judges here the entries whose jobs failed three times. Default: threads. */
-  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
-  prefix: true,
-  tls: true,
-  secret: true,
-  onNote: true,
-  onQueue: true,
-  concurrency: true,
-  judgeOf: true,
-};
 const CONCURRENCY = 16;
 /** The most that one producer puts on a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -80,7 +53,7 @@ const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOn
  * do not end it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
-  const own = ownOptions("options", options, QUEUE_OPTIONS);
+  const own = ownOptions("options", options, { ...PLACE_OPTIONS, concurrency: true });
   const setting = ownSetting(given);
   const digest = await settingDigest(setting);
   const member = await joinQueue(url, setting, own);
@@ -91,7 +64,7 @@ export async function queueJudge(url: string, given: AuditSetting, options: Queu
 
 interface Task {
   readonly id: string;
-  readonly part: Part;
+  readonly job: Job;
   readonly bytes: number;
   readonly outcome: Promise<Outcome>;
   readonly settle: (outcome: Outcome | Promise<never>) => void;
@@ -207,19 +180,16 @@ class QueueJudge implements Judge {
 
   /** Batches with the same entries and numbers are one job, which is added once. */
   #ask(part: Part): Promise<Outcome> {
-    const id = jobId(this.#jobOf(part));
+    const job = { run: this.#member.peer.id, setting: this.#digest, ...part };
+    const id = jobId(job);
     const known = this.#tasks.get(id);
     if (known !== undefined) return known.outcome;
     let settle: Task["settle"] = () => {};
     const outcome = new Promise<Outcome>((resolve) => (settle = resolve));
-    const task: Task = { id, part, bytes: bytesOf(part), outcome, settle, isAdded: false, losses: 0 };
+    const task: Task = { id, job, bytes: bytesOf(part), outcome, settle, isAdded: false, losses: 0 };
     this.#tasks.set(id, task);
     void this.#add(task);
     return outcome;
-  }
-
-  #jobOf(part: Part): Job {
-    return { run: this.#member.peer.id, setting: this.#digest, ...part };
   }
 
   #settle(task: Task, outcome: Outcome | Promise<never>): void {
@@ -232,7 +202,7 @@ class QueueJudge implements Judge {
     while (!task.isAdded && !this.#member.connection.isClosed) {
       await this.#room.enter(task.bytes);
       try {
-        const data = writeJob(task.id, this.#jobOf(task.part), this.#member.seal);
+        const data = writeJob(task.id, task.job, this.#member.seal);
         await this.#queue.add("batch", data, { jobId: task.id, ...JOB_OPTIONS });
         task.isAdded = true;
       } catch (error) {
@@ -277,7 +247,7 @@ class QueueJudge implements Judge {
 
   /** Null, with a note, for an answer that is refused. */
   #outcomeOf(task: Task, written: string): Outcome | null {
-    const answer = readAnswer(task.id, task.part, written, this.#member.seal);
+    const answer = readAnswer(task.id, task.job, written, this.#member.seal);
     if (typeof answer === "string") {
       this.#member.once(`an answer is refused: ${answer}`);
       return null;
@@ -301,7 +271,12 @@ class QueueJudge implements Judge {
     const workers = await this.#member.meet("producers", "workers");
     const key = this.#member.key("setting", peer.id);
     if ((await connection.client.expire(key, SETTING_SECONDS)) === 0)
-      await connection.client.set(key, writeSetting(this.#setting), "EX", SETTING_SECONDS);
+      await connection.client.set(
+        key,
+        JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors")),
+        "EX",
+        SETTING_SECONDS,
+      );
     return workers;
   }
 
@@ -312,12 +287,12 @@ class QueueJudge implements Judge {
   }
 
   #tellOfWorkers(workers: readonly Peer[]): void {
-    const { peer, prefixName } = this.#member;
+    const { peer, prefix } = this.#member;
     if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; a running worker ${why}`).join("");
-      const name = `${prefixName} (--queue-prefix)`;
+      const name = `${prefix.slice(1, -1)} (--queue-prefix)`;
       this.#member.tell(`waiting for a worker: none accepts these jobs under the prefix ${name}${found}`);
     }
   }

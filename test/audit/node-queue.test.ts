@@ -805,7 +805,7 @@ describe("the URL of a queue", () => {
   ])("is refused if invalid, and not quoted: %s", async (url) => {
     const refused = queueJudge(url, SETTING);
     await expect(refused).rejects.toMatchObject({ name: "QueueError", code: "url" });
-    await expect(refused).rejects.toThrow(/^a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/);
+    await expect(refused).rejects.toThrow(/^expected a URL such as redis:\/\/127\.0\.0\.1:6379/);
   });
 
   it.each([

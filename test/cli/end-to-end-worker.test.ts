@@ -281,11 +281,11 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
     ],
     ["no TLS", ["--queue", "redis://127.0.0.1"], /those in BOOTPROOF_QUEUE_URL are for rediss:\/\/127.0.0.1:6379/],
     ["a file in place of a URL", ["--queue", INPUT], /--queue: unix:\/\/\S+ has no credentials/],
-    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: a name of at most 100/],
+    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: expected a name of at most 100/],
     [
       "a file that is no certificate",
       ["--queue", "--queue-ca", POLICY_FILE],
-      /--queue-ca: a certificate in PEM wanted/,
+      /--queue-ca: expected a certificate in PEM/,
     ],
     ["a key alone", ["--queue", "--queue-key", POLICY_FILE], /--queue-key: without its cert/],
     ["a file without --queue", ["--queue-ca", INPUT], /--queue-ca requires --queue/],
@@ -300,7 +300,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
 
   it("refuses a URL there that is none, and names where it is", async () => {
     const { code, stderr } = await run(["worker", ...ASKED.slice(0, 2)], { BOOTPROOF_QUEUE_URL: "me:hunter2@here" });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: a URL such as/)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: expected a URL such as/)]);
     expect(stderr).not.toContain("hunter2");
   });
 });
@@ -319,7 +319,7 @@ describe("the built command, without a queue to be had", () => {
   );
 
   it.each([
-    ["no URL", ["--queue", "me:hunter2@here"], /--queue: a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/],
+    ["no URL", ["--queue", "me:hunter2@here"], /--queue: expected a URL such as redis:\/\/127\.0\.0\.1:6379/],
     ["no queue", [], /--queue URL is required/],
     ["no policy", ["--queue", "redis://127.0.0.1"], /--policy/],
     [

@@ -473,7 +473,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const url = `rediss://127.0.0.1:${port}`;
     const [ca, cert, key] = [text("ca.pem"), text("redis.pem"), text("redis.key")];
     test.expect(await auditBy(url, { tls: { ca, cert, key } })).toBe(await here);
-    const untrusted = matching(/the authority that it is from belongs into --queue-ca/);
+    const untrusted = matching(/the authority that issued it belongs into --queue-ca/);
     for (const tls of [
       { cert, key },
       { ca: text("other.pem"), cert, key },
@@ -483,13 +483,13 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const demanded = matching(/check --queue-cert and --queue-key/);
     test.expect(await refusal(url, { tls: { ca } })).toMatchObject({ code: "unreachable", message: demanded });
     for (const [tls, said] of [
-      [{ ca: "none" }, /^ca: a certificate in PEM wanted/],
-      [{ ca: JSON.stringify({ ca }) }, /^ca: a certificate in PEM wanted/],
-      [{ ca: ca.replace("MII", "MIJ") }, /^ca: a certificate in PEM wanted \(/],
-      [{ ca: `${ca}${ca.slice(0, 200)}` }, /^ca: a certificate in PEM wanted \(/],
+      [{ ca: "none" }, /^ca: expected a certificate in PEM/],
+      [{ ca: JSON.stringify({ ca }) }, /^ca: expected a certificate in PEM/],
+      [{ ca: ca.replace("MII", "MIJ") }, /^ca: expected a certificate in PEM \(/],
+      [{ ca: `${ca}${ca.slice(0, 200)}` }, /^ca: expected a certificate in PEM \(/],
       [{ cert }, /^cert: without its key/],
       [{ key }, /^key: without its cert/],
-      [{ cert, key: text("other.key") }, /^key: a private key in PEM wanted \(/],
+      [{ cert, key: text("other.key") }, /^key: expected a private key in PEM \(/],
     ] as const)
       test.expect(await refusal(url, { tls })).toMatchObject({ code: "tls", message: matching(said) });
     test.expect(await refusal(redis.url, { tls: { ca } })).toMatchObject({ code: "url" });
