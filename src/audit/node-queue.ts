@@ -71,6 +71,8 @@ interface Task {
   /** The server acknowledged its job, which was not removed since. */
   isAdded: boolean;
   losses: number;
+  /** What looks at the job or removes it does so in turn: a look must not end a job that was added meanwhile. */
+  turn: Promise<void>;
 }
 
 /** `failed`: the workers did not answer. This is unsealed, so it only decides who judges the entries next. */
@@ -107,14 +109,16 @@ class QueueJudge implements Judge {
     // From the first event that is left: none is missed until the stream is open.
     this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
     const sayError = (error: Error): void => member.sayError(error);
-    const wake = ({ jobId: id }: { readonly jobId: string }): void => this.#wake(id);
+    const wake = ({ jobId: id }: { readonly jobId: string }): void => {
+      const task = this.#tasks.get(id);
+      if (task !== undefined) void this.#inTurn(task, () => this.#look(task));
+    };
     this.#queue.on("error", sayError);
     this.#events.on("error", sayError).on("completed", wake).on("failed", wake);
   }
 
   async start(): Promise<void> {
     await this.#announce();
-    await this.#member.connection.client.eval(TRIM_EVENTS, 1, this.#member.queueKey("meta"));
     this.#stop = this.#member.everySecond(() => this.#tick());
   }
 
@@ -186,7 +190,16 @@ class QueueJudge implements Judge {
     if (known !== undefined) return known.outcome;
     let settle: Task["settle"] = () => {};
     const outcome = new Promise<Outcome>((resolve) => (settle = resolve));
-    const task: Task = { id, job, bytes: bytesOf(part), outcome, settle, isAdded: false, losses: 0 };
+    const task: Task = {
+      id,
+      job,
+      bytes: bytesOf(part),
+      outcome,
+      settle,
+      isAdded: false,
+      losses: 0,
+      turn: Promise.resolve(),
+    };
     this.#tasks.set(id, task);
     void this.#add(task);
     return outcome;
@@ -223,9 +236,9 @@ class QueueJudge implements Judge {
     return true;
   }
 
-  #wake(id: string): void {
-    const task = this.#tasks.get(id);
-    if (task !== undefined) this.#look(task).catch((error: unknown) => this.#member.sayError(error));
+  #inTurn(task: Task, work: () => Promise<unknown>): Promise<void> {
+    const sayError = (error: unknown): void => this.#member.sayError(error);
+    return (task.turn = task.turn.then(work).then(() => {}, sayError));
   }
 
   /** Reads the answer after the state: a job is completed after its answer was written. */
@@ -238,7 +251,7 @@ class QueueJudge implements Judge {
     const outcome = written === null ? null : this.#outcomeOf(task, written);
     const hasEnded = outcome !== null || /^(?:completed|failed|unknown)$/.test(state);
     if (!hasEnded || !(await this.#remove(task))) return;
-    await client.hdel(this.#answersKey, task.id);
+    await client.hdel(this.#answersKey, task.id).catch((error: unknown) => this.#member.sayError(error));
     if (outcome !== null || state !== "unknown") return this.#settle(task, outcome ?? "failed");
     if (++task.losses === LOSSES) return this.#settle(task, Promise.reject(lostError(this.#member.connection.shown)));
     this.#member.once("the server lost jobs: they are added again");
@@ -260,30 +273,28 @@ class QueueJudge implements Judge {
 
   async #tick(): Promise<void> {
     const workers = await this.#announce();
-    await this.#takeBack();
-    if (++this.#ticks % LOOK_TICKS === 0) await Promise.all([...this.#tasks.values()].map((task) => this.#look(task)));
-    if (this.#tasks.size > 0) this.#tellOfWorkers(workers);
+    const tasks = [...this.#tasks.values()];
+    // The newest are taken back first.
+    for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
+    if (++this.#ticks % LOOK_TICKS === 0)
+      await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
+    if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
   /** Returns the workers that are there. Workers have their own policy and anchors, with the same digest. */
   async #announce(): Promise<Peer[]> {
-    const { connection, peer } = this.#member;
-    const workers = await this.#member.meet("producers", "workers");
+    const { connection, peer, queueKey } = this.#member;
     const key = this.#member.key("setting", peer.id);
+    const told = JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors"));
     if ((await connection.client.expire(key, SETTING_SECONDS)) === 0)
-      await connection.client.set(
-        key,
-        JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors")),
-        "EX",
-        SETTING_SECONDS,
-      );
-    return workers;
+      await connection.client.set(key, told, "EX", SETTING_SECONDS);
+    await connection.client.eval(TRIM_EVENTS, 1, queueKey("meta"));
+    return this.#member.meet("producers", "workers");
   }
 
-  /** Jobs that wait may fill the memory that a worker needs to take one. The newest go first. */
-  async #takeBack(): Promise<void> {
-    for (const task of [...this.#tasks.values()].reverse())
-      if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
+  /** Jobs that wait may fill the memory that a worker needs to take one. */
+  async #takeBack(task: Task): Promise<void> {
+    if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
   }
 
   #tellOfWorkers(workers: readonly Peer[]): void {

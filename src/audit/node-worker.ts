@@ -103,11 +103,14 @@ class QueueWorker {
       `ready for batches of policy ${peer.policy.slice(0, 16)}… under the prefix ${prefix.slice(1, -1)}`,
     );
     const error = await ended;
-    void stop()
-      .then(() => this.#member.leave("workers"))
-      .catch(() => {});
     if (error === undefined) this.#member.tell("ending after its current batches");
-    await this.#finish(worker, error === undefined && !connection.isAway ? FINISH_MS : CLOSE_MS);
+    const left = stop().then(() => this.#member.leave("workers"));
+    // Unfinished batches go to others. BullMQ's own closing would wait forever without a connection.
+    const milliseconds = error === undefined && !connection.isAway ? FINISH_MS : CLOSE_MS;
+    const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+    await Promise.race([Promise.allSettled([worker.close(), left]), timeout]);
+    connection.close();
+    for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
     if (error !== undefined) throw judgeFailure(error);
     return { batches: this.#batches, entries: this.#entries };
   }
@@ -127,14 +130,6 @@ class QueueWorker {
     });
     worker.on("error", (error) => this.#member.sayError(error));
     return worker;
-  }
-
-  /** Unfinished batches go to others. BullMQ's own closing would wait forever without a connection. */
-  async #finish(worker: Worker, milliseconds: number): Promise<void> {
-    const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
-    await Promise.race([worker.close().catch(() => {}), timeout]);
-    this.#member.connection.close();
-    for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
   /** What it returns only says whether there is an answer. */
