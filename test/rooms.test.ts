@@ -387,7 +387,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",
-  "src/audit/node-queue-wire.ts readBatch": "jobs of a queue are forged from those that wait there",
   "src/client/stamp.ts derSignature": "a unit with many cases",
   "src/disk/lock.ts thisProcess": "tests write locks of other processes",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",

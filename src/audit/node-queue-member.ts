@@ -1,9 +1,9 @@
 /** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
 import { randomBytes } from "node:crypto";
 import { printable } from "../report/printable.js";
-import { TOOL } from "../version.js";
+import type { Judge } from "./batch.js";
 import type { QueueContact, QueueTls } from "./node-queue-url.js";
-import { DAY_SECONDS, type Peer, Seal, queueName, readPeer } from "./node-queue-wire.js";
+import { DAY_SECONDS, type Peer, Seal, queueName, readPeer, writePeer } from "./node-queue-wire.js";
 import { type RedisConnection, connectRedis, isOutage, mastersOf } from "./node-redis.js";
 import { QueueError } from "./queue-error.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
@@ -14,13 +14,30 @@ const ALIVE_SECONDS = 10;
 const MAX_PEERS = 1000;
 const MAX_NOTES = 1000;
 
-interface MemberOptions {
+/** For both sides, which need the same prefix and secret. */
+export interface QueuePlaceOptions {
+  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
   readonly prefix?: string;
+  /** For `rediss://` URLs. Default: the certificate authorities of Node, and no certificate of this client. */
   readonly tls?: QueueTls;
+  /** Seals jobs and answers. */
   readonly secret?: string;
+  /** Messages for the operator: outages, a missing other side and why it is ignored, refused jobs and answers. */
   readonly onNote?: (text: string) => void;
+  /** Called every second. */
   readonly onQueue?: (contact: QueueContact) => void;
+  /** Judges the batches of a worker, or the entries of a producer whose jobs failed three times. Default: threads. */
+  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
+
+export const PLACE_OPTIONS: Readonly<Record<keyof QueuePlaceOptions, true>> = {
+  prefix: true,
+  tls: true,
+  secret: true,
+  onNote: true,
+  onQueue: true,
+  judgeOf: true,
+};
 
 const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
@@ -29,48 +46,34 @@ const TRUSTED =
 export async function joinQueue(
   url: string,
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
-  options: MemberOptions,
+  options: QueuePlaceOptions,
 ): Promise<QueueMember> {
-  const { prefix = "bootproof", tls, secret, onNote = () => {} } = options;
+  const { prefix = "bootproof", tls, onNote = () => {} } = options;
   const policy = await policyDigest(held);
   if (!/^[\w.-]{1,100}$/.test(prefix))
     throw new QueueError("prefix", "expected a name of at most 100 letters, digits, _, . and -");
-  const seal = new Seal(secret);
-  const id = randomBytes(16).toString("hex");
-  const peer: Peer = { id, queue: queueName(policy, seal), policy, version: TOOL.version };
   const connection = await connectRedis(url, onNote, tls && { tls });
-  const member = new QueueMember(connection, { prefix, seal, peer, options });
-  await connection.first(member.tryRights());
-  if (!seal.isThere) member.tell(TRUSTED);
-  await member.checkEviction();
+  const member = new QueueMember(connection, policy, { ...options, prefix });
+  await connection.first(member.checkServer());
   return member;
-}
-
-interface Membership {
-  readonly prefix: string;
-  readonly seal: Seal;
-  readonly peer: Peer;
-  readonly options: MemberOptions;
 }
 
 export class QueueMember {
   readonly connection: RedisConnection;
   readonly seal: Seal;
   readonly peer: Peer;
-  /** As the caller has it. */
-  readonly prefixName: string;
   /** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
   readonly prefix: string;
-  readonly #options: MemberOptions;
+  readonly #options: QueuePlaceOptions;
   readonly #said = new Set<string>();
   #waiting: number | null = null;
 
-  constructor(connection: RedisConnection, { prefix, seal, peer, options }: Membership) {
+  constructor(connection: RedisConnection, policy: string, options: QueuePlaceOptions & { readonly prefix: string }) {
     this.connection = connection;
-    this.seal = seal;
-    this.peer = peer;
-    this.prefixName = prefix;
-    this.prefix = `{${prefix}}`;
+    this.seal = new Seal(options.secret);
+    const id = randomBytes(16).toString("hex");
+    this.peer = readPeer(writePeer({ id, queue: queueName(policy, this.seal) }))!;
+    this.prefix = `{${options.prefix}}`;
     this.#options = options;
   }
 
@@ -125,48 +128,42 @@ export class QueueMember {
   /** Announces this member for ten seconds, by the server's clock. Returns the living members of the other side. */
   async meet(own: "producers" | "workers", others: "producers" | "workers"): Promise<Peer[]> {
     const keys = [this.key(own), this.key(others)];
-    const found = await this.connection.client.eval(MEET, 2, ...keys, JSON.stringify(this.peer));
+    const found = await this.connection.client.eval(MEET, 2, ...keys, writePeer(this.peer));
     return (found as string[]).flatMap((text) => readPeer(text) ?? []);
   }
 
   async leave(own: "producers" | "workers"): Promise<void> {
-    await this.connection.client.zrem(this.key(own), JSON.stringify(this.peer));
+    await this.connection.client.zrem(this.key(own), writePeer(this.peer));
   }
 
-  /** Throws the server's error if the user may not run what a queue needs, or if the memory is full. */
-  async tryRights(): Promise<void> {
-    const commands = [
-      "'HSET', KEYS[1], 'a', '1'",
-      "'LPUSH', KEYS[1], '1'",
-      "'ZADD', KEYS[1], redis.call('TIME')[1], '1'",
-      "'SADD', KEYS[1], '1'",
-      "'XADD', KEYS[1], '*', 'a', '1'",
-      "'SET', KEYS[1], '1'",
-    ];
-    const lines = commands.map((command) => `redis.call(${command}) redis.call('DEL', KEYS[1])`);
-    await this.connection.client.eval(lines.join("\n"), 1, this.key("rights", this.peer.id));
-  }
-
-  /** Throws QueueError for a server that may drop any key once its memory is full. */
-  async checkEviction(): Promise<void> {
-    for (const master of mastersOf(this.connection.client)) {
+  /** Throws the server's error if its memory is full or the user may not run what a queue needs. */
+  async checkServer(): Promise<void> {
+    const { client } = this.connection;
+    await client.eval(NEEDED, 1, this.key("rights", this.peer.id));
+    if (!this.seal.isThere) this.tell(TRUSTED);
+    for (const master of mastersOf(client)) {
       const info = await master.info("memory").catch(() => "");
       const [, policy] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
+      const drops = `when its memory is full (maxmemory-policy ${policy}). ${NOEVICTION}`;
       if (policy === undefined) this.once(`warning: its maxmemory-policy cannot be read. ${NOEVICTION}`);
       else if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
-      else if (policy.startsWith("volatile-"))
-        this.once(`it drops keys with a lifetime when its memory is full (maxmemory-policy ${policy}). ${NOEVICTION}`);
-      else this.#refuse(policy);
+      else if (policy.startsWith("volatile-")) this.once(`it drops keys with a lifetime ${drops}`);
+      else throw new QueueError("eviction", `${this.connection.shown}: it drops keys, jobs too, ${drops}`);
     }
   }
-
-  #refuse(policy: string): never {
-    const { shown } = this.connection;
-    this.connection.close();
-    const found = `it drops keys when its memory is full, jobs too (maxmemory-policy ${policy})`;
-    throw new QueueError("eviction", `${shown}: ${found}. ${NOEVICTION}`);
-  }
 }
+
+/** Every kind of write that BullMQ's scripts make. */
+const NEEDED = [
+  "'HSET', KEYS[1], 'a', '1'",
+  "'LPUSH', KEYS[1], '1'",
+  "'ZADD', KEYS[1], redis.call('TIME')[1], '1'",
+  "'SADD', KEYS[1], '1'",
+  "'XADD', KEYS[1], '*', 'a', '1'",
+  "'SET', KEYS[1], '1'",
+]
+  .map((command) => `redis.call(${command}) redis.call('DEL', KEYS[1])`)
+  .join("\n");
 
 const NOEVICTION =
   "Set noeviction: redis-cli CONFIG SET maxmemory-policy noeviction, or maxmemory-policy in the parameter group of a " +

@@ -1,14 +1,12 @@
 /** The data of a queue. Anyone with access to the server may have written it, so its form and its seal are checked. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import {
-  type Shape,
   anything,
   count,
   flag,
   hex,
   instant,
   list,
-  matching,
   nullable,
   number,
   object,
@@ -140,10 +138,6 @@ const TOLD = objectOf<ToldSetting>({
   provenance: optional(list(text)),
 });
 
-export function writeSetting({ now, at, allowDebug, acceptance, bootProofs, provenance }: AuditSetting): string {
-  return JSON.stringify({ now, at, allowDebug, acceptance, bootProofs, provenance });
-}
-
 /** Undefined if malformed. */
 export function readSetting(written: string): ToldSetting | undefined {
   return readShape(TOLD, jsonOf(written)).value;
@@ -152,20 +146,21 @@ export function readSetting(written: string): ToldSetting | undefined {
 export interface Peer {
   readonly id: string;
   readonly queue: string;
+  /** The first half of its digest. */
   readonly policy: string;
   readonly version: string;
 }
 
-const PEER: Shape<Peer> = objectOf<Peer>({
-  id: hex(16),
-  queue: text,
-  policy: hex(32),
-  version: matching(/^[\w.+-]{1,40}$/, "a version"),
-});
+const PEER =
+  /^(?<id>[0-9a-f]{32}) (?<queue>bootproof-(?<policy>[0-9a-f]{32})-(?<version>[\w.+-]{1,40})-\d+(?:-[0-9a-f]{16})?)$/;
 
-/** Undefined if malformed. */
-export function readPeer(written: string): Peer | undefined {
-  return readShape(PEER, jsonOf(written)).value;
+/** Reads an announcement: an id and the name of a queue. Undefined if malformed. */
+export function readPeer(announced: string): Peer | undefined {
+  return PEER.exec(announced)?.groups as Peer | undefined;
+}
+
+export function writePeer({ id, queue }: Pick<Peer, "id" | "queue">): string {
+  return `${id} ${queue}`;
 }
 
 /** Why one peer ignores the other; null if it does not. */

@@ -1,10 +1,9 @@
 /** The producer's side of a queue. It keeps each batch until its answer arrives, so the server may lose its data. */
 import type { Queue, QueueEvents } from "bullmq";
-import { ownOptions } from "../decode/input.js";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { type QueueMember, TICK_MS, joinQueue } from "./node-queue-member.js";
-import type { QueueContact, QueueTls } from "./node-queue-url.js";
+import { PLACE_OPTIONS, type QueueMember, type QueuePlaceOptions, TICK_MS, joinQueue } from "./node-queue-member.js";
 import {
   DAY_SECONDS,
   type Job,
@@ -15,7 +14,6 @@ import {
   readAnswer,
   sha256Hex,
   writeJob,
-  writeSetting,
 } from "./node-queue-wire.js";
 import { isPassing } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
@@ -24,36 +22,11 @@ import { type Part, partsOf, splitPart } from "./queue-parts.js";
 import { QueueRoom } from "./queue-room.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
-/** For both sides, which need the same prefix. */
-export interface QueuePlaceOptions {
-  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
-  readonly prefix?: string;
-  /** For `rediss://` URLs. Default: the certificate authorities of Node, and no certificate of this client. */
-  readonly tls?: QueueTls;
-}
-
 export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** Shared with the workers; seals jobs and answers. */
-  readonly secret?: string;
-  /** Messages for the operator: outages, missing workers, refused answers. */
-  readonly onNote?: (text: string) => void;
-  /** Called every second. */
-  readonly onQueue?: (contact: QueueContact) => void;
   /** Batches in flight; as many wait. Default: 16. */
   readonly concurrency?: number;
-  /** Judges here the entries whose jobs failed three times. Default: threads. */
-  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
-  prefix: true,
-  tls: true,
-  secret: true,
-  onNote: true,
-  onQueue: true,
-  concurrency: true,
-  judgeOf: true,
-};
 const CONCURRENCY = 16;
 /** The most that one producer puts on a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -80,7 +53,7 @@ const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOn
  * do not end it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
-  const own = ownOptions("options", options, QUEUE_OPTIONS);
+  const own = ownOptions("options", options, { ...PLACE_OPTIONS, concurrency: true });
   const setting = ownSetting(given);
   const digest = await settingDigest(setting);
   const member = await joinQueue(url, setting, own);
@@ -91,13 +64,15 @@ export async function queueJudge(url: string, given: AuditSetting, options: Queu
 
 interface Task {
   readonly id: string;
-  readonly part: Part;
+  readonly job: Job;
   readonly bytes: number;
   readonly outcome: Promise<Outcome>;
   readonly settle: (outcome: Outcome | Promise<never>) => void;
   /** The server acknowledged its job, which was not removed since. */
   isAdded: boolean;
   losses: number;
+  /** What looks at the job or removes it does so in turn: a look must not end a job that was added meanwhile. */
+  turn: Promise<void>;
 }
 
 /** `failed`: the workers did not answer. This is unsealed, so it only decides who judges the entries next. */
@@ -134,14 +109,16 @@ class QueueJudge implements Judge {
     // From the first event that is left: none is missed until the stream is open.
     this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
     const sayError = (error: Error): void => member.sayError(error);
-    const wake = ({ jobId: id }: { readonly jobId: string }): void => this.#wake(id);
+    const wake = ({ jobId: id }: { readonly jobId: string }): void => {
+      const task = this.#tasks.get(id);
+      if (task !== undefined) void this.#inTurn(task, () => this.#look(task));
+    };
     this.#queue.on("error", sayError);
     this.#events.on("error", sayError).on("completed", wake).on("failed", wake);
   }
 
   async start(): Promise<void> {
     await this.#announce();
-    await this.#member.connection.client.eval(TRIM_EVENTS, 1, this.#member.queueKey("meta"));
     this.#stop = this.#member.everySecond(() => this.#tick());
   }
 
@@ -207,19 +184,25 @@ class QueueJudge implements Judge {
 
   /** Batches with the same entries and numbers are one job, which is added once. */
   #ask(part: Part): Promise<Outcome> {
-    const id = jobId(this.#jobOf(part));
+    const job = { run: this.#member.peer.id, setting: this.#digest, ...part };
+    const id = jobId(job);
     const known = this.#tasks.get(id);
     if (known !== undefined) return known.outcome;
     let settle: Task["settle"] = () => {};
     const outcome = new Promise<Outcome>((resolve) => (settle = resolve));
-    const task: Task = { id, part, bytes: bytesOf(part), outcome, settle, isAdded: false, losses: 0 };
+    const task: Task = {
+      id,
+      job,
+      bytes: bytesOf(part),
+      outcome,
+      settle,
+      isAdded: false,
+      losses: 0,
+      turn: Promise.resolve(),
+    };
     this.#tasks.set(id, task);
     void this.#add(task);
     return outcome;
-  }
-
-  #jobOf(part: Part): Job {
-    return { run: this.#member.peer.id, setting: this.#digest, ...part };
   }
 
   #settle(task: Task, outcome: Outcome | Promise<never>): void {
@@ -232,7 +215,7 @@ class QueueJudge implements Judge {
     while (!task.isAdded && !this.#member.connection.isClosed) {
       await this.#room.enter(task.bytes);
       try {
-        const data = writeJob(task.id, this.#jobOf(task.part), this.#member.seal);
+        const data = writeJob(task.id, task.job, this.#member.seal);
         await this.#queue.add("batch", data, { jobId: task.id, ...JOB_OPTIONS });
         task.isAdded = true;
       } catch (error) {
@@ -253,9 +236,9 @@ class QueueJudge implements Judge {
     return true;
   }
 
-  #wake(id: string): void {
-    const task = this.#tasks.get(id);
-    if (task !== undefined) this.#look(task).catch((error: unknown) => this.#member.sayError(error));
+  #inTurn(task: Task, work: () => Promise<unknown>): Promise<void> {
+    const sayError = (error: unknown): void => this.#member.sayError(error);
+    return (task.turn = task.turn.then(work).then(() => {}, sayError));
   }
 
   /** Reads the answer after the state: a job is completed after its answer was written. */
@@ -268,7 +251,7 @@ class QueueJudge implements Judge {
     const outcome = written === null ? null : this.#outcomeOf(task, written);
     const hasEnded = outcome !== null || /^(?:completed|failed|unknown)$/.test(state);
     if (!hasEnded || !(await this.#remove(task))) return;
-    await client.hdel(this.#answersKey, task.id);
+    await client.hdel(this.#answersKey, task.id).catch((error: unknown) => this.#member.sayError(error));
     if (outcome !== null || state !== "unknown") return this.#settle(task, outcome ?? "failed");
     if (++task.losses === LOSSES) return this.#settle(task, Promise.reject(lostError(this.#member.connection.shown)));
     this.#member.once("the server lost jobs: they are added again");
@@ -277,7 +260,7 @@ class QueueJudge implements Judge {
 
   /** Null, with a note, for an answer that is refused. */
   #outcomeOf(task: Task, written: string): Outcome | null {
-    const answer = readAnswer(task.id, task.part, written, this.#member.seal);
+    const answer = readAnswer(task.id, task.job, written, this.#member.seal);
     if (typeof answer === "string") {
       this.#member.once(`an answer is refused: ${answer}`);
       return null;
@@ -290,34 +273,37 @@ class QueueJudge implements Judge {
 
   async #tick(): Promise<void> {
     const workers = await this.#announce();
-    await this.#takeBack();
-    if (++this.#ticks % LOOK_TICKS === 0) await Promise.all([...this.#tasks.values()].map((task) => this.#look(task)));
-    if (this.#tasks.size > 0) this.#tellOfWorkers(workers);
+    const tasks = [...this.#tasks.values()];
+    // The newest are taken back first.
+    for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
+    if (++this.#ticks % LOOK_TICKS === 0)
+      await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
+    if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
   /** Returns the workers that are there. Workers have their own policy and anchors, with the same digest. */
   async #announce(): Promise<Peer[]> {
-    const { connection, peer } = this.#member;
-    const workers = await this.#member.meet("producers", "workers");
+    const { connection, peer, queueKey } = this.#member;
     const key = this.#member.key("setting", peer.id);
+    const told = JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors"));
     if ((await connection.client.expire(key, SETTING_SECONDS)) === 0)
-      await connection.client.set(key, writeSetting(this.#setting), "EX", SETTING_SECONDS);
-    return workers;
+      await connection.client.set(key, told, "EX", SETTING_SECONDS);
+    await connection.client.eval(TRIM_EVENTS, 1, queueKey("meta"));
+    return this.#member.meet("producers", "workers");
   }
 
-  /** Jobs that wait may fill the memory that a worker needs to take one. The newest go first. */
-  async #takeBack(): Promise<void> {
-    for (const task of [...this.#tasks.values()].reverse())
-      if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
+  /** Jobs that wait may fill the memory that a worker needs to take one. */
+  async #takeBack(task: Task): Promise<void> {
+    if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
   }
 
   #tellOfWorkers(workers: readonly Peer[]): void {
-    const { peer, prefixName } = this.#member;
+    const { peer, prefix } = this.#member;
     if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; a running worker ${why}`).join("");
-      const name = `${prefixName} (--queue-prefix)`;
+      const name = `${prefix.slice(1, -1)} (--queue-prefix)`;
       this.#member.tell(`waiting for a worker: none accepts these jobs under the prefix ${name}${found}`);
     }
   }

@@ -7,9 +7,7 @@ import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import { defaultThreads } from "./node-cores.js";
-import { type QueueMember, joinQueue } from "./node-queue-member.js";
-import type { QueuePlaceOptions } from "./node-queue.js";
-import type { QueueContact } from "./node-queue-url.js";
+import { PLACE_OPTIONS, type QueueMember, type QueuePlaceOptions, joinQueue } from "./node-queue-member.js";
 import { type Job, type JudgedPart, difference, readJob, readSetting, writeAnswer } from "./node-queue-wire.js";
 import { threadJudge } from "./node-threads.js";
 import { QueueError } from "./queue-error.js";
@@ -20,20 +18,12 @@ import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 export interface RunWorkerOptions extends QueuePlaceOptions {
   /** Threads. Default: one for each core that this process and its container may use, at most 16. */
   readonly workers?: number;
-  /** Shared with the producers (`QueueJudgeOptions`). */
-  readonly secret?: string;
-  /** Messages for the operator: accepted and ignored runs, outages, refused jobs. */
-  readonly onNote?: (text: string) => void;
-  /** Called every second. */
-  readonly onQueue?: (contact: QueueContact) => void;
   /** Called after each batch that was judged here. */
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
   /** Milliseconds of silence after which other workers get its batches. Default: 5,000. */
   readonly lockMs?: number;
-  /** Judges the batches of a setting. Default: threads. */
-  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
 /** Counts of this worker so far. */
@@ -49,18 +39,7 @@ export interface WorkerSummary {
   readonly entries: number;
 }
 
-const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
-  prefix: true,
-  tls: true,
-  workers: true,
-  secret: true,
-  onNote: true,
-  onQueue: true,
-  onProgress: true,
-  signal: true,
-  lockMs: true,
-  judgeOf: true,
-};
+const WORKER_OPTIONS = { ...PLACE_OPTIONS, workers: true, onProgress: true, signal: true, lockMs: true };
 const LOCK_MS = 5000;
 const FINISH_MS = 20_000;
 const CLOSE_MS = 1000;
@@ -81,7 +60,7 @@ export async function runWorker(
   const held = ownHeld(given);
   const options = ownOptions("options", givenOptions, WORKER_OPTIONS);
   const member = await joinQueue(url, held, options);
-  return new QueueWorker(member, held, options).run(options.signal);
+  return new QueueWorker(member, held, options).run();
 }
 
 interface Seat {
@@ -93,10 +72,8 @@ interface Seat {
 class QueueWorker {
   readonly #member: QueueMember;
   readonly #held: Pick<AuditSetting, "policy" | "trustAnchors">;
+  readonly #options: RunWorkerOptions;
   readonly #threads: number;
-  readonly #lockMs: number;
-  readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
-  readonly #onProgress: ((progress: WorkerProgress) => void) | undefined;
   readonly #seats = new Map<string, Seat>();
   #batches = 0;
   #entries = 0;
@@ -107,14 +84,13 @@ class QueueWorker {
   constructor(member: QueueMember, held: Pick<AuditSetting, "policy" | "trustAnchors">, options: RunWorkerOptions) {
     this.#member = member;
     this.#held = held;
+    this.#options = options;
     this.#threads = options.workers ?? defaultThreads();
-    this.#lockMs = options.lockMs ?? LOCK_MS;
-    this.#onProgress = options.onProgress;
-    this.#judgeOf = options.judgeOf ?? ((setting) => threadJudge(setting, { threads: this.#threads }));
   }
 
-  async run(signal: AuditSignal | undefined): Promise<WorkerSummary> {
-    const { connection, peer, prefixName } = this.#member;
+  async run(): Promise<WorkerSummary> {
+    const { connection, peer, prefix } = this.#member;
+    const { signal } = this.#options;
     const ended = new Promise<unknown>((resolve) => {
       this.#end = resolve;
       if (signal?.aborted) resolve(undefined);
@@ -123,39 +99,37 @@ class QueueWorker {
     await connection.first(this.#member.meet("workers", "producers"));
     const worker = this.#worker();
     const stop = this.#member.everySecond(() => this.#tick());
-    this.#member.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}… under the prefix ${prefixName}`);
+    this.#member.tell(
+      `ready for batches of policy ${peer.policy.slice(0, 16)}… under the prefix ${prefix.slice(1, -1)}`,
+    );
     const error = await ended;
-    void stop()
-      .then(() => this.#member.leave("workers"))
-      .catch(() => {});
     if (error === undefined) this.#member.tell("ending after its current batches");
-    await this.#finish(worker, error === undefined && !connection.isAway ? FINISH_MS : CLOSE_MS);
+    const left = stop().then(() => this.#member.leave("workers"));
+    // Unfinished batches go to others. BullMQ's own closing would wait forever without a connection.
+    const milliseconds = error === undefined && !connection.isAway ? FINISH_MS : CLOSE_MS;
+    const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+    await Promise.race([Promise.allSettled([worker.close(), left]), timeout]);
+    connection.close();
+    for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
     if (error !== undefined) throw judgeFailure(error);
     return { batches: this.#batches, entries: this.#entries };
   }
 
   #worker(): Worker {
     const { connection, peer, prefix } = this.#member;
+    const { lockMs = LOCK_MS } = this.#options;
     const worker = new connection.bullmq.Worker(peer.queue, (job: QueuedJob<unknown>) => this.#take(job), {
       connection: connection.client,
       prefix,
       skipVersionCheck: true,
       // The next job arrives while one is judged.
       concurrency: 2 * this.#threads,
-      lockDuration: this.#lockMs,
-      stalledInterval: this.#lockMs / 4,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 4,
       maxStalledCount: 1,
     });
     worker.on("error", (error) => this.#member.sayError(error));
     return worker;
-  }
-
-  /** Unfinished batches go to others. BullMQ's own closing would wait forever without a connection. */
-  async #finish(worker: Worker, milliseconds: number): Promise<void> {
-    const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
-    await Promise.race([worker.close().catch(() => {}), timeout]);
-    this.#member.connection.close();
-    for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
   /** What it returns only says whether there is an answer. */
@@ -198,7 +172,7 @@ class QueueWorker {
       // RFC 3339 in UTC sorts as text.
       if (newest !== null && newest > (this.#newest ?? "")) this.#newest = newest;
     }
-    this.#onProgress?.({
+    this.#options.onProgress?.({
       batches: this.#batches,
       entries: this.#entries,
       refused: this.#refused,
@@ -236,7 +210,8 @@ class QueueWorker {
 
   /** Tests the judge first: a producer blames failures on the entries. */
   async #seated(setting: AuditSetting): Promise<Judge> {
-    const judge = await this.#judgeOf(setting);
+    const { judgeOf = (each) => threadJudge(each, { threads: this.#threads }) } = this.#options;
+    const judge = await judgeOf(setting);
     const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
     const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
     if (!isWell) throw new Error("an empty entry ends the judge, too");

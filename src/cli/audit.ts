@@ -72,8 +72,8 @@ Examples:
     $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
 Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
-file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached, or
-another process has taken the lock of the state or the results.`;
+file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached or
+loses a job three times, or another process has taken the lock of the state or the results.`;
 
 export function addAuditCommand(command: Command, io: Io, finish: (code: number) => void): void {
   command

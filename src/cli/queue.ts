@@ -1,5 +1,5 @@
 /** `--queue` and its files, what the environment has of it, and its errors. */
-import type { QueueError } from "../audit/queue.js";
+import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
 import { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -61,15 +61,8 @@ function readable(args: ArgumentReader, place: string, read: () => string): stri
   }
 }
 
-interface QueueOptions {
-  readonly secret?: string;
-  readonly prefix?: string;
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  readonly onNote: (text: string) => void;
-}
-
 /** For producers and workers. Reads the files. */
-export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueueOptions> {
+export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueuePlaceOptions> {
   const secret = io.env[SECRET] ?? "";
   const files = new InputFiles(io);
   const tls: Record<string, string> = {};

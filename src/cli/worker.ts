@@ -37,7 +37,8 @@ Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
     $ bootproof audit --queue redis://10.0.0.5:6379 --policy policy.json proofs.ndjson --out results.ndjson
 
-Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, 3 the queue cannot be reached.`;
+Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, or the queue's server
+may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
 
 export function addWorkerCommand(command: Command, io: Io, finish: (code: number) => void): void {
   command

@@ -281,7 +281,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
     ],
     ["no TLS", ["--queue", "redis://127.0.0.1"], /those in BOOTPROOF_QUEUE_URL are for rediss:\/\/127.0.0.1:6379/],
     ["a file in place of a URL", ["--queue", INPUT], /--queue: unix:\/\/\S+ has no credentials/],
-    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: a name of at most 100/],
+    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: expected a name of at most 100/],
     [
       "a file that is not a certificate",
       ["--queue", "--queue-ca", POLICY_FILE],
@@ -300,7 +300,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
 
   it("refuses a URL there that is none, and names where it is", async () => {
     const { code, stderr } = await run(["worker", ...ASKED.slice(0, 2)], { BOOTPROOF_QUEUE_URL: "me:hunter2@here" });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: a URL such as/)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: expected a URL such as/)]);
     expect(stderr).not.toContain("hunter2");
   });
 });
