@@ -67,7 +67,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
   "npm run test:all": "is what runs this test",
-  "npm ci && npm run build": "installs: test/github-action.test.ts emulates the image",
+  "npm ci && npm run build": "installs: .ci/run does the same",
   "docker build": "the same",
   "docker run": "the same",
   "const verification = await verifyEvidence(evidence, { policy, now: new Date(), acceptance":
@@ -96,7 +96,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
   "# .gitlab-ci.yml": "a pipeline: test/github-action.test.ts runs its script",
   "# /etc/systemd/system/": "a unit: test/operations.test.ts has systemd verify it",
-  "FROM node:24-slim": "an image, which downloads: test/github-action.test.ts emulates the one of the CI",
+  "FROM node:24-slim": "an image, which downloads: test/github-action.test.ts builds one where Docker is",
   "kubectl create": "the cluster's own tool",
   "apiVersion:": "manifests: test/operations.test.ts checks their fields and commands",
   "groups:": "alert rules: test/operations.test.ts checks their metrics",

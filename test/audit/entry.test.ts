@@ -152,10 +152,10 @@ describe("an entry", () => {
     };
     try {
       for (const text of [" ", "ab", "Zm9v", "a\n", "a: b\r\n", "-", "é"])
-        readEntry(toUtf8(text.repeat(2_000_000 / text.length)));
+        readEntry(toUtf8(text.repeat(1_200_000 / text.length)));
       expect(whole).toEqual([]);
-      expect(/a/.test("b".repeat(2_000_000))).toBe(false);
-      expect(whole).toEqual([2_000_000]);
+      expect(/a/.test("b".repeat(1_200_000))).toBe(false);
+      expect(whole).toEqual([1_200_000]);
     } finally {
       RegExp.prototype.exec = exec;
     }
