@@ -3,7 +3,7 @@ import { toHex } from "../bytes.js";
 import type { JsonValue, ValueBudget } from "../decode/json.js";
 import { isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
-import type { EvidenceKind } from "./kind.js";
+import type { EvidenceKind } from "./kinds.js";
 
 /** A JSON value. Undefined members are omitted. */
 export type Described = null | boolean | number | string | readonly Described[] | DescribedObject;

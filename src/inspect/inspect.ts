@@ -30,7 +30,7 @@ import {
   inspectReport,
   inspectRequest,
 } from "./files.js";
-import { type EvidenceKind, type Recognised, recognise } from "./kind.js";
+import { type EvidenceKind, type Recognised, recognise } from "./kinds.js";
 import { inspectImageStream, onePiece } from "./image.js";
 import { inspectApproval, inspectEnvelope, inspectManifest } from "./manifests.js";
 import { inspectPolicy } from "./policy.js";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import type { EvidenceKind } from "../../src/inspect/kind.js";
+import type { EvidenceKind } from "../../src/inspect/kinds.js";
 import { inspectUnverified } from "../../src/inspect/inspect.js";
 import { renderInspection } from "../../src/inspect/text.js";
 import {
