@@ -45,7 +45,7 @@ export function addInspectCommand(command: Command, io: Io, finish: (code: numbe
 async function inspect(path: string, given: Io): Promise<Inspection> {
   if (areFolders([path])[0] === true) return inspectFolder(path, given);
   const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
-    await Promise.all([import("../inspect/inspect.js"), import("../inspect/kind.js"), import("./streams.js")]);
+    await Promise.all([import("../inspect/inspect.js"), import("../inspect/kinds.js"), import("./streams.js")]);
   const { start, io } = await fileStart(path, given);
   if (kindOf(start) === "enclave image")
     return inspectImageUnverified(fileStream(path, io, streaming(path, io).onProgress));

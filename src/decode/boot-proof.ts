@@ -62,6 +62,30 @@ interface BootProofReading extends Reading<BootProof> {
 
 export { DOCUMENT_MEMBER };
 
+const SERVICE_MEMBERS: Readonly<Record<string, keyof BootProof>> = {
+  ephemeralPublicKeyHex: "ephemeralPublicKey",
+  [DOCUMENT_MEMBER.name]: "attestationDocument",
+  [DOCUMENT_MEMBER.alias]: "attestationDocument",
+  qosManifestB64: "manifest",
+  qosManifestEnvelopeB64: "manifestEnvelope",
+  qosManifestVersion: "declaredManifestVersion",
+  deploymentLabel: "labels",
+  enclaveApp: "labels",
+  owner: "labels",
+  createdAt: "createdAt",
+};
+
+/** The member of the decoded boot proof that each member becomes. Claims of provisioning details become none. */
+export function bootProofMembers(form: ProvisioningForm | null): Readonly<Record<string, keyof BootProof>> {
+  if (form === null) return SERVICE_MEMBERS;
+  return {
+    ...Object.fromEntries(provisioningMembers(form).map((name) => [name, "form"] as const)),
+    [form.document]: "attestationDocument",
+    [form.envelope.name]: "manifestEnvelope",
+    ...(form.key !== null && { [form.key]: "ephemeralPublicKey" }),
+  };
+}
+
 const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
 
 /**

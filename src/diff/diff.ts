@@ -4,7 +4,7 @@ import { ownOptions } from "../decode/input.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
-import { type EvidenceKind, type Recognised, recognise } from "../inspect/kind.js";
+import { type EvidenceKind, KINDS, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
 import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { type Content, UnreportedChanges } from "./content.js";
@@ -171,14 +171,9 @@ export async function readSide(input: DiffInput): Promise<Side> {
   const recognised = recognise(input.file);
   if (recognised === null) throw notCompared("not recognised");
   const kind = COMPARED_KINDS.find((known) => known === recognised.kind);
-  if (kind === undefined) throw notCompared(`this is ${withArticle(recognised.kind)}`);
+  if (kind === undefined) throw notCompared(kindSentence(recognised.kind));
   const literal = (): Content => parseJson(recognised.bytes, { numbers: "literal" });
   return READERS[kind]({ recognised, literal, input });
-}
-
-function withArticle(kind: EvidenceKind): string {
-  if (kind.endsWith("s")) return `a list of ${kind}`;
-  return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
 function notCompared(what: string): MalformedError {
@@ -210,7 +205,7 @@ function compareWhole(before: Side, after: Side): Compared {
 }
 
 function incomparable(before: Side, after: Side): MalformedError {
-  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} cannot be compared`;
+  const message = `${KINDS[before.kind].is} and ${KINDS[after.kind].is} cannot be compared`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 

@@ -120,8 +120,8 @@ describe("an entry", () => {
     ["a policy", labPolicy(whole.anchorPem, [labDeployment(lab)]), /^no evidence: a policy$/],
     ["a certificate", whole.anchorPem, /^no evidence: a certificate$/],
     ["a report", { format: "bootproof-report/1" }, /^no evidence: a report/],
-    ["an API key", { publicKey: "a", privateKey: "b" }, /^no evidence: an API key, which is a secret/],
-    ["a request", { type: "ACTIVITY_TYPE_X", parameters: {} }, /^no evidence: a request$/],
+    ["an API key", { publicKey: "a", privateKey: "b" }, /^no evidence: an API key file: it is a secret/],
+    ["a request", { type: "ACTIVITY_TYPE_X", parameters: {} }, /^no evidence: a request: /],
     ["a page", "<!doctype html>", /HTML/],
     ["what steers a terminal", { "\u001b[2J": 1 }, /^(?!.*\u001b)/],
   ];
@@ -133,7 +133,7 @@ describe("an entry", () => {
   });
 
   it("is malformed: a published release", async () => {
-    const reason = "no evidence: a release";
+    const reason = "no evidence: a published release: bootproof pin --release makes a policy of it";
     expect(await judged(await auditorOf(), readVector("releases/r2025.9.3.yaml"))).toMatchObject({ reason });
   });
 
