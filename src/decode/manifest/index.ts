@@ -73,14 +73,14 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 export function readManifestEnvelope(
   bytes: Uint8Array,
   shown?: ManifestWithHashInput,
-): { readonly envelope: ManifestEnvelope; readonly hashInput: Uint8Array } {
+): ManifestWithHashInput & { readonly envelope: ManifestEnvelope } {
   const json = asJsonObject(bytes);
   const envelope = json === undefined ? readBorshEnvelope(bytes) : readJsonEnvelope(new MemberReader(json));
   const { manifest } = envelope;
   const hashInput = manifestHashInput(manifest);
   const isShown = shown !== undefined && equalBytes(shown.hashInput, hashInput) && isSame(shown.manifest, manifest);
   if (!isShown) unambiguous("manifest-envelope", manifest, hashInput);
-  return { envelope, hashInput };
+  return { envelope, manifest, hashInput };
 }
 
 function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
