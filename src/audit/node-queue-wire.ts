@@ -72,12 +72,15 @@ export function jobId({ run, setting, first, entries, expected = [] }: Job): str
 }
 
 export function writeJob(id: string, { run, setting, first, entries, expected }: Job, seal: Seal): WrittenJob {
-  const base64 = entries.map((entry) => Buffer.from(entry.buffer, entry.byteOffset, entry.length).toString("base64"));
-  return { run, setting, first, entries: base64, ...(expected && { expected }), seal: seal.of("job", id) };
+  const lengths = entries.map(({ length }) => length);
+  const base64 = Buffer.concat(entries).toString("base64");
+  return { run, setting, first, lengths, entries: base64, ...(expected && { expected }), seal: seal.of("job", id) };
 }
 
 interface WrittenJob extends Omit<Job, "entries"> {
-  readonly entries: readonly string[];
+  readonly lengths: readonly number[];
+  /** The bytes of all entries, in base64. */
+  readonly entries: string;
   readonly seal: string;
 }
 
@@ -85,7 +88,8 @@ const JOB = objectOf<WrittenJob>({
   run: hex(16),
   setting: hex(32),
   first: count,
-  entries: list(text, 1),
+  lengths: list(count, 1),
+  entries: text,
   expected: optional(list(nullable(text))),
   seal: text,
 });
@@ -94,9 +98,11 @@ const JOB = objectOf<WrittenJob>({
 export function readJob(id: string, data: unknown, seal: Seal): Job | null {
   const written = readShape(JOB, data).value;
   if (written === undefined || !seal.holds("job", id, written.seal)) return null;
-  const { run, setting, first, expected } = written;
-  const entries = written.entries.map((entry) => Buffer.from(entry, "base64"));
-  if (expected !== undefined && expected.length !== entries.length) return null;
+  const { run, setting, first, lengths, expected } = written;
+  const bytes = Buffer.from(written.entries, "base64");
+  let end = 0;
+  const entries = lengths.map((length) => bytes.subarray(end, (end += length)));
+  if (end !== bytes.length || (expected !== undefined && expected.length !== entries.length)) return null;
   const job = { run, setting, first, entries, ...(expected && { expected }) };
   return jobId(job) === id ? job : null;
 }
