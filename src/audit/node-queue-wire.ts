@@ -38,7 +38,7 @@ export class Seal {
     return this.#secret !== "";
   }
 
-  /** HMAC-SHA256 in hex; empty without a secret. */
+  /** Returns HMAC-SHA256 in hex, or an empty text without a secret. */
   of(kind: "job" | "answer" | "queue", sealed: string): string {
     if (!this.isThere) return "";
     return createHmac("sha256", this.#secret).update(`bootproof ${kind}\n${sealed}`).digest("hex");
@@ -63,7 +63,7 @@ export interface Job extends Omit<Part, "numbers"> {
   readonly setting: string;
 }
 
-/** Covers run, setting, numbers, expectations and the bytes of the entries. */
+/** The SHA-256, in hex, of run, setting, numbers, expectations and the bytes of the entries. */
 export function jobId({ run, setting, first, entries, expected = [] }: Job): string {
   const lengths = entries.map(({ length }) => length);
   const hash = createHash("sha256").update(`${JSON.stringify([run, setting, first, lengths, expected])}\n`);
@@ -94,7 +94,7 @@ const JOB = objectOf<WrittenJob>({
   seal: text,
 });
 
-/** Null for a malformed job, one with a wrong seal, and one that is not what its id says. */
+/** Returns null for a malformed job, one with a wrong seal, and one that is not what its id says. */
 export function readJob(id: string, data: unknown, seal: Seal): Job | null {
   const written = readShape(JOB, data).value;
   if (written === undefined || !seal.holds("job", id, written.seal)) return null;
@@ -117,7 +117,7 @@ export function writeAnswer(id: string, { results, slowest }: JudgedPart, seal: 
 
 const ANSWER = object({ results: anything, slowest: optional(object({ n: count, milliseconds: number })) });
 
-/** The results of these very entries, or why the answer is refused. */
+/** Returns the results of these very entries, or why the answer is refused. */
 export function readAnswer(id: string, { first, entries }: Part, written: string, seal: Seal): JudgedPart | string {
   const [sealed] = written.split("\n", 1);
   const answer = written.slice(sealed!.length + 1);
@@ -144,7 +144,7 @@ const TOLD = objectOf<ToldSetting>({
   provenance: optional(list(text)),
 });
 
-/** Undefined if malformed. */
+/** Returns undefined for a malformed setting. */
 export function readSetting(written: string): ToldSetting | undefined {
   return readShape(TOLD, jsonOf(written)).value;
 }
@@ -160,7 +160,7 @@ export interface Peer {
 const PEER =
   /^(?<id>[0-9a-f]{32}) (?<queue>bootproof-(?<policy>[0-9a-f]{32})-(?<version>[\w.+-]{1,40})-\d+(?:-[0-9a-f]{16})?)$/;
 
-/** Reads an announcement: an id and the name of a queue. Undefined if malformed. */
+/** Reads an announcement: an id and the name of a queue. Returns undefined for a malformed one. */
 export function readPeer(announced: string): Peer | undefined {
   return PEER.exec(announced)?.groups as Peer | undefined;
 }
@@ -169,7 +169,7 @@ export function writePeer({ id, queue }: Pick<Peer, "id" | "queue">): string {
   return `${id} ${queue}`;
 }
 
-/** Why one peer ignores the other; null if it does not. */
+/** Returns why one peer ignores the other, or null if it does not. */
 export function difference(own: Peer, other: Peer): string | null {
   if (own.queue === other.queue) return null;
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;

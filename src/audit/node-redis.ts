@@ -142,7 +142,7 @@ export function isOutage(error: unknown): boolean {
   return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
-/** An outage, or a server that refuses writes for a while. */
+/** Whether there is an outage, or the server refuses writes for a while. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
