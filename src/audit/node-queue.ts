@@ -119,6 +119,7 @@ class QueueJudge implements Judge {
 
   async start(): Promise<void> {
     await this.#announce();
+    await this.#member.connection.client.eval(TRIM_EVENTS, 1, this.#member.queueKey("meta"));
     this.#stop = this.#member.everySecond(() => this.#tick());
   }
 
@@ -272,23 +273,23 @@ class QueueJudge implements Judge {
   }
 
   async #tick(): Promise<void> {
-    const workers = await this.#announce();
     const tasks = [...this.#tasks.values()];
     // The newest are taken back first.
     for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
     if (++this.#ticks % LOOK_TICKS === 0)
       await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
+    // A full server may refuse this, so it comes last.
+    const workers = await this.#announce();
     if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
   /** Returns the workers that are there. Workers have their own policy and anchors, with the same digest. */
   async #announce(): Promise<Peer[]> {
-    const { connection, peer, queueKey } = this.#member;
+    const { connection, peer } = this.#member;
     const key = this.#member.key("setting", peer.id);
     const told = JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors"));
     if ((await connection.client.expire(key, SETTING_SECONDS)) === 0)
       await connection.client.set(key, told, "EX", SETTING_SECONDS);
-    await connection.client.eval(TRIM_EVENTS, 1, queueKey("meta"));
     return this.#member.meet("producers", "workers");
   }
 
