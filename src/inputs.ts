@@ -227,8 +227,8 @@ export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean 
 }
 
 const NO_VERIFIER =
-  "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of bootproof/provenance " +
-  "(npm install @sigstore/verify)";
+  "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of " +
+  "bootproof/provenance (npm install @sigstore/verify)";
 
 function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
   const { ephemeralKey, uses = null, acceptance = "standard", provenanceVerifier = null } = options;
@@ -322,7 +322,9 @@ function wantedKey(key: Uint8Array): WantedKey {
   return { what: "the requested key", key };
 }
 
-const evidenceList: Shape<readonly unknown[]> = list(unchecked);
+const evidenceList: Shape<readonly unknown[]> = {
+  read: (value, place) => (Array.isArray(value) ? [...(value as unknown[])] : place.fault("expected a list")),
+};
 
 const EVIDENCE: MembersOf<Evidence> = {
   bootProofs: evidenceList,

@@ -388,7 +388,7 @@ describe("a bare document", () => {
 });
 
 describe("a report", () => {
-  it("that this package did not make is no verdict, whatever it says", async () => {
+  it("that this package did not make is not a verdict, whatever it says", async () => {
     const { report } = await verifyEvidence(evidence, options);
     expect(report.verdict).toBe("verified");
     requireVerified(report);

@@ -84,7 +84,7 @@ export interface AuditFilesProgress {
 export interface AuditFilesEnd extends AuditEnd {
   /** Entries that earlier processes judged. */
   readonly before: number;
-  /** Lines of the whole input that are no entries. */
+  /** Lines of the whole input that are not entries. */
   readonly emptyLines: number;
   /** Of this process. `file`: its file and, of a file of lines, its line: `FILE:LINE`. */
   readonly slowest: (Slowest & { readonly file: string }) | null;

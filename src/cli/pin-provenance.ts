@@ -3,7 +3,6 @@ import type { MadePolicy } from "../appraise/pin.js";
 import type { DeploymentFile, Policy, PolicyFile } from "../appraise/policy.js";
 import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { fromUtf8 } from "../bytes.js";
-import { otherMembers } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
@@ -59,7 +58,7 @@ export async function refuseMalformed(builds: readonly NamedEvidence[], files: I
   files.throwFaults();
 }
 
-/** Null: the bundles do not meet the pins that they make, and the reason is written. */
+/** Returns null if the bundles do not meet the pins that they make; the reason is written. */
 export async function pinnedWithBuilds(
   { made, messages }: Pinned,
   verified: VerifiedPieces,

@@ -1,12 +1,12 @@
 /** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { plain, typedOptions } from "./options.js";
-import { optional } from "./shapes.js";
+import { type Shape, optional } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
-import { jsonInput } from "./input.js";
+import { copyPlain, jsonInput } from "./input.js";
 import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
 import { MemberReader, decimalMember, hexMember } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
@@ -44,9 +44,11 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   const reader = MemberReader.of(input, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.string("scheme");
-  if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`);
   const value = {
-    scheme: APP_PROOF_SCHEME,
+    scheme:
+      scheme === undefined || scheme === APP_PROOF_SCHEME
+        ? scheme
+        : reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`),
     publicKey: publicKeyOf(reader),
     proofPayload: reader.string("proofPayload"),
     signature: signatureOf(reader),
@@ -72,12 +74,17 @@ function signatureOf(reader: MemberReader): Uint8Array | undefined {
   return rawSignature(bytes, P256_SCALAR_LENGTH) ?? reader.fault("signature", neither);
 }
 
-const MEMBERS = ["scheme", "publicKey", "proofPayload", "signature"] as const satisfies readonly (keyof AppProof)[];
+export const APP_PROOF_MEMBERS = [
+  "scheme",
+  "publicKey",
+  "proofPayload",
+  "signature",
+] as const satisfies readonly (keyof AppProof)[];
 
 /** An application may name its members differently. */
 function hasOtherNames(proof: JsonObject): boolean {
-  const others = Object.keys(proof).filter((name) => !(MEMBERS as readonly string[]).includes(name));
-  return !MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
+  const others = Object.keys(proof).filter((name) => !(APP_PROOF_MEMBERS as readonly string[]).includes(name));
+  return !APP_PROOF_MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
 }
 
 const OTHER_NAMES =
@@ -104,6 +111,9 @@ export interface StandardAppProof {
   readonly signature: string;
 }
 
+/** Any value: a missing one is a fault of the app proof, and not of the call. */
+const whatever: Shape<never> = { read: (value) => copyPlain(value) as never };
+
 /**
  * The standard form of an app proof whose application has other names for its members. Verifies and decodes nothing: a
  * missing or malformed value becomes a fault of the app proof. Throws TypeError for an unknown member.
@@ -115,9 +125,9 @@ export interface StandardAppProof {
  */
 export function appProofOf(members: AppProofMembers): StandardAppProof {
   const own = typedOptions<AppProofMembers>("members", members, {
-    publicKey: plain,
-    payload: plain,
-    signature: plain,
+    publicKey: whatever,
+    payload: whatever,
+    signature: whatever,
     scheme: optional(plain),
   });
   const { publicKey, payload, signature, scheme = APP_PROOF_SCHEME } = own;

@@ -41,7 +41,8 @@ export const MAX_DOCUMENT_FIELD = 1024;
  * operations.
  */
 const MAX_CABUNDLE = 16;
-const KNOWN_KEYS = [
+/** Each becomes a member of that name, in camel case. */
+export const DOCUMENT_KEYS: readonly string[] = [
   "module_id",
   "digest",
   "timestamp",
@@ -113,7 +114,7 @@ class DocumentReader {
       else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that no document has");
       else if (key === "nitrotpm_pcrs") {
         this.#fault(key, "this is a NitroTPM document, of a whole instance and not of an enclave");
-      } else if (!KNOWN_KEYS.includes(key)) unknown.push(key);
+      } else if (!DOCUMENT_KEYS.includes(key)) unknown.push(key);
     }
     return unknown;
   }

@@ -8,7 +8,7 @@ export function jsonInput(input: unknown): JsonValue | undefined {
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
 }
 
-/** A copied input; `faults` if it is no JSON. */
+/** A copied input; `faults` if it is not JSON. */
 export interface InputCopy {
   readonly value: JsonValue | undefined;
   readonly faults: readonly Fault[];

@@ -20,7 +20,7 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** Shares `faults`; undefined, and a fault, if the value is no object. */
+  /** Shares `faults`; undefined, and a fault, if the value is not an object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
     faults.push({ path, message: `expected an object, got ${jsonKind(value)}` });
@@ -120,7 +120,8 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
     return Number(literal);
   reader.fault(
     name,
-    `expected an integer of 0 to ${max}, got ${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}`,
+    `expected an integer of 0 to ${max}, ` +
+      `got ${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}`,
   );
   return 0;
 }

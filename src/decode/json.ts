@@ -78,7 +78,7 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
 /** One JSON text of several. */
 interface JsonLine {
   readonly text: string;
-  /** From 1; null for a text that is no list of lines. */
+  /** From 1; null for a text that is not a list of lines. */
   readonly number: number | null;
 }
 
@@ -134,7 +134,7 @@ export function jsonKey(value: JsonValue, keyOf: (number: number | JsonNumber) =
 
 /**
  * The JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they were
- * parsed. A literal beyond a double becomes text, which is no number.
+ * parsed. A literal beyond a double becomes text, which is not a number.
  */
 export function jsonText(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: unknown) => (inner instanceof JsonNumber ? doubleOf(inner) : inner));

@@ -10,8 +10,10 @@ export const callable: Shape<never> = /* @__PURE__ */ simple(
   (value): value is never => typeof value === "function",
 );
 
-/** Any value. The function that uses it checks it. */
-export const unchecked: Shape<never> = { read: (value) => value as never };
+/** Any value but undefined. The function that uses it checks it. */
+export const unchecked: Shape<never> = {
+  read: (value, place) => (value === undefined ? place.fault("required") : (value as never)),
+};
 
 /** A deep copy of plain data. The function that uses it checks it. */
 export const plain = /* @__PURE__ */ copied(unchecked);

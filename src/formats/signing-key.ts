@@ -64,7 +64,7 @@ export function signingKeyOf(jwk: unknown): SigningKey {
 
 function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
   if (Array.isArray(keys)) throw refused("it is a set of keys; give one key");
-  if (!isText(kty)) throw refused("it is no JSON Web Key: it has no kty (RFC 7517)");
+  if (!isText(kty)) throw refused("it is not JSON Web Key: it has no kty (RFC 7517)");
   if (kty === "oct") throw refused("it is a symmetric key: anyone who can check a result with it can forge one");
   const name = kty === "EC" || kty === "OKP" ? `${kty} ${isText(crv) ? crv : ""}` : kty;
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;

@@ -42,11 +42,11 @@ const OPTIONS: MembersOf<HealthOptions> = {
 export interface Health {
   /** The address of the metrics; null without them. */
   readonly url: string | null;
-  /** As `onPoll` of a watch reports it. */
+  /** Takes what `onPoll` of a watch reports. */
   poll(poll: HealthPoll): void;
-  /** After each judged batch. */
+  /** Called after each judged batch. */
   work(work: HealthWork): void;
-  /** As `onQueue` of a worker or a queue's judge reports it. */
+  /** Takes what `onQueue` of a worker or a queue's judge reports. */
   queue(queue: HealthQueue): void;
   state(): HealthState;
   /** Writes the last success, leaves the file, and stops serving. */
@@ -75,7 +75,7 @@ export async function startHealth(given: HealthOptions): Promise<Health> {
   return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
 }
 
-/** Before the work: a file that cannot be written would look like an outage. */
+/** The file is written before the work: one that cannot be written would look like an outage. */
 async function requireWritable(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found !== null && !found.isFile())

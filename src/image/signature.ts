@@ -139,7 +139,7 @@ export async function verifySignature(reading: SignatureReading, pcr0: Uint8Arra
   if (isGood === null)
     faults.push({
       path: "signature[0].signing_certificate",
-      message: `its key is no point of ${CURVE_OF[algorithm]}, with which ${algorithm} is verified`,
+      message: `its key is not a point of ${CURVE_OF[algorithm]}, with which ${algorithm} is verified`,
     });
   if (isGood === false)
     faults.push({ path: "signature[0].signature", message: "not made with the key of its certificate" });

@@ -1,5 +1,5 @@
 /** Checks a page from outside: makes it again from its data, and compares every byte. */
-import { withoutPrototype } from "../decode/input.js";
+import { otherMembers, withoutPrototype } from "../decode/input.js";
 import { type MembersOf, optional, text } from "../decode/shapes.js";
 import { typedOptions } from "../decode/options.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
@@ -12,7 +12,7 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import { MAX_PAGE_BYTES, type PageContent } from "./data.js";
 import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
-import { type PageParts, renderPageContent, renderVerifier, scriptDigest } from "./page.js";
+import { type PageParts, renderPageContent, renderVerifier, scriptDigest, wholeParts } from "./page.js";
 import {
   type JudgedPage,
   type PageDifference,
@@ -77,21 +77,21 @@ const SCRIPT_END = "</script>";
  * {@link MalformedError} for a malformed policy, and if the page's policy loosens what the caller does not.
  * @example
  * ```ts
- * const { sameBytes } = await checkPage(text, { script: PAGE_SCRIPT, policy: null, now: new Date() });
+ * const { sameBytes } = await checkPage(text, { policy: null, now: new Date() });
  * ```
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
   const own = typedOptions("options", options, CHECK);
-  const { script: ownScript, ...setting } = own;
+  const setting = otherMembers(own, "script");
   // Without a policy of the caller: only for a page without evidence.
   const read = setting.policy === undefined ? null : readPageSetting(setting as PageSetting);
   const text = fromUtf8(bytes) ?? "";
+  const parts = await wholeParts(own);
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
-  const script = await scriptFacts(between(text, SCRIPT_START), ownScript);
+  const script = await scriptFacts(between(text, SCRIPT_START), parts.script);
   if (version === null || (script.found === null && data === null)) return { ...NOT_A_PAGE, version, script };
-  const parts = { script: ownScript };
   const { html: made, ...facts } = data === null ? await checkVerifier(parts, own) : await checkData(data, parts, read);
   const whole = { ...facts, version, script };
   if (made === null) return { ...whole, sameBytes: false, differsAt: null };
@@ -119,7 +119,7 @@ const CHECK: MembersOf<PageCheckOptions> = {
   ...SETTING,
   policy: optional(SETTING.policy),
   now: optional(SETTING.now),
-  script: text,
+  script: optional(text),
 };
 
 async function scriptFacts(inPage: string | null, ours: string): Promise<PageCheck["script"]> {
@@ -151,13 +151,13 @@ const POLICY_WANTED =
 
 export class PolicyWantedError extends TypeError {}
 
-async function checkVerifier(parts: PageParts, { policy, expected }: Partial<PageSetting>): Promise<Checked> {
+async function checkVerifier(parts: Required<PageParts>, { policy, expected }: Partial<PageSetting>): Promise<Checked> {
   const isDemand = (policy !== undefined && policy !== null) || expected !== undefined;
   if (isDemand) throw new TypeError(NOTHING_TO_JUDGE);
   return { ...NOTHING, kind: "verifier", html: await renderVerifier(parts) };
 }
 
-async function checkData(text: string, parts: PageParts, setting: PageSettingCopy | null): Promise<Checked> {
+async function checkData(text: string, parts: Required<PageParts>, setting: PageSettingCopy | null): Promise<Checked> {
   if (setting === null) throw new PolicyWantedError(POLICY_WANTED);
   const policyFrom = setting.policy === "bundle" ? "bundle" : "caller";
   const cache = new SignatureCache();

@@ -1,8 +1,8 @@
 /** Reads the data of a page, within limits. */
 import { type Shape, hex, objectOf, readShape } from "../decode/shapes.js";
-import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
@@ -260,7 +260,7 @@ function valueOf(piece: MemberReader, file: PageFile | undefined): Found {
 function valueFromFile(piece: MemberReader, value: JsonValue | undefined, file: PageFile): Found {
   if (value === "bytes") return { value: file.bytes };
   if (value === "decoded") return { value: file.decoded };
-  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is no text") };
+  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is not text") };
   const at = isJsonObject(value) ? value["at"] : undefined;
   if (!isJsonObject(value) || !Array.isArray(at))
     return piece.fault("value", 'expected "bytes", "decoded", "text" or {"at": […]}');

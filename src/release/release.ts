@@ -28,7 +28,7 @@ export type ReleaseFaultCode =
   | "namespace-demanded"
   | "nonce";
 
-/** Stable codes of notes, which are no faults. */
+/** Stable codes of notes, which are not faults. */
 export type ReleaseNoteCode = "manifest-json-incomplete" | "unknown-file" | "given-twice" | "same-manifest";
 
 interface AboutFile<Code> {

@@ -154,7 +154,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
       "itself: a leaf lives three hours, and boot proofs are read months later.",
     genuine:
       "--at now, or --at with another time, was used for a boot proof of last week. Its leaf has expired since, " +
-      "which is no fault of the evidence. Or the clock of this machine is wrong.",
+      "which is not a fault of the evidence. Or the clock of this machine is wrong.",
     hostile:
       "The signed time of the document does not fit its certificates, so no hardware with a clock made it. An " +
       "attacker could use a leaked, expired key for that.",
@@ -164,7 +164,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "chain.constraints": {
     proves:
       "Each certificate may be at its place: authorities are marked as such and may sign certificates, the path is " +
-      "no longer than they allow, the leaf is no authority, and no critical extension is ignored.",
+      "no longer than they allow, the leaf is not an authority, and no critical extension is ignored.",
     genuine: "Your own test authority leaves out basicConstraints or keyUsage.",
     hostile:
       "An attacker with a genuine leaf certificate, of any enclave, uses its key to sign another certificate below " +
@@ -684,7 +684,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     hostile:
       "Genuine provenance of one binary is shown for an enclave that runs another. Only sha256 of 64 lower-case hex " +
       "digits is compared; other digests in the statement prove nothing here.",
-    next: "The expected digest is the pivot's hash, or that of a workload, in the manifest; see bootproof inspect FILE.",
+    next: "The expected digest is the pivot's hash, or that of a workload, in the manifest: see bootproof inspect.",
     sources: ['src/verify/README.md, "Provenance"', 'src/appraise/README.md, "Provenance"'],
   },
 };

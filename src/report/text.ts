@@ -29,7 +29,7 @@ export const WANTED =
 
 /**
  * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a
- * value that is no report.
+ * value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });

@@ -310,7 +310,7 @@ class Review {
       trustAnchors.map(({ name }) => name),
       ", ",
     );
-    this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is no anchor of the policy`, {
+    this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is not an anchor of the policy`, {
       expected: names,
       actual: toHex(awsRootCertificate),
     });
@@ -413,7 +413,7 @@ class Review {
     const checked = await checkApprovals(approvals, members, this.#input.given.hash, this.#cache);
     return checked.approvals.map(({ member: { alias, pubKey }, status, message }) => {
       const code = APPROVAL_CODES[status];
-      // QOS records one for every posted share: a repeated one is no fault (verify/README.md, "Approvals").
+      // QOS records one for every posted share: a repeated one is not a fault (verify/README.md, "Approvals").
       if (set === "share" && status === "repeated") this.#notes.push(`share set: ${message}: it counts once`);
       else if (code !== null) this.#fault(code, alias, `${set} set: ${message}`);
       return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });

@@ -20,7 +20,7 @@ const WANTED = "review: expected a whole review, as reviewManifest returns it on
 /**
  * The first sentence is what no review can know; then the verdict with the hash that an approval signs, every fault
  * with what to do, the pins, the members that no pin holds, what changed, and who may approve. Ends with a line feed.
- * Throws TypeError for what is no review.
+ * Throws TypeError for what is not a review.
  */
 export function renderReview(review: ManifestReview, options: TextOptions = {}): string {
   return renderWhole(review, WANTED, () => reviewText(review, pageOf(options)));

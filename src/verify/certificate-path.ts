@@ -228,7 +228,7 @@ function extensionFaults(certificate: Certificate): string[] {
 
 function basicConstraintsFaults(certificate: Certificate, isLeaf: boolean, casBelow: number): string[] {
   const extension = certificate.extensions.find(({ id }) => id === BASIC_CONSTRAINTS);
-  if (extension === undefined) return isLeaf ? [] : ["has no basicConstraints, and is no CA"];
+  if (extension === undefined) return isLeaf ? [] : ["has no basicConstraints, and is not a CA"];
   const decoded = attempt(() => decodeBasicConstraints(extension.value));
   if (decoded.value === undefined) return [faultText(decoded.faults)];
   const { ca, pathLen } = decoded.value;

@@ -328,7 +328,7 @@ function readSolana(bytes: Uint8Array): SolanaTransaction | null {
 /** Equal bytes, but for the signature of one signer. */
 function verifySolana(unsigned: Uint8Array, signed: Uint8Array, signer: Signer): Uint8Array {
   const submitted = readSolana(unsigned);
-  if (submitted === null) throw new UncheckedError("it is no Solana transaction that this version knows");
+  if (submitted === null) throw new UncheckedError("it is not a Solana transaction that this version knows");
   const { signers, message, signatures } = submitted;
   const answer = readSolana(signed);
   if (answer === null || !equalBytes(answer.message, message)) throw new WrongSignatureError(OTHER_TRANSACTION);

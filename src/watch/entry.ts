@@ -80,7 +80,7 @@ export interface Finding {
   readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
-  /** As received; its JSON text if it is no object or too deep to parse. */
+  /** As received; its JSON text if it is not an object or too deep to parse. */
   readonly bootProofs: readonly [JsonValue];
 }
 

@@ -116,7 +116,7 @@ const OPTIONS: MembersOf<VerifyLogOptions> = {
 
 /**
  * Verifies a log, or the files of one in their order. Faults are returned, never thrown; rejects with the stream, with
- * `MalformedError` for a note that is no checkpoint, and with TypeError for invalid options.
+ * `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
@@ -442,7 +442,7 @@ class Chain {
       (value) => ({ value, message: "" }),
       (error: unknown) => ({ value: null, message: messageOf(error) }),
     );
-    if (read.value === null) return told("malformed", `line ${line} is no entry: ${read.message}`);
+    if (read.value === null) return told("malformed", `line ${line} is not an entry: ${read.message}`);
     return this.#place(read.value, { line, offset, isFirst });
   }
 

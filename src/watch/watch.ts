@@ -200,7 +200,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
 function watchedBy(options: WatchOptions): Watched[] {
   const { apps = [], ephemeralKeys = [], intervalMs = DEFAULT_INTERVAL_MS, maxSilenceMs = Infinity } = options;
   // A shorter one would end every watch.
-  if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected more than ${intervalMs}`);
+  if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
   const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
   if (watched.length === 0) throw new TypeError("options.apps: expected one at least, or one of options.ephemeralKeys");
   if (new Set(watched.map(watchedName)).size < watched.length)

@@ -180,6 +180,6 @@ it.each([
   [{ pcrs: { 0: new Uint8Array(47) } }, "pcrs.0: expected 48 bytes, as a Uint8Array"],
   [{ pcrs: { 0: "00".repeat(48) } }, "pcrs.0: expected 48 bytes, as a Uint8Array"],
   [{ pivotHash: new Uint8Array(48) }, "pivotHash: expected 32 bytes, as a Uint8Array"],
-])("%j is no measurement", (build, message) => {
+])("%j is not a measurement", (build, message) => {
   expect(() => makeBuildPolicy(build as unknown as BuildMeasurements)).toThrow(new TypeError(message));
 });

@@ -105,7 +105,7 @@ describe("a demand", () => {
     ["a pattern among refs", { ref: ["refs/heads/main", "refs/heads/*/a"] }, "@.ref[1]: "],
     ["a short ref", { ref: "v1.2.3" }, '@: ref: GitHub\'s refs begin with refs/, for example "refs/tags/v1.2.3"'],
     ["a short commit", { commit: "95baf27" }, "@.commit: 7 hex digits, expected 40"],
-    ["an id that is no number", { repositoryId: "acme" }, "@.repositoryId: expected decimal digits"],
+    ["an id that is not a number", { repositoryId: "acme" }, "@.repositoryId: expected decimal digits"],
     ["an empty text", { signer: "" }, "@.signer: empty"],
     ["an unknown member", { runners: "a" }, "@.runners: unknown member, did you mean"],
     ["another program", { of: "pcrs" }, "@.of: "],
@@ -116,7 +116,7 @@ describe("a demand", () => {
       { trustedRoot: { file: "gone.json" } },
       "@.trustedRoot: gone.json could not be read: no such file",
     ],
-    ["a root that is no JSON", { trustedRoot: { file: "no.json" } }, "@.trustedRoot: no.json: not strict JSON"],
+    ["a root that is not JSON", { trustedRoot: { file: "no.json" } }, "@.trustedRoot: no.json: not strict JSON"],
     [
       "a root with a member twice",
       { trustedRoot: { file: "twice.json" } },

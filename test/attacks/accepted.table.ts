@@ -317,7 +317,7 @@ const documents: Accepted[] = [
   },
   { name: "the map's keys in another order", forge: document({ fields: (map) => new Map([...map].reverse()) }) },
   { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
-  { name: "a time that is no whole second", forge: { at: new Date(AT.getTime() + 789) } },
+  { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
   {
     name: "a live commitment beside the setup key's",
     forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
-import { NO_ENTRIES } from "../../src/audit/index.js";
+import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
@@ -53,7 +53,7 @@ describe("audit", () => {
       "7 rejected",
     ]);
     expect(answer.stderr).toMatch(
-      /^6 entries: 3 verified, 2 rejected, 1 malformed\n1 empty line, which is no entry\nFailed: [\w.-]+ \d+/,
+      /^6 entries: 3 verified, 2 rejected, 1 malformed\n1 empty line, which is not an entry\nFailed: [\w.-]+ \d+/,
     );
     expect(answer.stderr).toMatch(/\nDeployments: "[^"]+" 3\nDocuments: the oldest of \S+Z, the newest of \S+Z\n/);
     expect(answer.stderr).toMatch(/\nSlowest: entry (\d) \(\S+many\.ndjson:\1\), [\d.]+ ms\n$/);
@@ -322,7 +322,7 @@ describe("audit", () => {
         summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
       }),
     ).toBe(
-      "1 entry so far: 1 rejected (1 for age alone)\n2 empty lines, which are no entries\n" +
+      "1 entry so far: 1 rejected (1 for age alone)\n2 empty lines, which are not entries\n" +
         "Slowest: entry 3 (in\\u{1b}:3), 12.3 ms\n",
     );
   });

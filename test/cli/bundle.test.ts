@@ -229,7 +229,7 @@ describe("verify FILE", () => {
   });
 
   it.each<[string, () => string[], RegExp]>([
-    ["what is no bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
+    ["what is not a bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
     ["a boot proof", () => [BOOT_1], /bootproof-1\.json: this is a boot proof; --boot-proof takes it\n$/],
     [
       "another version",

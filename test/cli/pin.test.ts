@@ -144,7 +144,7 @@ describe("from a published release", () => {
     ],
     ["the version", ["--release", RELEASE, "--app", "version"], "version: not in this release"],
     ["__proto__", ["--release", RELEASE, "--app", "__proto__"], "__proto__: not in this release"],
-    ["what is no YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
+    ["what is not YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
     [
       "a key given twice",
       ["--release", fileOf("a: 1\na: 2"), "--app", "a"],
@@ -156,9 +156,9 @@ describe("from a published release", () => {
       "Map keys must be unique at line 3, column 3",
     ],
     [
-      "a key that is no text",
+      "a key that is not text",
       ["--release", fileOf("? [a]\n: 1"), "--app", "a"],
-      "not YAML: a map whose key is no text",
+      "not YAML: a map whose key is not text",
     ],
     [
       "an alias",

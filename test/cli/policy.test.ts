@@ -322,7 +322,7 @@ describe("pin --add-to --out, elsewhere", () => {
 
     it.each([
       ["another content", `\n${content}`, "named (another content)"],
-      ["another content that is no text", Uint8Array.of(0xff), "named (another content)"],
+      ["another content that is not text", Uint8Array.of(0xff), "named (another content)"],
       ["no such file", undefined, "named (no such file)"],
     ])("is refused with %s there, by name", async (_, there, says) => {
       const { code, stderr, target } = await pin(kind, inFolder(there));
@@ -537,7 +537,7 @@ describe("policy check", () => {
     expect(stdout).toContain("\u001b[");
   });
 
-  it("says what a file is that is no policy", async () => {
+  it("says what a file is that is not a policy", async () => {
     expect(await bootproof(["policy", "check", BOOT_1])).toMatchObject({
       code: 2,
       stdout: "",

@@ -147,7 +147,7 @@ describe("release check", () => {
       /signr: no release of this application/,
     ],
     ["a folder that is not there", [join(ROOT, "nowhere"), "--no-manifest-set"], /there is no such file or folder/],
-    ["a file", [SET, "--no-manifest-set"], /operators\.json: is no folder/],
+    ["a file", [SET, "--no-manifest-set"], /operators\.json: is not a folder/],
     ["a folder without a release", [ROOT, "--no-manifest-set"], /no release in it/],
     ["an empty set", [RELEASES, "--manifest-set", fileOf({ threshold: 1, members: [] })], /threshold|members/],
     ["an empty file", [RELEASES, "--manifest-set", fileOf({})], /missing|expected/],
@@ -242,7 +242,7 @@ describe("a folder that is refused, with the file's name", () => {
   it("has a folder in the place of a file, or a version without applications", async () => {
     await refused(
       copyOf([nine], (copy) => mkdirSync(join(copy, nine, "x.approval"))),
-      /x\.approval: is no regular file/,
+      /x\.approval: is not a regular file/,
     );
     await refused(
       copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.1"))),

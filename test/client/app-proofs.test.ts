@@ -238,19 +238,19 @@ const DAMAGES: Record<string, Damage> = {
     fails: "app.payload,app.request",
     webhook: "app.payload",
   },
-  "a payload whose type is no string": {
+  "a payload whose type is not a string": {
     change: keep,
     payload: (payload) => ({ ...payload, type: 1 }),
     fails: "app.payload,app.request",
     webhook: "app.payload",
   },
-  "a payload that is no object": {
+  "a payload that is not an object": {
     change: keep,
     payload: (payload) => [payload] as unknown as JsonObject,
     fails: "app.payload,app.request",
     webhook: "app.payload",
   },
-  "a time that is no number": {
+  "a time that is not a number": {
     change: keep,
     payload: (payload) => ({ ...payload, timestampMs: "now" }),
     fails: "app.payload",

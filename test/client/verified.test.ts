@@ -757,7 +757,7 @@ describe("an activity", () => {
 });
 
 it.each([[undefined], [null], [Symbol("none")], [{ policy: "bootproof/1", deployments: [] }]])(
-  "is not begun under what is no policy",
+  "is not begun under what is not a policy",
   async (policy) => {
     const client = await new AttestedService().client();
     expect(() => client.withVerification(policy as never)).toThrow(TypeError);
@@ -772,7 +772,7 @@ describe("evidence that cannot be fetched", () => {
       () => ({ status: 403, body: { code: 7, message: "no", details: [] } }),
       { status: 403 },
     ],
-    ["the answer is no JSON", () => ({ body: "<html>" }), { code: "answer" }],
+    ["the answer is not JSON", () => ({ body: "<html>" }), { code: "answer" }],
   ];
   it.each(failures)("because of %s is reported as that, with the activity", async (_, bootProof, cause) => {
     const service = new AttestedService({ bootProof: bootProof! });

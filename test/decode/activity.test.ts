@@ -91,7 +91,7 @@ describe("decodeActivity", () => {
     expect(reading.value).toMatchObject({ organizationId: "o-1", appProofs: [{ scheme: "s" }] });
   });
 
-  it("refuses what is no object, and text that is not strict JSON", () => {
+  it("refuses what is not an object, and text that is not strict JSON", () => {
     for (const input of [null, 1, [activity], { activity: null }, { activity: [] }])
       expect(refusalOf(() => decodeActivity(input)).code).toBe("activity");
     for (const text of ["", "{", `${JSON.stringify(activity)}x`, JSON.stringify(activity).replace("{", '{"id":"b",')]) {

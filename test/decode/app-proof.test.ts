@@ -120,7 +120,7 @@ describe("decodeAppProof", () => {
     expect(reading.value.publicKey).toEqual(fromHex(proof.publicKey));
   });
 
-  it("refuses what is no object, and text that is not strict JSON", () => {
+  it("refuses what is not an object, and text that is not strict JSON", () => {
     for (const input of [null, 1, [proof], undefined])
       expect(refusalOf(() => decodeAppProof(input)).code).toBe("app-proof");
     const text = JSON.stringify(proof);
@@ -174,7 +174,7 @@ describe("appProofOf", () => {
     expect(readAppProof(notText).faults).toEqual([{ path: "proofPayload", message: "expected a string, got nothing" }]);
   });
 
-  it("refuses names that it does not know, and what is no object", () => {
+  it("refuses names that it does not know, and what is not an object", () => {
     for (const name of ["public_key", "proofPayload", "sig", "publickey"])
       expect(() => appProofOf({ ...members, [name]: "x" })).toThrow(TypeError);
     for (const value of [null, undefined, "x", [members]])
@@ -223,7 +223,7 @@ describe("appProofList", () => {
     ["an empty array", [], []],
     ["an answer's list", { appProofs: [proof, proof] }, [proof, proof]],
     ["an empty list", { appProofs: [] }, []],
-    ["what is no proof", 1, [1]],
+    ["what is not a proof", 1, [1]],
     ["a list that is none", { appProofs: 1 }, [{ appProofs: 1 }]],
   ])("of %s", (_, input, list) => {
     expect(appProofList(input)).toEqual(list);
@@ -478,7 +478,7 @@ describe("decodeAppProofPayload", () => {
     expect(refusalOf(() => decodeAppProofPayload(text)).code).toBe("json");
   });
 
-  it("refuses JSON that is no object", () => {
+  it("refuses JSON that is not an object", () => {
     for (const value of [null, 1, "text", [derivation], true])
       expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
   });

@@ -124,7 +124,7 @@ describe("the fields of an attestation document", () => {
     ["a null entry in the cabundle", { cabundle: [...genuineBundle, null] }, "cabundle[4]: expected a byte string"],
     ["an entry of no bytes", { cabundle: [genuineBundle[0]!, bytes(0)] }, "cabundle[1]: 0 bytes, expected 1 to 1024"],
     ["an entry of 1025 bytes", { cabundle: [bytes(1025)] }, "cabundle[0]: 1025 bytes, expected 1 to 1024"],
-    ["an entry that is no certificate", { cabundle: [bytes(9)] }, "cabundle[0]: Certificate: tag"],
+    ["an entry that is not a certificate", { cabundle: [bytes(9)] }, "cabundle[0]: Certificate: tag"],
     ["a public key of 1025 bytes", { public_key: bytes(1025) }, "public_key: 1025 bytes, expected at most 1024"],
     ["user data of 1025 bytes", { user_data: bytes(1025) }, "user_data: 1025 bytes, expected at most 1024"],
     ["a nonce of 1025 bytes", { nonce: bytes(1025) }, "nonce: 1025 bytes, expected at most 1024"],

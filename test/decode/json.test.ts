@@ -353,7 +353,7 @@ describe("a lone surrogate", () => {
     },
   );
 
-  it("is no pair", () => {
+  it("is not a pair", () => {
     expect(copyJson({ "😀": "😀" })).toEqual({ "😀": "😀" });
   });
 });

@@ -250,8 +250,8 @@ describe("what no bundle may be", () => {
     ["without a predicate type", "predicateType: ", (s) => ({ ...s, predicateType: undefined })],
     ["without subjects", "subject: ", (s) => ({ ...s, subject: undefined })],
     ["with a subject without a digest", "subject[0].digest", (s) => ({ ...s, subject: [{ name: "a" }] })],
-    ["with a digest that is no text", "digest.sha256", (s) => ({ ...s, subject: [{ digest: { sha256: 1 } }] })],
-    ["a statement that is no JSON", "statement: not strict JSON", () => "{"],
+    ["with a digest that is not text", "digest.sha256", (s) => ({ ...s, subject: [{ digest: { sha256: 1 } }] })],
+    ["a statement that is not JSON", "statement: not strict JSON", () => "{"],
     [
       "a statement with a member twice",
       "statement: not strict JSON",
@@ -309,7 +309,7 @@ describe("a file", () => {
     ['{"verificationMaterial":{}}', "not a Sigstore bundle"],
     ['{"verificationMaterial":null,"dsseEnvelope":{}}', "not a Sigstore bundle"],
     ['{"dsseEnvelope":{}}', "not a Sigstore bundle"],
-  ])("%j is no bundle at all", (text, why) => {
+  ])("%j is not a bundle at all", (text, why) => {
     expect(notBundle(text)).toContain(why);
   });
 

@@ -16,7 +16,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Lab, generateApiKey, startLab } from "../../src/lab/index.js";
+import { type Lab, startLab } from "../../src/lab/index.js";
+import { generateApiKey } from "../../src/lab/api-key.js";
 import { NitroPki } from "../../src/lab/pki.js";
 import { POLICY, entriesOf } from "../audit/queue-support.js";
 import { type FaultyServer, type Ways, answer, faultyServer, listening, stampIn } from "./servers.js";
@@ -249,7 +250,7 @@ describe.skipIf(IS_WINDOWS)("the built command in a folder that may only be read
     // A file that is there may be written without a lock beside it.
     expect((await run([...asked, "--out", results], as)).code).toBe(1);
     const linesOf = (path: string): string[] => readFileSync(path, "utf8").split("\n");
-    // An empty line is no entry.
+    // An empty line is not an entry.
     const entries = linesOf(file("input.ndjson")).filter((line) => line !== "");
     expect(linesOf(results)).toHaveLength(entries.length + 1);
     chmodSync(closed, 0o755);

@@ -447,7 +447,7 @@ describe("a signature", () => {
     ["for encryption", { ...ec, use: "enc" }, /"use" is not "sig"/],
     ["for other operations", { ...ec, key_ops: ["verify"] }, /"key_ops" has no "sign"/],
     ["another algorithm", { ...ec, alg: "ES384" }, /"alg" does not fit this kind of key: expected ES256/],
-    ["a kid that is no text", { ...ec, kid: 7 }, /"kid" is not text/],
+    ["a kid that is not text", { ...ec, kid: 7 }, /"kid" is not text/],
     ["a missing member", { ...ec, y: undefined }, /y missing/],
     ["a missing prime", { ...rsa, qi: undefined }, /qi missing/],
     ["another's public half", { ...ec, x: other.x, y: other.y }, /do not belong together/],

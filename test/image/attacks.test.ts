@@ -355,7 +355,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
     [`${CERTIFICATE}1 bytes after the certificate`],
   ],
   ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it: expected no tag`]],
-  ["is no COSE_Sign1", of({ message: () => hex("80") }), [`${MESSAGE}not an array of four items`]],
+  ["is not a COSE_Sign1", of({ message: () => hex("80") }), [`${MESSAGE}not an array of four items`]],
   [
     "has an unprotected header",
     of({ unprotected: new Map([[4, new Uint8Array(1)]]) }),
@@ -379,7 +379,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   [
     "names the algorithm of another curve",
     of({ alg: -7, signature: (raw) => raw.subarray(0, 64) }),
-    [`${CERTIFICATE}its key is no point of P-256, with which ES256 is verified`],
+    [`${CERTIFICATE}its key is not a point of P-256, with which ES256 is verified`],
   ],
   ["is too short", of({ signature: (raw) => raw.subarray(1) }), [`${MESSAGE}95 bytes, but ES384 has 96`, NOT_ITS_KEY]],
   ["is of zeros", of({ signature: (raw) => new Uint8Array(raw.length) }), [NOT_ITS_KEY]],
@@ -387,12 +387,12 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   [
     "has a certificate of another curve",
     of({ certificate: utf8(p256.pem) }),
-    [`${CERTIFICATE}its key is no point of P-384, with which ES384 is verified`],
+    [`${CERTIFICATE}its key is not a point of P-384, with which ES384 is verified`],
   ],
   [
     "has a certificate of an RSA key",
     of({ certificate: pem(rsaCertificate) }),
-    [`${CERTIFICATE}its key is no point of P-384`],
+    [`${CERTIFICATE}its key is not a point of P-384`],
   ],
   ["signs another PCR0", of({ pcr0: "00".repeat(48) }), ["signature[0].signature.payload: signs PCR0 0000"]],
   ["signs another register", of({ payload: info(8, numbers(Buffer.from(PCR0, "hex"))) }), [PAYLOAD]],
@@ -430,7 +430,7 @@ describe("a signature is refused that", () => {
       expect(start).toBeGreaterThan(0);
       der[start + 30]! ^= 1;
       const found = await faultsOf(streamOf(imageOf(of({ signer: other, certificate: pem(der) }))));
-      expect(found).toEqual([expect.stringMatching(new RegExp(`its key is no point of ${curve}`))]);
+      expect(found).toEqual([expect.stringMatching(new RegExp(`its key is not a point of ${curve}`))]);
     }
   });
 });

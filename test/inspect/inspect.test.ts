@@ -320,7 +320,7 @@ it.each([
   ["text", "NOT VERIFIED"],
   ["an empty object", {}],
   ["one that was not awaited", inspectUnverified(json({}))],
-])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
+])("what is not an inspection is refused as that by its renderer: %s", (_, value) => {
   expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: expected the awaited result/);
 });
 
@@ -579,7 +579,7 @@ describe("provenance", () => {
     expect(faults).toEqual([expect.stringMatching(/^\[1\]: certificate: .*twice/), expect.stringMatching(/^\[2\]: /)]);
   });
 
-  it("that is no statement is shown with what verification refuses", async () => {
+  it("that is not a statement is shown with what verification refuses", async () => {
     const key = JSON.stringify({ verificationMaterial: { publicKey: { hint: "a" } }, messageSignature: { a: 1 } });
     const { says, faults } = (await inspectUnverified(toUtf8(key)))!;
     expect(JSON.stringify(says)).toContain('"hint":"a"');

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
-import { type ApiKeyPair, SoftwarePasskey, generateApiKey, startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { type ApiKeyPair, SoftwarePasskey, startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { generateApiKey } from "../../src/lab/api-key.js";
 import { type Answer, type Json, completed, query, send, submit } from "./support.js";
 
 let now = new Date("2026-03-04T05:06:07.000Z");
@@ -92,7 +93,7 @@ describe("X-Stamp", () => {
     ],
     ["another scheme", () => encoded({ ...stamp, scheme: "SIGNATURE_SCHEME_TK_API_SECP256K1" })],
     ["no signature", () => encoded({ ...stamp, signature: undefined })],
-    ["a signature that is no hex", () => encoded({ ...stamp, signature: "zz" })],
+    ["a signature that is not hex", () => encoded({ ...stamp, signature: "zz" })],
     ["a signature that is a number", () => encoded({ ...stamp, signature: 1 })],
     ["an empty signature", () => encoded({ ...stamp, signature: "" })],
     ["a raw signature", () => encoded({ ...stamp, signature: "11".repeat(64) })],

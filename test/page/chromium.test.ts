@@ -321,7 +321,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await axe(page)).toEqual([]);
     });
 
-    it("compares expected payloads, challenge included, and says at the form what is no JSON", async () => {
+    it("compares expected payloads, challenge included, and says at the form what is not JSON", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
       await page.locator("#file-list li").nth(3).waitFor();
@@ -372,8 +372,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML page, .*; takes no part \d+ bytes, SHA-256/),
-        expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^error\.json an HTML or XML page, .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
       ]);
       await press(page);
       await page.locator("#faults li").first().waitFor();

@@ -85,7 +85,7 @@ describe("comes to the same report", () => {
       { bootProofs: [new NamedEvidence("signer", forged.bootProof, { ephemeralKey: key, latestOf: "signer" })] },
     ],
     ["no boot proof at all", { bootProofs: [], appProofs: forged.appProofs }],
-    ["what is no evidence", { bootProofs: [null, 5, "", [], { bootProof: "<script>" }, "\u2028</script><!--"] }],
+    ["what is not evidence", { bootProofs: [null, 5, "", [], { bootProof: "<script>" }, "\u2028</script><!--"] }],
   ])("of %s", async (_, evidence) => {
     const content = await contentOf(evidence);
     await expectSame(content, content.report["verdict"] as string);
@@ -200,7 +200,7 @@ describe("what is carried", () => {
     expect(JSON.stringify(options)).not.toContain("nobody's business");
   });
 
-  it("is no value beside bytes that it is not in: their digest would stand for it", async () => {
+  it("is not a value beside bytes that it is not in: their digest would stand for it", async () => {
     const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
     const other = new NamedEvidence("boot.json", { ...forged.bootProof, x: 1 }, { bytes: bytesOf(forged.bootProof) });
     expect(() => pageData({ evidence: { bootProofs: [other] }, options, report })).toThrow(
@@ -208,7 +208,7 @@ describe("what is carried", () => {
     );
   });
 
-  it("is no boot proof that is verified already, and no policy that was given as a value", async () => {
+  it("is not a boot proof that is verified already, and no policy that was given as a value", async () => {
     const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
     const { bootProofs } = await verifyEvidence({ bootProofs: [forged.bootProof] }, { policy, now });
     expect(() => pageData({ evidence: { bootProofs }, options, report })).toThrow(
@@ -278,7 +278,7 @@ describe("malformed data", () => {
     ["a file that is not there", piece({ file: 1 }), "evidence.bootProofs[0].file: expected one of 1 files"],
     ["a file before the first", piece({ file: -1 }), "evidence.bootProofs[0].file: expected one of 1 files"],
     [
-      "a key that is no hex",
+      "a key that is not hex",
       piece({ ephemeralKey: "xy" }),
       "evidence.bootProofs[0].ephemeralKey: not hex, expected 260 digits",
     ],

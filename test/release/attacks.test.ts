@@ -198,7 +198,7 @@ const ROWS: readonly Row[] = [
     "manifest.json",
   ],
   [
-    "manifest.json that is no JSON",
+    "manifest.json that is not JSON",
     (files) => files.set("manifest.json", Buffer.from("{")),
     ["manifest-json"],
     "manifest.json",

@@ -127,7 +127,7 @@ describe("manifest.json", () => {
     }
   });
 
-  it("is a fault where it is no manifest at all", async () => {
+  it("is a fault where it is not a manifest at all", async () => {
     const none: ((json: Json) => unknown)[] = [
       (json) => {
         delete json.patchSet;

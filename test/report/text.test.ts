@@ -244,7 +244,7 @@ it("renderFailures has the verdict and the failures alone", () => {
   expect(text).not.toContain("chain.anchor");
 });
 
-describe("what is no report", () => {
+describe("what is not a report", () => {
   const whole = report({});
   const isRefused = (value: unknown): boolean => {
     try {

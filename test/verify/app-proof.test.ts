@@ -123,7 +123,7 @@ describe("an app proof", () => {
     expect(rejected).toMatchObject({ statuses: { "app[0]": "skip" }, verified: [false] });
   });
 
-  it("of a key that is no point says that, and another that its signature is wrong", async () => {
+  it("of a key that is not a point says that, and another that its signature is wrong", async () => {
     const wrong = (publicKey: Uint8Array): Promise<Answer> =>
       ask("app.signature", appProof({ json: put("publicKey", hex(publicKey)) }), {});
     const none = new Uint8Array(130).fill(4);
@@ -159,7 +159,7 @@ describe("what is expected of payloads", () => {
     ["ORDER", LIST],
     [new Set([item({})]), LIST],
     [{ 0: item({}), length: 1 }, LIST],
-  ])("is no list: %j", (payload, message) => {
+  ])("is not a list: %j", (payload, message) => {
     expect(() => expectationOf({ payload } as Expected)).toThrow(TypeError);
     expect(() => expectationOf({ payload } as Expected)).toThrow(message);
   });
@@ -293,7 +293,8 @@ describe("comparePayload", () => {
   it("tells what differs from the nearest one", () => {
     const [far, near] = [one({ "/id": "43", "/x": 1 }), one({ "/id": "42", "/nested/list/0": "1" })];
     expect(compare([far]).contradictions).toEqual([
-      'the payload differs from expected.payload[0], of type ORDER: /id is "42", expected "43", /x is missing, expected 1',
+      'the payload differs from expected.payload[0], of type ORDER: /id is "42", expected "43", ' +
+        "/x is missing, expected 1",
     ]);
     expect(compare([far, near]).contradictions).toEqual([
       "the payload differs from expected.payload[1], of type ORDER, the nearest of the 2: " +
@@ -517,7 +518,7 @@ describe("an app proof in another encoding", () => {
     expect(await isVerified({ publicKey: proof.publicKey.slice(0, 130), signature: hex(inDer(raw)) })).toBe(false);
   });
 
-  it("says of a half that is no point what it is", async () => {
+  it("says of a half that is not a point what it is", async () => {
     const none = appProof({ json: put("publicKey", "04".repeat(65)) });
     expect((await ask("app.signature", none, {})).details).toBe("the key is not a point of P-256");
     const another = appProof({ json: put("publicKey", hex(generateQosKeyPair().publicKey.subarray(65))) });

@@ -379,12 +379,12 @@ describe("a watch", () => {
   it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
     ["nothing", { apps: [] }, /options\.apps: expected one at least/],
     ["the same twice", { apps: ["a", "a"] }, /expected each once/],
-    ["no key", { ephemeralKeys: ["04"] }, /260 hex digits/],
+    ["no key", { ephemeralKeys: ["04"] }, /hex digits, expected 260/],
     ["no policy", { policy: undefined }, /options\.policy: required/],
     ["another option", { interval: 1 }, /options\.interval: unknown/],
     ["a listener that is none", { onEntry: 7 }, /options\.onEntry: /],
-    ["no interval", { intervalMs: 10 }, /expected 1000 to 86400000/],
-    ["more than a timer has", { intervalMs: 2 ** 31 }, /expected 1000 to 86400000/],
+    ["no interval", { intervalMs: 10 }, /expected a whole number of 1000 to 86400000/],
+    ["more than a timer has", { intervalMs: 2 ** 31 }, /expected a whole number of 1000 to 86400000/],
   ])("refuses %s", async (_, more, message) => {
     const options = { apps: ["a"], policy, newest: async () => null, ...new SimulatedClock(), ...more };
     await expect(watch(options as unknown as WatchOptions)).rejects.toThrow(message);

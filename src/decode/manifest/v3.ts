@@ -72,7 +72,7 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** Undefined if it is no object: reading it reports the fault. */
+/** Undefined if it is not an object: reading it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;

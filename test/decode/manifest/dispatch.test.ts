@@ -162,7 +162,7 @@ describe("JSON that is broken", () => {
     ["with a member twice", JSON.stringify(manifestJson("v1")).replace("{", '{"namespace":{},')],
     ["with a comma too many", JSON.stringify(manifestJson("v1")).replace(/\}$/, ",}")],
     ["that is an opening brace", "{"],
-  ])("%s is no borsh either", (_, text) => {
+  ])("%s is not borsh either", (_, text) => {
     expect(refusalOf(() => decodeManifest(toUtf8(text))).code).toBe("json");
     expect(refusalOf(() => decodeManifestEnvelope(toUtf8(text))).code).toBe("json");
   });

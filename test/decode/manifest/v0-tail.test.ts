@@ -93,7 +93,7 @@ describe("JSON", () => {
   const OTHER = "a member of another manifest layout";
   const shapes = ["v0", "v0-tail", "v1"] as const;
   it.each(shapes.flatMap((version) => [null, 3000].map((value) => [version, value] as const)))(
-    "%s with appHostPort or pivot.hostConfig of %j is no layout that is read",
+    "%s with appHostPort or pivot.hostConfig of %j is not a layout that is read",
     (version, value) => {
       expect(faultsOf(() => decodeJson({ ...manifestJson(version), appHostPort: value }))).toBe(
         `appHostPort: ${OTHER}`,
