@@ -322,15 +322,21 @@ function wantedKey(key: Uint8Array): WantedKey {
   return { what: "the requested key", key };
 }
 
-const evidenceList: Shape<readonly unknown[]> = {
-  read: (value, place) => (Array.isArray(value) ? [...(value as unknown[])] : place.fault("expected a list")),
-};
+function evidenceList(one: string): Shape<readonly unknown[]> {
+  return {
+    read: (value, place) => {
+      if (Array.isArray(value)) return [...(value as unknown[])];
+      const hint = value === undefined ? "empty where there is none" : `did you mean ${one}s: [${one}]?`;
+      return place.fault(`expected a list; ${hint}`);
+    },
+  };
+}
 
 const EVIDENCE: MembersOf<Evidence> = {
-  bootProofs: evidenceList,
-  appProofs: optional(evidenceList),
+  bootProofs: evidenceList("bootProof"),
+  appProofs: optional(evidenceList("appProof")),
   activity: optional(unchecked),
-  provenance: optional(evidenceList),
+  provenance: optional(evidenceList("bundle")),
 };
 
 /** Total: a member that is missing here would be dropped silently. */
@@ -342,9 +348,13 @@ export function evidenceMembers(evidence: Evidence): EvidenceLists {
 }
 
 function ownEvidence(evidence: Evidence): Evidence {
+  const names = [...Object.keys(EVIDENCE), "bootProof", "appProof"];
+  if (typeof evidence !== "object" || evidence === null || !names.some((name) => name in evidence))
+    throw new TypeError(
+      "evidence: expected lists in an object, such as { bootProofs: [bootProof], appProofs: [appProof] }",
+    );
   for (const one of ["bootProof", "appProof"])
-    if (typeof evidence === "object" && evidence !== null && Object.hasOwn(evidence, one))
-      throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
+    if (Object.hasOwn(evidence, one)) throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
   return typedOptions("evidence", evidence, EVIDENCE);
 }
 

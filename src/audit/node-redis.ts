@@ -4,7 +4,7 @@ import { createSecureContext } from "node:tls";
 import type * as BullMq from "bullmq";
 import type * as IoRedis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { ownOptions } from "../decode/input.js";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import { type QueueAddress, type QueueTls, parseQueueUrl } from "./node-queue-url.js";
 import { QueueError } from "./queue-error.js";
 import { withLifetime } from "./node-queue-wire.js";

@@ -1,4 +1,5 @@
 /** `bootproof pin`: verifies boot proofs and bundles of their builds under the policy that they result in. */
+import { otherMembers } from "../decode/input.js";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DeploymentFile, Policy, PolicyFile } from "../appraise/policy.js";
 import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
