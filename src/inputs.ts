@@ -1,5 +1,5 @@
 /** Copies the inputs of callers, and refuses unknown options. */
-import { bytes, date, having, instanceOf, typedOptions, unchecked } from "./decode/options.js";
+import { byteCopy, date, having, instanceOf, typedOptions, unchecked } from "./decode/options.js";
 import { type MembersOf, type Shape, flag, list, oneOf, optional, record, simple, text } from "./decode/shapes.js";
 import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
@@ -80,8 +80,8 @@ interface PieceFacts {
 }
 
 const FACTS: MembersOf<PieceFacts> = {
-  bytes: optional(bytes),
-  ephemeralKey: optional(bytes),
+  bytes: optional(byteCopy),
+  ephemeralKey: optional(byteCopy),
   latestOf: optional(text),
 };
 
@@ -198,8 +198,8 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   at: optional(validationTime),
   trustAnchors: optional(list(trustAnchor)),
   measurements: optional(measurements),
-  ephemeralKey: optional(bytes),
-  nonce: optional(bytes),
+  ephemeralKey: optional(byteCopy),
+  nonce: optional(byteCopy),
   expected: optional(expectedShape),
   allowDebug: optional(flag),
   acceptance: optional(oneOf("standard", "strict")),

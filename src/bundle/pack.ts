@@ -1,4 +1,4 @@
-import { bytes, date, having, plain, typedOptions, unchecked } from "../decode/options.js";
+import { byteCopy, date, having, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import { type DeploymentFile, type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { ProvenanceRoot } from "../appraise/provenance.js";
@@ -31,7 +31,7 @@ const PACK_OPTIONS: MembersOf<PackOptions> = {
   policy: unchecked,
   now: date,
   expected: optional(plain),
-  nonce: optional(bytes),
+  nonce: optional(byteCopy),
   provenanceVerifier: optional(having("verify")),
 };
 

@@ -40,7 +40,7 @@ export function instanceOf<T>(type: abstract new (...args: never[]) => T, words:
 }
 
 /** A copy of bytes, of which there is at least one. */
-export const bytes: Shape<Uint8Array> = /* @__PURE__ */ refined(
+export const byteCopy: Shape<Uint8Array> = /* @__PURE__ */ refined(
   /* @__PURE__ */ simple(
     "bytes, as a Uint8Array that is not empty",
     (value): value is Uint8Array => value instanceof Uint8Array && value.length > 0,

@@ -2,7 +2,7 @@
  * Makes complete evidence. A test can make one thing wrong: all that follows from it is hashed, signed and encoded
  * correctly.
  */
-import { bytes, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
+import { byteCopy, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, list, optional } from "../decode/shapes.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
@@ -184,7 +184,7 @@ const FORGE_OPTIONS: MembersOf<ForgeOptions> = {
   ephemeralKey: optional(unchecked),
   otherKey: optional(unchecked),
   manifestCommitment: optional(flag),
-  nonce: optional(bytes),
+  nonce: optional(byteCopy),
   alterManifest: optional(plain),
   alterDocument: optional(plain),
   bootProof: optional(callable),

@@ -3,7 +3,7 @@
  * builds as a build service does. A test can make one thing wrong: all that follows from it is logged and signed
  * correctly.
  */
-import { bytes, date, plain, typedOptions } from "../decode/options.js";
+import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -108,7 +108,7 @@ export interface ProvenanceOptions {
 
 const PROVENANCE_OPTIONS: MembersOf<ProvenanceOptions> = {
   at: date,
-  digest: bytes,
+  digest: byteCopy,
   build: optional(plain),
   predicateType: optional(text),
   signedAt: optional(date),
