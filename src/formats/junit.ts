@@ -1,5 +1,4 @@
-import { CHECK_TITLES, type Check } from "../checks.js";
-import { known } from "../report/check-lines.js";
+import { type Check, checkRow } from "../checks.js";
 import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -89,7 +88,7 @@ function verdictCase(report: Report, notices: readonly Notice[]): string[] {
 }
 
 function checkCase(check: Check, report: Report): string[] {
-  const title = known(CHECK_TITLES, check.id);
+  const title = checkRow(check.id)?.title;
   const name = title === undefined ? check.id : `${check.id}: ${title}`;
   return testCase({ classname: whoOf(check, report), name }, outcome(check));
 }

@@ -1,6 +1,6 @@
-import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
+import { CHECK_IDS, type Check, type CheckId, isCheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
-import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
+import { HEADINGS, explainCheck } from "../report/explanations.js";
 import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";

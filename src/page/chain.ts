@@ -1,8 +1,7 @@
 /** The chain of trust of one boot proof, from a report: the state, reason and checks of each link. */
-import type { Check, CheckSubject } from "../checks.js";
+import { type Check, type CheckSubject, checkRow } from "../checks.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { known } from "../report/check-lines.js";
-import { CHECK_ROWS } from "../report/check-rows.js";
 import { hasBadChecks, isBad } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
@@ -62,7 +61,7 @@ function chainOfTrust(
   const claims = report.claims?.bootProofs[boot];
   const links: Link[] = [];
   for (const id of Object.keys(LINKS) as LinkId[]) {
-    const checks = own.filter((check) => (known(CHECK_ROWS, check.id)?.link ?? "other") === id);
+    const checks = own.filter((check) => (checkRow(check.id)?.link ?? "other") === id);
     if (id === "other" && checks.length === 0) continue;
     const above = links.find(({ state }) => state === "failed");
     links.push({

@@ -1,5 +1,5 @@
 /** The checks of a link: detail, compared values, and advice. */
-import { CHECK_TITLES, type Check, type CheckStatus } from "../checks.js";
+import { type Check, type CheckStatus, checkRow } from "../checks.js";
 import { known, labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad } from "../report/facts.js";
@@ -53,7 +53,7 @@ function checkList(title: string, checks: readonly Check[], report: Report, isOp
 }
 
 export function checkItem(check: Check, report: Report): Markup {
-  const title = known(CHECK_TITLES, check.id);
+  const title = checkRow(check.id)?.title;
   const status = known(STATUS_WORDS, check.status);
   const about = labelOf(check.about ?? check.subject, report);
   return element(

@@ -123,14 +123,14 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
  * report is the same without it.
  */
 async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
-  const rows = await import("./check-rows.js").then(
-    ({ CHECK_ROWS }) => CHECK_ROWS,
+  const usual = await import("./advice.js").then(
+    ({ ADVICE }) => ADVICE,
     () => null,
   );
   return checks.map((check) => {
     const { advice, ...rest } = check;
     if (!isCheckId(advice)) return check;
-    return rows === null ? rest : { ...check, advice: rows[advice].advice };
+    return usual === null ? rest : { ...check, advice: usual[advice] };
   });
 }
 

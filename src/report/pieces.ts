@@ -1,5 +1,5 @@
 /** The checks in paragraphs: every check of a single piece; of several pieces of a kind a line each. */
-import type { Check, CheckId, CheckStatus, CheckSubject } from "../checks.js";
+import type { Check, CheckFamily, CheckId, CheckStatus, CheckSubject } from "../checks.js";
 import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
 import { countWords, isBad } from "./facts.js";
 import { type Page, headingLines, padded } from "./layout.js";
@@ -8,10 +8,7 @@ import type { Report } from "./report.js";
 import { capitalized, grouped, subjectRanges } from "./statements.js";
 import { displayWidth } from "./width.js";
 
-type Family = CheckId extends `${infer F}.${string}` ? F : never;
-
-/** Total over the prefixes of the ids. */
-export const GROUPS: Readonly<Record<Family, string>> = {
+export const GROUPS: Readonly<Record<CheckFamily, string>> = {
   boot: "Document and certificate chain",
   cose: "Document and certificate chain",
   doc: "Document and certificate chain",
@@ -64,7 +61,7 @@ function piecesText(kind: string): string {
 }
 
 function groupOf(id: CheckId): string {
-  return known(GROUPS, id.split(".", 1)[0] as Family) ?? OTHER;
+  return known(GROUPS, id.split(".", 1)[0] as CheckFamily) ?? OTHER;
 }
 
 function groupLines(heading: string, checks: readonly Check[], page: Page): string[] {

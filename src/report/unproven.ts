@@ -2,7 +2,7 @@
  * What a report leaves open, as sentences (report/README.md, "Not proven"), and the BUTs among it. Text from evidence
  * is made printable here.
  */
-import type { CheckId } from "../checks.js";
+import type { CheckId, WarningCheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { known } from "./check-lines.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
@@ -40,18 +40,18 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
-/** What can weaken a good verdict, in the order in which it is shown. */
+/** What can weaken a good verdict, in the order in which it is shown: the warnings of checks, and rules left out. */
 export const CAVEATS = {
-  root: (report, claims) =>
+  "chain.anchor": (report, claims) =>
     ofBoots(claims, ({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)])),
-  debug: (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
-  age: (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
-  scope: scopeCaveats,
+  "mode.debug": (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
+  "policy.age": (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
+  "policy.scope": scopeCaveats,
   rules: (report) => rulesNotApplied(report).map(({ but }) => but),
-  time: untimedCaveats,
-  question: (report) => warnings(report, "activity.request").map((text) => `${text}.`),
-  claims: claimCaveats,
-} as const satisfies Readonly<Record<string, (report: Report, claims: Claims) => readonly string[]>>;
+  "app.time": untimedCaveats,
+  "activity.request": (report) => warnings(report, "activity.request").map((text) => `${text}.`),
+  "activity.claims": claimCaveats,
+} as const satisfies Readonly<Record<WarningCheckId | "rules", (report: Report, claims: Claims) => readonly string[]>>;
 
 function ofBoots({ bootProofs }: Claims, caveatsOf: (boot: BootProofClaims, index: number) => string[]): string[] {
   return mergedStatements(bootProofs.map(caveatsOf));

@@ -56,14 +56,14 @@ const packed = { now: "2026-03-05T06:07:08.000Z", verdict: "verified", differenc
 
 /** What keeps a caller from accepting a good verdict: all that weakens a report, and what its door knows beside it. */
 const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report" | "page policy", Row>> = {
-  root: { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
-  debug: { report: reportOf({ image: { debug: true } }) },
-  age: { report: report(warned("policy.age")) },
-  scope: { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },
+  "chain.anchor": { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
+  "mode.debug": { report: reportOf({ image: { debug: true } }) },
+  "policy.age": { report: report(warned("policy.age")) },
+  "policy.scope": { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },
   rules: { report: report({ notApplied: ["appProofs.required"] }) },
-  time: { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
-  question: { report: reportWith({}, warned("activity.request")) },
-  claims: { report: reportWith({ subOrganizationId: "new" }) },
+  "app.time": { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
+  "activity.request": { report: reportWith({}, warned("activity.request")) },
+  "activity.claims": { report: reportWith({ subOrganizationId: "new" }) },
   "bundle policy": { report: AUTHENTIC, bundle: { policyFrom: "bundle", packed: null } },
   "bundle report": { report: report({}), bundle: { policyFrom: "caller", packed } },
   "page policy": { report: AUTHENTIC, notices: but(POLICY_OF_THE_PAGE) },
