@@ -172,7 +172,7 @@ function secondsOf(time: string): number {
   return Math.floor(milliseconds / 1000);
 }
 
-/** The boot proofs, one for each enclave; otherwise the other pieces, since a result has to be about something. */
+/** The boot proofs, one for each enclave; otherwise other evidence, since a result has to be about something. */
 function attestersOf({ evidence }: Report): string[] {
   const subjects = evidence.map(({ subject }) => String(subject));
   const boots = subjects.filter((subject) => subject.startsWith("boot["));
@@ -180,29 +180,24 @@ function attestersOf({ evidence }: Report): string[] {
   return subjects.length > 0 ? subjects : ["evidence"];
 }
 
-/** The upper bound of each status: verdict and BUTs concern all pieces together. */
+/** The upper bound of each status: verdict and warnings concern all evidence together. */
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
-  const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
+  const isAffirmed = isPassed && !hasWarnings(report, bundle);
   return isAffirmed ? "affirming" : "warning";
 }
 
 /**
- * Ignores the BUT of another root: a caller whose policy names that root relies on it. `hardware` is not affirmed then.
+ * Ignores the warning about another root: a caller whose policy names that root relies on it. `hardware` is not affirmed then.
  */
-function hasButs({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
+function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
 }
 
 function isOtherRoot({ id, status }: Check): boolean {
   return id === "chain.anchor" && status === "warn";
-}
-
-/** A warning of an unknown check counts like any other. */
-function warnsOfUnknown({ checks }: Report): boolean {
-  return checks.some(({ id, status }) => status === "warn" && checkRow(id) === undefined);
 }
 
 function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, best: Tier): Appraisal {

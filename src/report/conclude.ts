@@ -83,8 +83,8 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
 }
 
 /**
- * The report of a caller who accepts no BUT, neither of the report nor of what is around its evidence (`others`).
- * Rejects where the BUTs cannot be loaded: without them the report would look accepted.
+ * The report of a caller who accepts no warning, neither of the report nor of what is around its evidence
+ * (`others`). Rejects where the warnings cannot be loaded: without them the report would look accepted.
  */
 export async function strictReport(report: Report, others: readonly string[] = []): Promise<Report> {
   if (report.verdict === "rejected") return report;
