@@ -189,7 +189,8 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
 }
 
 /**
- * Ignores the warning about another root: a caller whose policy names that root relies on it. `hardware` is not affirmed then.
+ * Ignores the warning about another root: a caller whose policy names that root relies on it. `hardware` is not
+ * affirmed then.
  */
 function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));

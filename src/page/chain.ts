@@ -1,7 +1,6 @@
 /** The chain of trust of one boot proof, from a report: the state, reason and checks of each link. */
 import { type Check, type CheckSubject, checkRow } from "../checks.js";
 import { isGoodVerdict } from "../report/accepted.js";
-import { known } from "../report/check-lines.js";
 import { hasBadChecks, isBad, isNote } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";

@@ -17,7 +17,7 @@ const STYLES: Readonly<Record<ShownCheck["status"], Style[]>> = {
   pass: ["green"],
   fail: ["bold", "red"],
   warn: ["onYellow"],
-  note: [],
+  note: ["dim"],
   skip: ["dim"],
 };
 export const INDENT = "  ";

@@ -82,7 +82,8 @@ function rulesNotApplied({ notApplied = [] }: Report): { readonly warning: strin
     ];
   return [
     {
-      warning: `app proofs were not part of this verification: the policy's rules for them (${rules}) were not applied.`,
+      warning:
+        `app proofs were not part of this verification: ` + `the policy's rules for them (${rules}) were not applied.`,
       open: `The policy's rules for app proofs (${rules}): they were not part of this verification.`,
     },
   ];

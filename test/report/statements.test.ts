@@ -428,7 +428,7 @@ describe("beside the verdict", () => {
     const checks = [...PASSED, warned("activity.request", "the answer to a vote\u001b", "activity")];
     const shown = reportWith({ question: "fingerprint" }, { checks });
     expect(caveats(shown)).toEqual(["the answer to a vote\\u{1b}."]);
-    expect(renderText(shown)).toMatch(/^VERIFIED: [^]*pins\.\nBUT the answer to a vote/);
+    expect(renderText(shown)).toMatch(/^VERIFIED with 1 warning: [^]*pins\.\nWARNING the answer to a vote/);
   });
 
   it("stands each reason of policy.scope on its own", () => {
@@ -591,7 +591,7 @@ describe("expected payloads", () => {
     expect(unprovenStatements(report({ claims: two })).join("\n")).toContain("That the enclave still runs");
   });
 
-  it("make a BUT of each proof without a time that answers no challenge", () => {
+  it("make a warning of each proof without a time that answers no challenge", () => {
     const caveatsOf = (...proofs: AppProofClaims[]): string[] => caveats(withProofs(proofs));
     expect(caveatsOf(TIMED, ANSWER)).toEqual([]);
     expect(caveatsOf(TIMED, UNTIMED)).toEqual(["app[1] has no time: it may be an old answer."]);
