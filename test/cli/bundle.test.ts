@@ -147,7 +147,9 @@ describe("verify FILE", () => {
       /^AUTHENTIC with 1 warning: .*, but the only policy came with .* WARNING the policy came with the bundle: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
-    expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m with 1 warning: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
+    expect(colored).toMatch(
+      /^\u001b\[30;43mAUTHENTIC\u001b\[0m with 1 warning: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/,
+    );
   });
 
   it("says so on stderr where the report is for a machine, and beside it", async () => {

@@ -212,7 +212,9 @@ describe("provisioning details", () => {
     const { code, stdout } = await given("verify", "--boot-proof", DETAILS, "--policy", policy);
     const text = stdout.replaceAll(/\s+/g, " ");
     expect(code).toBe(0);
-    expect(text).toMatch(/^VERIFIED with \d warnings?: .* WARNING the policy sets no maxAge: this setup document may be an old one/);
+    expect(text).toMatch(
+      /^VERIFIED with \d warnings?: .* WARNING the policy sets no maxAge: this setup document may be an old one/,
+    );
     expect(text).toContain(
       "The shares of the quorum key 04462afe…c03297ee that are released for this document go to the key of this " +
         "document, 049e23dd…08c6c8d9.",

@@ -87,7 +87,7 @@ describe("page --verify", () => {
     expect(flat(stdout)).toMatch(
       /^INTACT: \S+report\.html is, byte for byte, the page that bootproof 0\.1\.0 makes of the /,
     );
-    expect(stdout).toMatch(new RegExp(`^${verdict.toUpperCase()}[:,] `, "m"));
+    expect(stdout).toMatch(new RegExp(`^${verdict.toUpperCase()}(?: with|:|,) `, "m"));
     expect(stdout).toMatch(/^Not proven$/m);
   });
 
@@ -99,7 +99,9 @@ describe("page --verify", () => {
     const own = check(pageOf("verified"), ...OWN, ...ANCHOR);
     expect([own.status, flat(own.stdout)]).toEqual([
       0,
-      expect.stringMatching(/ AUTHENTIC with \d warnings?: .* WARNING the policy came with the page: the page's maker chose /),
+      expect.stringMatching(
+        / AUTHENTIC with \d warnings?: .* WARNING the policy came with the page: the page's maker chose /,
+      ),
     ]);
     expect(flat(verify("a bundle by its own policy").stdout)).toContain("WARNING the policy came with the bundle");
     expect(flat(verify("an activity").stdout)).toContain(
@@ -132,7 +134,10 @@ describe("page --verify", () => {
     const own = check(pageOf("authentic"), ...POLICY);
     expect([own.status, flat(own.stdout)]).toEqual([1, expect.stringMatching(/^INTACT: .* REJECTED: /)]);
     const good = check(pageOf("a bundle by its own policy"), ...POLICY);
-    expect([good.status, flat(good.stdout)]).toEqual([0, expect.stringMatching(/^INTACT: .* VERIFIED with 1 warning: /)]);
+    expect([good.status, flat(good.stdout)]).toEqual([
+      0,
+      expect.stringMatching(/^INTACT: .* VERIFIED with 1 warning: /),
+    ]);
     expect(good.stdout).not.toContain("came with the page: whoever");
     expect(good.stdout).not.toContain("came with the bundle");
   });
@@ -235,7 +240,7 @@ describe("page --verify", () => {
     expect(other).toMatch(
       /^NOT CHECKED: .* bootproof 9\.8\.7 made it, and this is bootproof 0\.1\.0, .* \(npx bootproof@9\.8\.7 page/,
     );
-    expect(other).toContain('REFUSED with 1 warning: the verdict "verified" is not accepted with warnings. WARNING the cert');
+    expect(other).toContain('the verdict "verified" is not accepted with warnings. WARNING the cert');
     const hostile = flat(
       check(html.replace('"bootproof 0.1.0">', '"bootproof 1; rm -rf \u001b[2J">'), ...POLICY).stdout,
     );

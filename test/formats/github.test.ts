@@ -60,7 +60,9 @@ describe("workflow commands", () => {
   it.each(GOOD)("are one notice where all is well: %s", (_, report) => {
     const commands = commandsOf(renderGithub(report, NOTICES));
     expect(commands.map(({ name }) => name)).toEqual(["notice"]);
-    expect(commands[0]!.message).toMatch(/^(?:VERIFIED|AUTHENTIC) with \d warnings?: every check passed[^]*\nWARNING the policy came with/);
+    expect(commands[0]!.message).toMatch(
+      /^(?:VERIFIED|AUTHENTIC) with \d warnings?: every check passed[^]*\nWARNING the policy came with/,
+    );
     expect(commands[0]!.message).toContain("\nNot proven\n- ");
   });
 
@@ -142,7 +144,9 @@ describe("workflow commands", () => {
     ];
     expect(first.name).toBe("error");
     expect(first.message.split("REFUSED")).toHaveLength(2);
-    expect(first.message).toMatch(/^REFUSED with 2 warnings: the verdict "verified" is not accepted with warnings\.\nWARNING the policy /);
+    expect(first.message).toMatch(
+      /^REFUSED with 2 warnings: the verdict "verified" is not accepted with warnings\.\nWARNING the policy /,
+    );
     expect(first.message.split("WARNING the policy came with the bundle")).toHaveLength(2);
   });
 

@@ -146,7 +146,9 @@ describe("SARIF", () => {
   it("has a warning of the verdict where something takes weight from it", () => {
     const [result] = runOf(WITH_WARNING, NOTICES).results;
     expect(result).toMatchObject({ ruleId: "verdict", level: "warning" });
-    expect(result!.message.text).toMatch(/^VERIFIED with 2 warnings: [^]*\nWARNING the policy came with the bundle\nWARNING the cert/);
+    expect(result!.message.text).toMatch(
+      /^VERIFIED with 2 warnings: [^]*\nWARNING the policy came with the bundle\nWARNING the cert/,
+    );
     expect(runOf(REJECTED, NOTICES).results[0]).toMatchObject({ ruleId: "verdict", level: "error" });
   });
 
