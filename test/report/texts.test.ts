@@ -1,4 +1,4 @@
-/** How bin/texts.mjs splits `explanations.md` and docs/glossary.md: it names what is missing. */
+/** How bin/texts.mjs splits `src/report/explanations.md` and docs/glossary.md: it names what is missing. */
 import { expect, it } from "vitest";
 
 interface Texts {
