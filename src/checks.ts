@@ -184,7 +184,7 @@ const CHECKS = {
   "policy.age": { title: "the boot proof is not older than the policy allows", link: "policy", warn: "warning" },
   "policy.app-proof": { title: "the app proofs meet the rules of the policy", link: "policy" },
   "provenance.bundle": {
-    title: "the bundle is of the wanted form, and verifies under a trusted root of the policy",
+    title: "the bundle is of the expected form, and verifies under a trusted root of the policy",
     link: "policy",
   },
   "provenance.signer": {
@@ -192,7 +192,7 @@ const CHECKS = {
     link: "policy",
   },
   "provenance.subject": {
-    title: "the signed statement is of a wanted type and about the binary that the enclave runs",
+    title: "the signed statement is of an accepted type and about the binary that the enclave runs",
     link: "policy",
   },
 } as const satisfies Record<string, CheckRow>;

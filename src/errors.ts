@@ -4,7 +4,7 @@
 export interface Fault {
   /** Place inside the input, such as `pivot.hash` or `pcrs.0`; empty for the input as a whole. */
   readonly path: string;
-  /** A phrase for people, such as `95 hex digits, 96 wanted`. */
+  /** A phrase for people, such as `95 hex digits, expected 96`. */
   readonly message: string;
 }
 

@@ -98,11 +98,11 @@ export class NamedEvidence {
   constructor(name: string | null, value: unknown, facts?: PieceFacts) {
     const { bytes, ephemeralKey, latestOf }: PieceFacts =
       facts === undefined ? NO_FACTS : ownOptions("facts", facts, FACT_NAMES);
-    if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
+    if (name !== null && typeof name !== "string") throw new TypeError("name: expected a string, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
     this.bytes = bytes === undefined ? null : bytesOf("bytes", bytes);
-    if (latestOf !== undefined && typeof latestOf !== "string") throw new TypeError("latestOf: a string wanted");
+    if (latestOf !== undefined && typeof latestOf !== "string") throw new TypeError("latestOf: expected a string");
     this.latestOf = latestOf ?? null;
     this.ephemeralKey = ephemeralKey === undefined ? null : bytesOf("ephemeralKey", ephemeralKey);
   }
@@ -195,8 +195,8 @@ export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean 
 }
 
 const NO_VERIFIER =
-  "provenanceVerifier: wanted, since the policy demands provenance: await sigstoreVerifier() of bootproof/provenance " +
-  "(npm install @sigstore/verify)";
+  "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of " +
+  "bootproof/provenance (npm install @sigstore/verify)";
 
 function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
@@ -280,19 +280,19 @@ const ONLY_CALLER = "the policy came with the evidence, and only the caller can 
 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   if (ParsedPolicy.is(options))
-    throw new TypeError("options: { policy, now: new Date() } wanted, not the policy alone");
+    throw new TypeError("options: expected { policy, now: new Date() }, not the policy alone");
   return ownOptions("options", options, OPTION_NAMES);
 }
 
 function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly", byDefault: boolean): boolean {
   const value: unknown = options[name] === undefined ? byDefault : options[name];
-  if (typeof value !== "boolean") throw new TypeError(`${name}: true or false wanted`);
+  if (typeof value !== "boolean") throw new TypeError(`${name}: expected true or false`);
   return value;
 }
 
 function readAcceptance(acceptance: unknown): VerifySetting["acceptance"] {
   if (acceptance === undefined || acceptance === "standard") return "standard";
-  if (acceptance !== "strict") throw new TypeError('acceptance: "standard" or "strict" wanted');
+  if (acceptance !== "strict") throw new TypeError('acceptance: expected "standard" or "strict"');
   return acceptance;
 }
 
@@ -305,28 +305,28 @@ function readPolicy({ policy, trustAnchors }: VerifyOptions): ParsedPolicy | nul
 
 function requireParsed(policy: unknown): asserts policy is ParsedPolicy {
   if (!ParsedPolicy.is(policy))
-    throw new TypeError("options.policy: a policy from parsePolicy wanted, or NO_POLICY_ANY_ENCLAVE");
+    throw new TypeError("options.policy: expected a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE");
 }
 
 function readNow(now: unknown): Date {
-  if (!isInstant(now)) throw new TypeError("now: a valid Date wanted");
+  if (!isInstant(now)) throw new TypeError("now: expected a valid Date");
   return new Date(now);
 }
 
 function readValidationTime(at: unknown): VerifyContext["at"] {
   if (at === "document" || at === "now") return at;
-  if (!isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
+  if (!isInstant(at)) throw new TypeError('at: expected "document", "now" or a valid Date');
   return new Date(at);
 }
 
 function readCache(cache: unknown): SignatureCache {
-  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: a SignatureCache wanted");
+  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: expected a SignatureCache");
   return cache;
 }
 
 function readUses(uses: unknown): AppProofUses | null {
   if (uses === undefined) return null;
-  if (!(uses instanceof AppProofUses)) throw new TypeError("uses: an AppProofUses wanted");
+  if (!(uses instanceof AppProofUses)) throw new TypeError("uses: expected an AppProofUses");
   return uses;
 }
 
@@ -334,7 +334,7 @@ function readVerifier(verifier: unknown): ProvenanceVerifier | null {
   if (verifier === undefined) return null;
   const isOne = typeof verifier === "object" && verifier !== null && "verify" in verifier;
   if (!isOne || typeof verifier.verify !== "function")
-    throw new TypeError("provenanceVerifier: a ProvenanceVerifier wanted: await sigstoreVerifier()");
+    throw new TypeError("provenanceVerifier: expected a ProvenanceVerifier: await sigstoreVerifier()");
   return verifier as ProvenanceVerifier;
 }
 
@@ -349,7 +349,7 @@ function readAnchors(anchors: readonly TrustAnchor[] | undefined): readonly Trus
   const isGood =
     Array.isArray(copies) &&
     copies.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
-  if (!isGood) throw new TypeError("trustAnchors: a list of anchors from parseTrustAnchor wanted");
+  if (!isGood) throw new TypeError("trustAnchors: expected a list of anchors from parseTrustAnchor");
   return copies.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(certificate.der) }));
 }
 
@@ -357,11 +357,11 @@ function readAnchors(anchors: readonly TrustAnchor[] | undefined): readonly Trus
 function readMeasurements(measurements: unknown): VerifyContext["measurements"] {
   if (measurements === undefined) return null;
   if (typeof measurements !== "object" || measurements === null || measurements instanceof Uint8Array)
-    throw new TypeError("measurements: an object of PCRs by index wanted, such as { 0: pcr0 }");
+    throw new TypeError("measurements: expected an object of PCRs by index, such as { 0: pcr0 }");
   const entries = Object.entries(measurements).map(([name, value]): [number, Uint8Array] => {
-    if (!isPcrIndex(name)) throw new TypeError(`measurements.${name}: no PCR: an index of 0 to 31 wanted`);
+    if (!isPcrIndex(name)) throw new TypeError(`measurements.${name}: no PCR: expected an index of 0 to 31`);
     if (!(value instanceof Uint8Array) || value.length !== PCR_LENGTH)
-      throw new TypeError(`measurements.${name}: ${PCR_LENGTH} bytes wanted, as a Uint8Array`);
+      throw new TypeError(`measurements.${name}: expected ${PCR_LENGTH} bytes, as a Uint8Array`);
     return [Number(name), new Uint8Array(value)];
   });
   if (entries.length === 0) throw new TypeError("measurements: empty; omit it to check no image");
@@ -374,7 +374,7 @@ export function isPcrIndex(name: string): boolean {
 
 function bytesOf(name: string, value: unknown): Uint8Array {
   if (value instanceof Uint8Array && value.length > 0) return new Uint8Array(value);
-  throw new TypeError(`${name}: bytes wanted, as a Uint8Array that is not empty`);
+  throw new TypeError(`${name}: expected bytes, as a Uint8Array that is not empty`);
 }
 
 /** Comparisons with an invalid Date are all false: nothing would ever be too old. */
@@ -383,7 +383,7 @@ function isInstant(value: unknown): value is Date {
 }
 
 const EVIDENCE_WANTED =
-  "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
+  "evidence: expected lists in an object, such as { bootProofs: [bootProof], appProofs: [appProof] }";
 
 /** Total: a member that is missing here would be dropped silently. */
 type EvidenceLists = Readonly<Record<keyof Evidence, unknown>> &
@@ -404,7 +404,7 @@ function ownEvidence(evidence: Evidence): Evidence {
 }
 
 function evidenceLists({ bootProofs, appProofs = [], activity, provenance = [] }: Evidence): EvidenceLists {
-  if (!Array.isArray(provenance)) throw new TypeError("evidence.provenance: a list of bundles wanted");
+  if (!Array.isArray(provenance)) throw new TypeError("evidence.provenance: expected a list of bundles");
   return {
     bootProofs: listOf("bootProof", bootProofs),
     appProofs: listOf("appProof", appProofs),
@@ -416,7 +416,7 @@ function evidenceLists({ bootProofs, appProofs = [], activity, provenance = [] }
 function listOf(one: string, value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   const hint = value === undefined ? "empty where there is none" : `did you mean ${one}s: [${one}]?`;
-  throw new TypeError(`evidence.${one}s: a list wanted; ${hint}`);
+  throw new TypeError(`evidence.${one}s: expected a list; ${hint}`);
 }
 
 /** The caller's bundles of builds, and then those of the evidence: each demand is met by any of them. */
@@ -516,12 +516,12 @@ function provenanceInput({ value }: NamedEvidence): ProvenanceInput {
 export function unmetByKind(expectation: Expectation, appProofs: number, hasActivity: boolean): string | null {
   if (hasActivity)
     return expectation.organizationId === null
-      ? "expected.organizationId: a non-empty string wanted, since there is an activity"
+      ? "expected.organizationId: expected a non-empty string, since there is an activity"
       : null;
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
   const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
-  return isOfProofs ? null : "expected: app proofs or an activity wanted, not boot proofs alone";
+  return isOfProofs ? null : "expected: expected app proofs or an activity, not boot proofs alone";
 }
 
 /** Throws TypeError for anything but bytes, and for options of other evidence. */
@@ -532,6 +532,6 @@ export function copyDocument(
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: for boot proofs only");
   if (context.expectation !== null) throw new TypeError("expected: for activities and app proofs only");
   const { subject, piece } = given("boot[0]", document);
-  if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
+  if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: expected bytes, as a Uint8Array");
   return { bytes: new Uint8Array(piece.value), given: { subject, piece } };
 }

@@ -37,7 +37,7 @@ const POLICY_NAMES: Readonly<Record<keyof PlainPolicy, true>> = { bytes: true, a
  */
 export function plainPolicy(policy: Policy): PlainPolicy {
   if (!ParsedPolicy.is(policy) || policy.bytes() === null)
-    throw new TypeError("policy: one that was read from text or bytes wanted");
+    throw new TypeError("policy: expected one that was read from text or bytes");
   return policyContent(policy);
 }
 

@@ -146,8 +146,8 @@ function reportOf(answer: Report | AnyVerification): Report {
   const isPromise = typeof (answer as { then?: unknown } | null | undefined)?.then === "function";
   throw new TypeError(
     isPromise
-      ? "a verification is wanted, and this is a promise of one: await it"
-      : "a verification or report that this package made is wanted, the very object: a copy proves nothing",
+      ? "expected a verification, got a promise of one: await it"
+      : "expected a verification or report that this package made, the very object: a copy proves nothing",
   );
 }
 

@@ -59,10 +59,10 @@ describe("a call that asks for what nobody can answer", () => {
     ["expected.organizationId", { expected: {} }],
     ["expected.id", { expected: { organizationId: "o", id: "" } }],
     [
-      "expected.organizationId: a non-empty string wanted, since there is an activity",
+      "expected.organizationId: expected a non-empty string, since there is an activity",
       { expected: { payload: [{ type: "ORDER", values: { "/id": "42" } }] } },
     ],
-    ["expected.payload: a non-empty list wanted", { expected: { organizationId: "o", payload: [] } }],
+    ["expected.payload: expected a non-empty list", { expected: { organizationId: "o", payload: [] } }],
     ["allowDebug", { allowDebug: 1 }],
     ["allowDebug", { allowDebug: null }],
     ["cache", { cache: {} }],
@@ -87,14 +87,14 @@ describe("a call that asks for what nobody can answer", () => {
     await expect(call).rejects.toThrow(name);
   });
 
-  const lists = "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
+  const lists = "evidence: expected lists in an object, such as { bootProofs: [bootProof], appProofs: [appProof] }";
   const wrongEvidence: [string, unknown][] = [
     ["evidence.bootProof: unknown; did you mean bootProofs: [bootProof]?", { bootProof: whole.bootProof }],
-    ["evidence.bootProofs: a list wanted; did you mean bootProofs: [bootProof]?", { bootProofs: whole.bootProof }],
-    ["evidence.bootProofs: a list wanted; did you mean bootProofs: [bootProof]?", { bootProofs: null }],
-    ["evidence.bootProofs: a list wanted; empty where there is none", { activity: whole.activity }],
+    ["evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?", { bootProofs: whole.bootProof }],
+    ["evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?", { bootProofs: null }],
+    ["evidence.bootProofs: expected a list; empty where there is none", { activity: whole.activity }],
     ["evidence.appProof: unknown; did you mean appProofs: [appProof]?", { bootProofs: [], appProof: {} }],
-    ["evidence.appProofs: a list wanted; did you mean appProofs: [appProof]?", { bootProofs: [], appProofs: {} }],
+    ["evidence.appProofs: expected a list; did you mean appProofs: [appProof]?", { bootProofs: [], appProofs: {} }],
     [
       "evidence.bootproofs: unknown; known are bootProofs, appProofs, activity, provenance",
       { bootProofs: [], bootproofs: [] },
@@ -116,17 +116,17 @@ describe("a call that asks for what nobody can answer", () => {
 
   it("is a TypeError where there is nothing to verify, and where a list is none", async () => {
     await expect(verifyEvidence({ bootProofs: [] }, options)).rejects.toThrow(new TypeError("no evidence was given"));
-    const meant = new TypeError("evidence.bootProofs: a list wanted; did you mean bootProofs: [bootProof]?");
+    const meant = new TypeError("evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?");
     await expect(verifyActivity(whole.activity, whole.bootProof as never, options)).rejects.toThrow(meant);
   });
 
   it.each([
-    [undefined, "options: an object wanted, with policy, now, at, "],
-    ["policy.json", "options: an object wanted, with policy, now, at, "],
-    [options.policy, "options: { policy, now: new Date() } wanted, not the policy alone"],
-    [{ now: NOW }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY_ANY_ENCLAVE"],
-    [{ ...options, policy: "{}" }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY"],
-    [{ policy: options.policy }, "now: a valid Date wanted"],
+    [undefined, "options: expected an object, with policy, now, at, "],
+    ["policy.json", "options: expected an object, with policy, now, at, "],
+    [options.policy, "options: expected { policy, now: new Date() }, not the policy alone"],
+    [{ now: NOW }, "options.policy: expected a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE"],
+    [{ ...options, policy: "{}" }, "options.policy: expected a policy from parsePolicy, or NO_POLICY"],
+    [{ policy: options.policy }, "now: expected a valid Date"],
   ])("is a TypeError without options that are some: %#", async (given, message) => {
     await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(TypeError);
     await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(message);
@@ -314,17 +314,17 @@ describe("measurements that are given", () => {
     verifyEvidence(evidence, { ...options, measurements } as unknown as VerifyOptions);
   const bytes = new Uint8Array(48);
   it.each([
-    [null, /^measurements: an object of PCRs by index wanted/],
-    ["00", /^measurements: an object of PCRs by index wanted/],
-    [bytes, /^measurements: an object of PCRs by index wanted/],
+    [null, /^measurements: expected an object of PCRs by index/],
+    ["00", /^measurements: expected an object of PCRs by index/],
+    [bytes, /^measurements: expected an object of PCRs by index/],
     [{}, /^measurements: empty/],
-    [{ 32: bytes }, /^measurements.32: no PCR: an index of 0 to 31 wanted$/],
+    [{ 32: bytes }, /^measurements.32: no PCR: expected an index of 0 to 31$/],
     [{ "01": bytes }, /^measurements.01: no PCR/],
     [{ "-1": bytes }, /^measurements.-1: no PCR/],
     [{ pcr0: bytes }, /^measurements.pcr0: no PCR/],
-    [{ 0: bytes.subarray(1) }, /^measurements.0: 48 bytes wanted, as a Uint8Array$/],
-    [{ 0: "00".repeat(48) }, /^measurements.0: 48 bytes wanted, as a Uint8Array$/],
-    [{ 31: bytes, 0: undefined }, /^measurements.0: 48 bytes wanted, as a Uint8Array$/],
+    [{ 0: bytes.subarray(1) }, /^measurements.0: expected 48 bytes, as a Uint8Array$/],
+    [{ 0: "00".repeat(48) }, /^measurements.0: expected 48 bytes, as a Uint8Array$/],
+    [{ 31: bytes, 0: undefined }, /^measurements.0: expected 48 bytes, as a Uint8Array$/],
   ])("are PCRs: %j", async (measurements, message) => {
     await expect(measured(measurements)).rejects.toThrow(message);
     await expect(measured(measurements)).rejects.toThrow(TypeError);
@@ -388,7 +388,7 @@ describe("a bare document", () => {
 });
 
 describe("a report", () => {
-  it("that this package did not make is no verdict, whatever it says", async () => {
+  it("that this package did not make is not a verdict, whatever it says", async () => {
     const { report } = await verifyEvidence(evidence, options);
     expect(report.verdict).toBe("verified");
     requireVerified(report);
@@ -587,7 +587,7 @@ describe("an app proof, with a store of uses", () => {
   it("is forgotten where too many came after it, and a store of none is a mistake", () => {
     for (const limit of [0, -1, 1.5, NaN, "1"])
       expect(() => new AppProofUses(limit as number)).toThrow(
-        new TypeError("limit: a whole number of 1 or more wanted"),
+        new TypeError("limit: expected a whole number of 1 or more"),
       );
     const signed = (key: number, payload: number, timestampMs: number | null = 1): VerifiedAppProof =>
       ({

@@ -412,8 +412,8 @@ describe("options", () => {
     ["no present", { ...authentic, now: undefined }],
     ["a present that is a number", { ...authentic, now: NOW.getTime() }],
     ["a present that is a text", { ...authentic, now: NOW.toISOString() }],
-    ["a present that is no date", { ...authentic, now: new Date(Number.NaN) }],
-    ["a moment that is no date", { ...authentic, at: new Date("x") }],
+    ["a present that is not a date", { ...authentic, now: new Date(Number.NaN) }],
+    ["a moment that is not a date", { ...authentic, at: new Date("x") }],
     ["a moment that is another word", { ...authentic, at: "today" }],
     ["a moment that is null", { ...authentic, at: null }],
   ];
@@ -425,7 +425,7 @@ describe("options", () => {
     },
   );
 
-  it("are refused where the evidence is no object", async () => {
+  it("are refused where the evidence is not an object", async () => {
     await expect(verifyEvidence({} as never, authentic)).rejects.toBeInstanceOf(TypeError);
     await expect(verifyEvidence(undefined as never, authentic)).rejects.toBeInstanceOf(TypeError);
   });
@@ -513,7 +513,7 @@ describe("requireVerified and requireAuthentic", () => {
   });
 
   it.each([undefined, null, {}, { verdict: "Verified" }, { verdict: true }, []])(
-    "requireVerified throws for %j, which is no report",
+    "requireVerified throws for %j, which is not a report",
     (report) => {
       expect(() => requireVerified(report as unknown as Report)).toThrow();
     },

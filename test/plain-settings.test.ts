@@ -60,7 +60,9 @@ describe("a policy that names files", () => {
   it("was read from text or bytes: a value has none", () => {
     const value = parsePolicy(JSON.parse(text) as object, { readFile: () => anchorPem });
     for (const other of [value, { ...policy }, null])
-      expect(() => plainPolicy(other as typeof policy)).toThrow("policy: one that was read from text or bytes wanted");
+      expect(() => plainPolicy(other as typeof policy)).toThrow(
+        "policy: expected one that was read from text or bytes",
+      );
   });
 });
 

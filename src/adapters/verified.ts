@@ -94,9 +94,9 @@ export class UnverifiedMethodError extends Error {
 export function verified<Client extends ForeignClient>(client: Client, options: VerifiedOptions<Client>): Client {
   const own = typedOptions("options", options as VerifiedOptions, OPTIONS);
   if (typeof client !== "object" || client === null || typeof client.request !== "function")
-    throw new TypeError("client: a client with a function request wanted");
+    throw new TypeError("client: expected a client with a function request");
   if (own.evidence !== undefined && typeof own.evidence.request !== "function")
-    throw new TypeError("options.evidence: a client with a function request wanted");
+    throw new TypeError("options.evidence: expected a client with a function request");
   const names = methodNamesOf(client);
   const unknown = own.allowUnproven?.find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`options.allowUnproven: the client has no method ${unknown}`);
@@ -115,7 +115,7 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
  * const own = createClient({ baseUrl, organizationId, stamper: stamperFrom(turnkey.stamper) });
  */
 export function stamperFrom(theirs: ForeignStamper): AnyStamper {
-  if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: a function stamp wanted");
+  if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: expected a function stamp");
   return { stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) };
 }
 

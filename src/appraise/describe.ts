@@ -48,7 +48,7 @@ export interface DescribedDeployment {
  * with each. Throws TypeError for anything but a policy from `parsePolicy`.
  */
 export function describePolicy(policy: Policy): PolicyDescription {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a policy from parsePolicy wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a policy from parsePolicy");
   const { name, trustAnchors, maxAge, appProofs, allowDebug, deployments } = policy;
   return {
     name,

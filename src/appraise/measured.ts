@@ -75,15 +75,15 @@ export async function compareBuild(
 ): Promise<MeasuredComparison> {
   const { provenance, provenanceVerifier } = ownMembers(build, { provenance: true, provenanceVerifier: true });
   if (provenanceVerifier === undefined)
-    throw new TypeError("build.provenanceVerifier: wanted: await sigstoreVerifier() of bootproof/provenance");
+    throw new TypeError("build.provenanceVerifier: required, such as await sigstoreVerifier() of bootproof/provenance");
   const verifier = { verify: provenanceVerifier.verify.bind(provenanceVerifier) };
   const bundles = provenance.map(bundleInput);
   if (bundles.length > MAX_PROVENANCE)
-    throw new TypeError(`build.provenance: at most ${MAX_PROVENANCE} bundles wanted`);
+    throw new TypeError(`build.provenance: expected at most ${MAX_PROVENANCE} bundles`);
   const own = ownMembers(measured, { pcrs: true, pivotHash: true });
   const { pivotHash } = own;
   const { deployments } = compareMeasured(policy, own);
-  if (pivotHash === undefined) throw new TypeError("measured.pivotHash: wanted, which provenance is about");
+  if (pivotHash === undefined) throw new TypeError("measured.pivotHash: required, which provenance is about");
   const digest = toHex(pivotHash);
   const demanding = policy.deployments.map((pins) => demandsOf(pins, digest));
   if (demanding.every((demands) => demands.length === 0))
@@ -140,14 +140,14 @@ const UNSIGNED = "00".repeat(PCR_LENGTH);
  * `parsePolicy`, without measurements, and for PCR1, 2 or 8 of an image without its PCR0.
  */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a policy from parsePolicy wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a policy from parsePolicy");
   measured = ownMembers(measured, { pcrs: true, pivotHash: true });
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
   const isOfImage = [...found.keys()].some((index) => OF_AN_IMAGE.includes(index));
-  if (isOfImage && !found.has(0)) throw new TypeError("measured.pcrs: PCR0 wanted, which alone covers a whole image");
+  if (isOfImage && !found.has(0)) throw new TypeError("measured.pcrs: expected PCR0, which alone covers a whole image");
   if (isOfImage && !found.has(8)) found.set(8, UNSIGNED);
   const pivotHash = measured.pivotHash === undefined ? null : toHex(measured.pivotHash);
-  if (found.size === 0 && pivotHash === null) throw new TypeError("measured: pcrs or pivotHash wanted");
+  if (found.size === 0 && pivotHash === null) throw new TypeError("measured: expected pcrs or pivotHash");
   return comparisonOf(policy.deployments.map((pins) => compareDeployment(pins, found, pivotHash)));
 }
 

@@ -267,7 +267,8 @@ export interface BuildOptions extends ReleaseOptions {
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
   options = copyPlain(ownOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: true }));
   build = ownMembers(build, { pcrs: true, pivotHash: true });
-  if (build.pcrs === undefined && build.pivotHash === undefined) throw new TypeError("build: pcrs or pivotHash wanted");
+  if (build.pcrs === undefined && build.pivotHash === undefined)
+    throw new TypeError("build: expected pcrs or pivotHash");
   const measured = {
     ...(build.pcrs && { pcrs: hexOfPcrs(build.pcrs) }),
     ...(build.pivotHash && { pivotHash: hexOf("pivotHash", build.pivotHash, SHA256_LENGTH) }),
@@ -296,7 +297,7 @@ function hexOfPcrs(pcrs: Readonly<Record<number, Uint8Array>>): Readonly<Record<
 
 function hexOf(name: string, value: unknown, length: number): string {
   if (value instanceof Uint8Array && value.length === length) return toHex(value);
-  throw new TypeError(`${name}: ${length} bytes wanted, as a Uint8Array`);
+  throw new TypeError(`${name}: expected ${length} bytes, as a Uint8Array`);
 }
 
 interface ReleasedApplication {

@@ -334,7 +334,7 @@ const digest: Shape<string> = {
   read: (value, place) => {
     if (typeof value === "string" && value.startsWith(DIGEST_PREFIX))
       return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
-    return place.fault(`${digestWords} wanted`);
+    return place.fault(`expected ${digestWords}`);
   },
 };
 
@@ -507,7 +507,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         nonce >= pin,
         () => `${pin} or more`,
         () => String(nonce),
-        { met: `nonce ${nonce}, at least ${pin} wanted`, unmet: "the manifest is older than the policy allows" },
+        { met: `nonce ${nonce}, expected at least ${pin}`, unmet: "the manifest is older than the policy allows" },
       ),
     ),
   },
@@ -551,7 +551,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         commitment === pin,
         () => pin,
         () => commitment,
-        { met: `${commitment}, as wanted` },
+        { met: `${commitment}, as expected` },
       ),
     ),
   },

@@ -307,7 +307,8 @@ function refuseUnmeetable({ provenance = [], workloads, pivotHash, pivotArgs, pi
   const hasPivot = [pivotHash, pivotArgs, pivotEnv].some((pin) => pin !== undefined);
   for (const [index, { workload }] of provenance.entries()) {
     const at = place.at("provenance").at(index).at("of");
-    if (workload === null && workloads !== undefined) at.fault('the deployment has workloads: {"workload": …} wanted');
+    if (workload === null && workloads !== undefined)
+      at.fault('the deployment has workloads: expected {"workload": …}');
     if (workload === null) continue;
     if (hasPivot) at.fault("the deployment has a pivot and no workloads");
     else if (workloads !== undefined && !Object.hasOwn(workloads, workload))
@@ -378,7 +379,7 @@ function trustAnchor(value: unknown, place: Place, options: ParsePolicyOptions):
     if (Object.keys(rest).length === 1 && typeof file === "string")
       return sourceOf(parseTrustAnchor(`file ${file}`, anchorFile(file, options)));
   }
-  throw anchorFault(`${ANCHOR_WORDS} wanted`);
+  throw anchorFault(`expected ${ANCHOR_WORDS}`);
 }
 
 function namedBySubject(anchor: TrustAnchor): AnchorSource {

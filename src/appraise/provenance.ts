@@ -67,7 +67,7 @@ const ANY_REF = /^refs\/(?:tags|heads)\/\*$/;
 
 const ref = refined(value, (read, place) =>
   read.includes("*") && !ANY_REF.test(read)
-    ? place.fault<string>('"refs/tags/*" and "refs/heads/*" are the only patterns; otherwise a whole ref wanted')
+    ? place.fault<string>('expected a whole ref, or one of the patterns "refs/tags/*" and "refs/heads/*"')
     : read,
 );
 
@@ -139,14 +139,14 @@ function identityFaults(read: Omit<Members, "trustedRoot">, open: readonly Prove
     return [
       ...contradictions,
       ...(open.length > 0 ? [`open: only with the issuer ${GITHUB_ISSUER}, which demands these members`] : []),
-      ...((repository ?? identity) === undefined ? ["repository or identity wanted: otherwise anyone may sign"] : []),
+      ...((repository ?? identity) === undefined ? ["expected repository or identity: otherwise anyone may sign"] : []),
     ];
   }
   const missing = PROVENANCE_QUESTIONS.filter((question) => read[question] === undefined && !open.includes(question));
   return [
     ...contradictions,
-    ...(repository === undefined ? [`repository wanted: ${ANYONE.repository}`] : []),
-    ...missing.map((question) => `${question} wanted: ${ANYONE[question]}; or say "open": ["${question}"]`),
+    ...(repository === undefined ? [`expected repository: ${ANYONE.repository}`] : []),
+    ...missing.map((question) => `expected ${question}: ${ANYONE[question]}; or say "open": ["${question}"]`),
     ...(read.ref ?? [])
       .filter((each) => !each.startsWith("refs/"))
       .map(

@@ -23,9 +23,9 @@ export function ownBatch(batch: Batch): Batch {
   const own = ownMembers(batch, BATCH);
   const { entries, expected, numbers } = own;
   if (numbers !== undefined && numbers.length !== entries.length)
-    throw new TypeError("batch.numbers: one for each entry wanted");
+    throw new TypeError("batch.numbers: expected one for each entry");
   if (expected !== undefined && expected.length !== entries.length)
-    throw new TypeError("batch.expected: one for each entry wanted, or null");
+    throw new TypeError("batch.expected: expected one for each entry, or null");
   const copy = { entries: entries.map((entry) => new Uint8Array(entry)) };
   return Object.assign(own, copy, expected && { expected: [...expected] }, numbers && { numbers: [...numbers] });
 }

@@ -22,12 +22,12 @@ const ENTRY = /^[0-9a-fA-F]{64}$/;
 /** Throws {@link MalformedError} (`json` or `expected`). */
 export function readExpectedLine(line: Uint8Array): ExpectedLine {
   const json = exactJson(line);
-  if (!isJsonObject(json)) throw malformed("", 'an object wanted: {"entry": "…", "expected": {…}}');
+  if (!isJsonObject(json)) throw malformed("", 'expected an object: {"entry": "…", "expected": {…}}');
   const unknown = Object.keys(json).find((name) => name !== "entry" && name !== "expected");
   if (unknown !== undefined) throw malformed(unknown, "unknown; known are entry, expected");
   const { entry, expected } = json;
   if (typeof entry !== "string" || !ENTRY.test(entry))
-    throw malformed("entry", "the SHA-256 of the entry's line wanted, 64 hex digits");
+    throw malformed("entry", "expected the SHA-256 of the entry's line, 64 hex digits");
   return { entry: entry.toLowerCase(), expected: JSON.stringify(checkedExpected(expected)) };
 }
 
@@ -44,7 +44,7 @@ function exactJson(text: string | Uint8Array): unknown {
 }
 
 function checkedExpected(value: unknown): Expected {
-  if (!isJsonObject(value)) throw malformed("expected", "an object wanted");
+  if (!isJsonObject(value)) throw malformed("expected", "expected an object");
   const expected = withMilliseconds(value);
   try {
     expectationOf(expected);
@@ -82,5 +82,5 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
 export const NO_DOCUMENT: EntryResult = {
   verdict: "rejected",
   failed: ["app.request"],
-  reason: "expected: app proofs or an activity wanted, not a bare document",
+  reason: "expected: expected app proofs or an activity, not a bare document",
 };

@@ -68,7 +68,7 @@ async function judgeEntry(
     try {
       return await auditor.judge(n, entry, read.value);
     } catch {
-      // An error is no verdict: it is tried once more, and then reported.
+      // An error is not a verdict: it is tried once more, and then reported.
     }
   }
   return unjudgedResult(n);

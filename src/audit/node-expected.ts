@@ -87,7 +87,7 @@ class LineReader {
     if (value === undefined) return;
     const before = this.#byEntry.get(value.entry);
     if (before === undefined) this.#byEntry.set(value.entry, { line, text: value.expected });
-    else this.#fault("entry", `the same as in line ${before.line}: one line for each entry wanted`);
+    else this.#fault("entry", `the same as in line ${before.line}: expected one line for each entry`);
   }
 
   #fault(path: string, message: string): void {

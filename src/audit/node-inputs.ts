@@ -1,17 +1,17 @@
-/** Opens inputs of lines: unpacks compressed ones, and refuses what is no NDJSON before anything is written. */
+/** Opens inputs of lines: unpacks compressed ones, and refuses what is not NDJSON before anything is written. */
 import { open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { type Gunzip, createGunzip } from "node:zlib";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import { attempt } from "../errors.js";
-import { beginsAsJson, kindOfJson } from "../inspect/kind.js";
+import { beginsAsJson, kindOfJson } from "../inspect/kinds.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
 
 export const STDIN_INPUT = "-";
 
-/** An input that cannot be read, is no input of entries, or differs from that of the earlier run. */
+/** An input that cannot be read, is not an input of entries, or differs from that of the earlier run. */
 export class AuditInputError extends Error {
   override readonly name = "AuditInputError";
   readonly file: string;
@@ -84,7 +84,7 @@ export class LineInputs {
 
   #packed(name: string): AsyncIterable<Uint8Array> {
     if (name !== STDIN_INPUT) return chunksOf(name);
-    if (this.#stdin === undefined) throw new TypeError("stdin: wanted, since an input is -");
+    if (this.#stdin === undefined) throw new TypeError("stdin: required, since an input is -");
     return this.#stdin;
   }
 }
@@ -285,7 +285,7 @@ function noLines(name: string, form: OtherForm, packing: Packing | null): AuditI
 }
 
 /**
- * Whether the beginning of an input is no NDJSON. One odd line among others is a malformed entry: otherwise whoever
+ * Whether the beginning of an input is not NDJSON. One odd line among others is a malformed entry: otherwise whoever
  * wrote it could stop the whole audit.
  */
 class FirstLines {

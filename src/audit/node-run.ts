@@ -83,7 +83,7 @@ export interface AuditFilesProgress {
 export interface AuditFilesEnd extends AuditEnd {
   /** Entries that earlier processes judged. */
   readonly before: number;
-  /** Lines of the whole input that are no entries. */
+  /** Lines of the whole input that are not entries. */
   readonly emptyLines: number;
   /** Of this process. `file`: its file and, of a file of lines, its line: `FILE:LINE`. */
   readonly slowest: (Slowest & { readonly file: string }) | null;
@@ -138,7 +138,7 @@ function settingAndExpected({ setting, expected }: AuditFilesOptions): {
   readonly expected: string | null;
 } {
   if (expected === undefined) return { setting, expected: null };
-  if (!(expected instanceof ExpectedEntries)) throw new TypeError("options.expected: an ExpectedEntries wanted");
+  if (!(expected instanceof ExpectedEntries)) throw new TypeError("options.expected: expected an ExpectedEntries");
   return { setting, expected: expected.digest };
 }
 
@@ -161,7 +161,7 @@ async function withState(
 ): Promise<AuditFilesEnd> {
   const { out } = options;
   const before = state?.before ?? null;
-  if (state !== null && typeof out !== "string") throw new TypeError("out: a file wanted, since there is a state");
+  if (state !== null && typeof out !== "string") throw new TypeError("out: expected a file, since there is a state");
   const results = typeof out === "string" ? await resultsOf(out, state) : null;
   const keeper = new Keeper(out, { results, state, before });
   try {

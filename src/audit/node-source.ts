@@ -9,7 +9,7 @@ import { AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable }
 
 export interface AuditPosition {
   readonly entries: number;
-  /** Lines that are no entries, but are numbered with them. */
+  /** Lines that are not entries, but are numbered with them. */
   readonly emptyLines: number;
   /** Of a compressed input, those that it unpacks to. */
   readonly bytes: number;
@@ -46,8 +46,8 @@ const BATCH_ENTRIES = 512;
 /**
  * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder, whose files, at
  * any depth, are entries, ordered by the bytes of their names. Lines may be compressed with gzip. Empty lines are
- * numbered, and are no entries: a batch without entries has only a position. Throws {@link AuditInputError}, before the
- * first batch, where an input is one JSON value over several lines, one list of other things than boot proofs or app
+ * numbered, and are not entries: a batch without entries has only a position. Throws {@link AuditInputError} before the
+ * first batch where an input is one JSON value over several lines, one list of other things than boot proofs or app
  * proofs, or compressed with Zstandard.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {

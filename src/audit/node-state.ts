@@ -65,7 +65,7 @@ export interface OpenedState {
 
 /**
  * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
- * holds it, or it is no state or that of another question.
+ * holds it, or it is not a state or that of another question.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);

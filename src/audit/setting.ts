@@ -93,7 +93,7 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
 export function auditSetting(options: AuditOptions): AuditSetting {
   const { bootProofs = [], provenance = [], ...own } = ownOptions("options", options, OPTIONS);
   const { policy, now, at, ...others } = plainOptions(own);
-  if (policy === "bundle") throw new TypeError("options.policy: a policy or NO_POLICY_ANY_ENCLAVE wanted");
+  if (policy === "bundle") throw new TypeError("options.policy: expected a policy or NO_POLICY_ANY_ENCLAVE");
   return {
     ...others,
     policy: policy && policyText(policy),

@@ -3,6 +3,7 @@ import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader, instantMember } from "../decode/json-members.js";
@@ -12,8 +13,6 @@ import type { Report } from "../report/report.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
-/** Each is verified separately, which takes time. */
-export const MAX_BUNDLE_BOOT_PROOFS = 256;
 /** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
@@ -60,7 +59,7 @@ export function decodeBundle(input: unknown): Bundle {
 }
 
 function bundleOf(reader: MemberReader): Bundle {
-  if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
+  if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `expected "${BUNDLE_FORMAT}"`);
   reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "provenance", "policy", "report"]);
   const evidence = { appProofs: [], ...evidenceIn(reader, ["bootProofs", "appProofs"]) };
   return { evidence, judgement: judgementOf(reader) };
@@ -74,7 +73,7 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
     isThere(name) ? list(reader, name, most) : undefined;
   const bootProofs = listOf("bootProofs", MAX_BUNDLE_BOOT_PROOFS);
   const appProofs = listOf("appProofs", MAX_APP_PROOFS);
-  if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
+  if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: expected at least one");
   const provenance = listOf("provenance", MAX_PROVENANCE);
   const activity = reader.get("activity");
   if ((appProofs?.length ?? 0) + appProofsInside(activity) > MAX_APP_PROOFS)
@@ -106,7 +105,7 @@ export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bu
 
 function list(reader: MemberReader, name: string, most: number): JsonValue[] | undefined {
   const items = reader.array(name, (value) => value);
-  return items && items.length > most ? reader.fault(name, `${items.length} entries, at most ${most} wanted`) : items;
+  return items && items.length > most ? reader.fault(name, `${items.length} entries, expected at most ${most}`) : items;
 }
 
 function judgementOf(reader: MemberReader): Judgement | null {

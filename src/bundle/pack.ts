@@ -38,7 +38,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
   const { appProofs, activity, provenance, ...given } = evidenceMembers(evidence);
   const bootProofs = given.bootProofs.map(valueOf);
   if (bootProofs.some((bootProof) => VerifiedBootProof.isVerified(bootProof)))
-    throw new TypeError("bootProofs: JSON values wanted");
+    throw new TypeError("bootProofs: expected JSON values");
   return {
     bundle: BUNDLE_FORMAT,
     bootProofs: bootProofs.map((bootProof) => withOwnName(unwrapAlone(jsonOf(bootProof), "boot proof"))),

@@ -101,7 +101,7 @@ async function verified(
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
-  if (!Array.isArray(provenance)) throw new TypeError("provenance: a list of bundles wanted");
+  if (!Array.isArray(provenance)) throw new TypeError("provenance: expected a list of bundles");
   const evidence = copyPlain(evidenceMembers(packedEvidence));
   const judged = withBuilds(evidence, copyPlain(provenance));
   const options: OptionsBesidePolicy = ownMembers(given as VerifyOptions, OPTION_NAMES);

@@ -68,7 +68,7 @@ function timeText(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
 }
 
-/** With commas between thousands, in any locale. */
+/** The number with commas between thousands, in any locale. */
 function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -114,7 +114,9 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
 function emptyLineLines(emptyLines: number): string[] {
   if (emptyLines === 0) return [];
   return [
-    emptyLines === 1 ? "1 empty line, which is no entry" : `${count(emptyLines)} empty lines, which are no entries`,
+    emptyLines === 1
+      ? "1 empty line, which is not an entry"
+      : `${count(emptyLines)} empty lines, which are not entries`,
   ];
 }
 

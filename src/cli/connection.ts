@@ -223,7 +223,7 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   return key;
 }
 
-/** Names the kind of a file that is no key, if it is known; otherwise throws the error. */
+/** Names the kind of a file that is not a key, if it is known; otherwise throws the error. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
   const files = new InputFiles(io);
   // Unreadable files are already reported, and a key is never read from stdin.
@@ -245,7 +245,7 @@ export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: C
   }
 }
 
-/** For messages of the client that lack it. */
+/** The advice in messages of a client that lacks a connection. */
 const ADVICE: Readonly<Record<string, string>> = {
   timeout: ". Try again, or set a longer --timeout SECONDS.",
   answer: ". Check that --base-url is the service's own address.",

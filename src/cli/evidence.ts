@@ -90,7 +90,7 @@ function answerable<O extends Pick<VerifyOptions, "expected">>(
 
 type GivenEvidence =
   | { readonly evidence: Evidence; readonly options: VerifyOptions }
-  /** Of a bare document, which has no builds. */
+  /** The measurements of a bare document, which has no builds. */
   | { readonly reported: Reported };
 
 async function evidenceOf(
@@ -154,7 +154,7 @@ async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Pro
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options };
 }
 
-/** From the options, and from the file of the request. Undefined: nothing is expected. */
+/** The expectation of the options and of the request's file. Undefined means that nothing is expected. */
 export async function readExpected(
   files: InputFiles,
   { organizationId, activityId, addresses, request, payload }: ExpectedFlags,

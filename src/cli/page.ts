@@ -10,7 +10,7 @@ import type { ExpectedFlags } from "./evidence.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf, nowOf, payloadsOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { pageCheckJson, pageCheckText } from "./page-text.js";
@@ -32,17 +32,15 @@ Examples:
 Exit codes of --verify: 0 the page is intact and its evidence verified (or authentic, with --no-policy or
 --bundle-policy), 1 it is not, 2 not a page of bootproof, wrong usage or unreadable file.`;
 
-export function addPageCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("page")
-    .summary("make a page that verifies in a browser, or check a page from outside")
+export function addPageCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Make a page that verifies evidence in a browser; or check that a page is, byte for byte, what this version " +
         "makes from the evidence in it, and verify that evidence again.",
     )
     .usage("[--verify FILE (--policy FILE | --no-policy | --bundle-policy) [options]]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "page"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"page">) => {
     const request = requestOf(args, flags, io);
     finish(request === null ? await writeVerifier(io) : await check(request, io));
@@ -106,20 +104,15 @@ function policyOf(args: ArgumentReader, path: string | undefined): CheckRequest[
   return args.has("no-policy") ? "none" : undefined;
 }
 
-async function script(): Promise<{ readonly script: string }> {
-  const { PAGE_SCRIPT } = await import("bootproof/page/script");
-  return { script: PAGE_SCRIPT };
-}
-
 async function writeVerifier(io: Io): Promise<number> {
   const { renderVerifier } = await import("../page/page.js");
-  io.stdout.write(await renderVerifier(await script()));
+  io.stdout.write(await renderVerifier());
   return EXIT.good;
 }
 
 interface CheckRequest {
   readonly file: string;
-  /** Undefined: no option for it, which is valid for a page without evidence. */
+  /** Undefined means that no option chooses it, which is valid for a page without evidence. */
   readonly policy: { readonly file: string } | "none" | "bundle" | undefined;
   readonly trustAnchor: string | undefined;
   readonly now: Date;
@@ -140,7 +133,7 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   const setting = await settingOf(files, request);
   files.throwFaults();
   io.progress("verifying the page");
-  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) => {
+  const checked = await checkPage(bytes!, setting).catch((error: unknown) => {
     const isWanted = error instanceof PolicyWantedError;
     return refuseUsage(isWanted ? new TypeError(POLICY_WANTED) : error, file);
   });

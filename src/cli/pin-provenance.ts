@@ -59,7 +59,7 @@ export async function refuseMalformed(builds: readonly NamedEvidence[], files: I
   files.throwFaults();
 }
 
-/** Null: the bundles do not meet the pins that they make, and the reason is written. */
+/** Returns null if the bundles do not meet the pins that they make; the reason is written. */
 export async function pinnedWithBuilds(
   { made, messages }: Pinned,
   verified: VerifiedPieces,
@@ -73,7 +73,7 @@ export async function pinnedWithBuilds(
   files.throwFaults();
   const [bundle, ...others] = verified.builds;
   if (bundle === undefined || others.length > 0)
-    throw new UsageError(["--provenance: one bundle wanted, of one build"]);
+    throw new UsageError(["--provenance: expected one bundle, of one build"]);
   const pinned = attempt(() =>
     pinProvenance(bundle.value, { repository: flags.repository!, trustedRoot: { json: json! } }),
   );

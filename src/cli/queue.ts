@@ -1,4 +1,5 @@
 /** `--queue` and its files, what the environment has of it, and its errors. */
+import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
 import { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -60,15 +61,8 @@ function readable(args: ArgumentReader, place: string, read: () => string): stri
   }
 }
 
-interface QueueOptions {
-  readonly secret?: string;
-  readonly prefix?: string;
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  readonly onNote: (text: string) => void;
-}
-
 /** For producers and workers. Reads the files. */
-export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueueOptions> {
+export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueuePlaceOptions> {
   const secret = io.env[SECRET] ?? "";
   const files = new InputFiles(io);
   const tls: Record<string, string> = {};
@@ -85,15 +79,15 @@ export async function queueOptions({ prefix, files: paths }: QueueRequest, io: I
   };
 }
 
-/** Null for any other error. By name: the error is of another copy of the library. */
+/** Null for any other error. The error is of another copy of the library, so its name decides, and not its class. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
-  const { code } = error as Error & { readonly code: "url" | "prefix" | "tls" | "missing" | "unreachable" | "judge" };
-  if (code === "unreachable") return new UnreachableError([error.message]);
+  const { code, message } = error as QueueError;
+  if (code === "unreachable" || code === "lost") return new UnreachableError([message]);
   const places: Partial<Record<typeof code, string>> = {
     url: "--queue: ",
     prefix: "--queue-prefix: ",
     tls: "--queue-",
   };
-  return new UsageError([`${places[code] ?? ""}${error.message}`]);
+  return new UsageError([`${places[code] ?? ""}${message}`]);
 }

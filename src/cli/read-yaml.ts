@@ -2,7 +2,7 @@
 import { listed } from "../errors.js";
 import type { InputFiles } from "./files.js";
 
-/** Every scalar is text: a digest of decimal digits is no number. */
+/** Every scalar is text: a digest of decimal digits is not a number. */
 export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
   const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
   const lineCounter = new LineCounter();
@@ -18,7 +18,7 @@ export async function parseYaml(files: InputFiles, path: string, text: string): 
     Map(_, { items }) {
       const seen = new Set<unknown>();
       for (const { key } of items) {
-        if (!isScalar(key)) faults.push("a map whose key is no text");
+        if (!isScalar(key)) faults.push("a map whose key is not text");
         else if (seen.has(key.value)) fault(key.range?.[0], "Map keys must be unique");
         else seen.add(key.value);
       }

@@ -15,7 +15,7 @@ export async function readFolders(folders: readonly string[], files: InputFiles)
   const { ReleaseFolderError, readReleaseFolder } = await import("../release/node.js");
   const [releases, unread]: [Release[], string[]] = [[], []];
   for (const folder of folders) {
-    if (folder === STDIN) throw new UsageError(["a folder is wanted, and stdin is none"]);
+    if (folder === STDIN) throw new UsageError(["expected a folder, got stdin"]);
     try {
       const read = await readReleaseFolder(folder);
       releases.push(...read.releases);

@@ -85,7 +85,7 @@ export class ActivityVerifier {
     if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
     const options = typedOptions("options", ownMembers(given, VERIFICATION_OPTIONS), VERIFICATION_OPTIONS);
     if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
-      throw new TypeError("options.cache: a SignatureCache wanted");
+      throw new TypeError("options.cache: expected a SignatureCache");
     this.source = source;
     this.policy = policy;
     this.signatures = options.cache ?? new SignatureCache();

@@ -151,8 +151,9 @@ function transportOf(options: ClientOptions): Transport {
     Object.create(null),
     Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
   ) as ClientOptions;
-  if (given.organizationId === undefined) throw new TypeError("options.organizationId: wanted");
-  if (typeof given.stamper?.stamp !== "function") throw new TypeError("options.stamper: wanted, with a function stamp");
+  if (given.organizationId === undefined) throw new TypeError("options.organizationId: required");
+  if (typeof given.stamper?.stamp !== "function")
+    throw new TypeError("options.stamper: required, with a function stamp");
   return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };
 }
 

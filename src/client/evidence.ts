@@ -116,7 +116,7 @@ export async function withAppProofs(query: AskService, given: JsonValue): Promis
   refuseMore("list_app_proofs", listed, ["appProofs", "app proof"]);
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
   if (!Array.isArray(appProofs))
-    throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");
+    throw answerError("list_app_proofs", [{ path: "appProofs", message: "expected an array" }], "none");
   return { ...activity, appProofs };
 }
 

@@ -56,7 +56,7 @@ function keyOf(path: string, bytes: Uint8Array): ApiKey {
   if (!isHex(publicKey, P256_COMPRESSED_LENGTH) || !isHex(privateKey, P256_SCALAR_LENGTH)) {
     throw new ClientError(
       "key",
-      `${path}: not a key file: {"publicKey": "<66 hex digits>", "privateKey": "<64 hex digits>"} wanted`,
+      `${path}: not a key file: expected {"publicKey": "<66 hex digits>", "privateKey": "<64 hex digits>"}`,
     );
   }
   return { publicKey, privateKey };

@@ -42,7 +42,9 @@ export function nodeWebhookHandler(
   const receive = webhookReceiver(options);
   return (request, response) => {
     if (!Array.isArray(request?.rawHeaders) || typeof response?.end !== "function")
-      throw new TypeError("request and response of Node's http wanted; webhookHandler takes a Request as fetch has it");
+      throw new TypeError(
+        "expected request and response of Node's http; webhookHandler takes a Request as fetch has it",
+      );
     const body = new NodeBody(request);
     void receive({
       method: request.method ?? "",

@@ -221,7 +221,7 @@ export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
     for (const [name, values] of Object.entries<readonly string[]>(DOCUMENTED_VALUES)) {
       const given = (value as Readonly<Record<string, unknown>>)[name];
       if (typeof given === "string" && !values.includes(given))
-        place.at(name).fault(`one of ${values.join(", ")} wanted`);
+        place.at(name).fault(`expected one of ${values.join(", ")}`);
     }
     return value;
   });

@@ -49,7 +49,7 @@ export function readSchemas(
   schemas: PayloadSchemas = {},
 ): (payloads: readonly ValidatedPayload[]) => Promise<unknown[]> {
   if (typeof schemas !== "object" || schemas === null || Array.isArray(schemas))
-    throw new TypeError("schemas: an object of schemas by payload type wanted");
+    throw new TypeError("schemas: expected an object of schemas by payload type");
   const validators = new Map(Object.entries(schemas).map(([type, schema]) => [type, validatorOf(type, schema)]));
   return async (payloads) => {
     const outputs = await Promise.all(
@@ -72,7 +72,7 @@ function validatorOf(type: string, schema: unknown): Validate {
   const { version, validate } = standard ?? {};
   if (version !== 1 || typeof validate !== "function")
     throw new TypeError(
-      `schemas.${shownName(type)}: a Standard Schema of version 1 wanted (https://standardschema.dev)`,
+      `schemas.${shownName(type)}: expected a Standard Schema of version 1 (https://standardschema.dev)`,
     );
   return (value) => validate.call(standard, value);
 }

@@ -80,7 +80,7 @@ export function activityRequest(
 }
 
 function millisecondsOf(now: Date): string {
-  if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
+  if (Number.isNaN(now.getTime())) throw new TypeError("now: expected a valid Date");
   return String(now.getTime());
 }
 
@@ -111,8 +111,8 @@ function checkedParameters(
   // The checked copy is what is sent.
   const parameters = copyPlain(given);
   if (!/^[a-z0-9_]+$/.test(name))
-    throw requestError("request", [{ path: "name", message: "lower-case letters, digits and _ wanted" }]);
-  if (!isJsonObject(parameters)) throw requestError(name, [{ path: "parameters", message: "an object wanted" }]);
+    throw requestError("request", [{ path: "name", message: "expected lower-case letters, digits and _" }]);
+  if (!isJsonObject(parameters)) throw requestError(name, [{ path: "parameters", message: "expected an object" }]);
   const shape = Object.hasOwn(operation, "parameters") ? operation.parameters : undefined;
   const faults = shape ? readShape(shape, parameters, "parameters").faults : [];
   if (faults.length > 0) throw requestError(name, faults);
@@ -149,5 +149,5 @@ export function readQueried<Result>(operation: QueryOperation, answer: JsonValue
 /** For undocumented operations. Throws {@link ClientError} (`answer`) for anything but an object. */
 export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
   if (isJsonObject(answer)) return answer;
-  throw answerError(name, [{ path: "", message: "an object wanted" }], effect);
+  throw answerError(name, [{ path: "", message: "expected an object" }], effect);
 }

@@ -90,7 +90,7 @@ function checkedStamp(returned: unknown, facts: ClientErrorFacts): ShapedStamp {
   const kind = HEADER_NAMES.find((one) => one.toLowerCase() === header.toLowerCase());
   if (kind === undefined) throw notSent(`the stamper's ${members.header} is not one of ${HEADER_NAMES.join(", ")}`);
   if (!Object.hasOwn(own, members.value) || typeof value !== "string" || !HEADER_VALUE.test(value))
-    throw notSent(`the stamper's ${members.value} is not the value of a header: visible ASCII wanted, and not empty`);
+    throw notSent(`the stamper's ${members.value} is not the value of a header: expected visible ASCII, and not empty`);
   return { shape, kind, stamp: { header, value } };
 }
 

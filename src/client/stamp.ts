@@ -41,7 +41,7 @@ export interface ApiKey {
   readonly privateKey: string;
 }
 
-/** Signed to test a pair. It is not JSON, so its signature is no stamp of a request. */
+/** Signed to test a pair. It is not JSON, so its signature is not a stamp of a request. */
 const PROBE = "bootproof: do these two keys belong together?";
 
 /**

@@ -51,7 +51,7 @@ export function checkedBaseUrl(text: string): string {
     url !== null &&
     ["https:", "http:"].includes(url.protocol) &&
     url.username + url.password + url.search + url.hash === "";
-  if (!good) throw new TypeError("baseUrl: an http or https address wanted, without user, query and fragment");
+  if (!good) throw new TypeError("baseUrl: expected an http or https address, without user, query and fragment");
   return url.href.replace(/\/+$/, "");
 }
 

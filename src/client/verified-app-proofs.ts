@@ -113,7 +113,7 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
 
 /** Throws TypeError, also for members that are about an activity. */
 function readExpected(given: ExpectedOfAppProofs | undefined): Expected {
-  if (given === undefined) throw new TypeError("options.expected: wanted: what you requested of the application");
+  if (given === undefined) throw new TypeError("options.expected: required: what you requested of the application");
   // The checked copy is the one that is used.
   const expected = copyExpected(ownOptions("expected", given, EXPECTED));
   expectationOf(expected as Expected);
@@ -142,18 +142,18 @@ interface LocatedAppProof {
 
 /** Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
 function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootProofCache): LocatedAppProof[] {
-  if (!Array.isArray(received)) throw new TypeError("appProofs: a list wanted, such as [{ appProof }]");
-  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is no answer");
+  if (!Array.isArray(received)) throw new TypeError("appProofs: expected a list, such as [{ appProof }]");
+  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is not an answer");
   if (received.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   return Array.from(received, (one: ReceivedAppProof, index) => locate(one, `appProofs[${index}]`, bootProofs));
 }
 
 function locate(received: ReceivedAppProof, path: string, bootProofs: BootProofCache): LocatedAppProof {
   const { appProof: given, ephemeralKey } = ownOptions(path, received, RECEIVED);
-  if (given === undefined) throw new TypeError(`${path}.appProof: wanted`);
+  if (given === undefined) throw new TypeError(`${path}.appProof: required`);
   const beside = ephemeralKey === undefined ? null : besideKey(ephemeralKey, path);
   const input = copyInput(given);
-  // What is no JSON stays as it is, so that the report says so.
+  // What is not JSON stays as it is, so that the report says so.
   const appProof = input.value ?? copyPlain(given);
   const publicKey = readInput(input, readAppProof).value.publicKey;
   return { appProof, key: publicKey === undefined ? null : wholeKey(toHex(publicKey), beside, path, bootProofs) };

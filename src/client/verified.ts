@@ -91,7 +91,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
    * Verifies a past activity: JSON value or text, bare or in its wrapper, which may have members of its result beside
    * it, as other SDKs return it, and no others. Missing app proofs are fetched with `list_app_proofs`. The activity
    * must be completed, belong to `organizationId` (default: the client's) and match `expected`. Throws MalformedError
-   * (`json`) for text that is no JSON, TypeError for an invalid `expected`, and the errors of a submit.
+   * (`json`) for text that is not JSON, TypeError for an invalid `expected`, and the errors of a submit.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
   /**
@@ -214,7 +214,7 @@ class ClientVerifier {
 
 /** Throws TypeError for two different organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): ExpectedOfOwner {
-  if (Array.isArray(given)) throw new TypeError("expected: an object wanted");
+  if (Array.isArray(given)) throw new TypeError("expected: expected an object");
   // The checked copy is the one that is used.
   const expected = copyExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;

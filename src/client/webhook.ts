@@ -98,7 +98,7 @@ const processStore = new MemoryEventStore();
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
   const input = typedOptions("input", given, WEBHOOK_INPUT);
   if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array))
-    throw new TypeError("input.rawBody: bytes or text wanted");
+    throw new TypeError("input.rawBody: expected bytes or text");
   return verifyUnder(readHeaders(input), input);
 }
 
@@ -149,7 +149,7 @@ function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "tol
   const own = ownMembers(input as WebhookInput, WEBHOOK_INPUT);
   const { headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = own;
   const headers = copyPlain(own.headers);
-  if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
+  if (Number.isNaN(now.getTime())) throw new TypeError("now: expected a valid Date");
   const value = (name: string): string => soleHeader(headers, headerPrefix + name);
   const matching = (name: string, pattern: RegExp, fault: WebhookFault, wanted: string): string => {
     const text = value(name);
@@ -174,7 +174,7 @@ function soleHeader(headers: WebhookInput["headers"], name: string): string {
         .flatMap(([, value]) => value ?? []);
   const [value] = values;
   if (values.length !== 1 || typeof value !== "string")
-    throw new WebhookError("header", `${name} is there ${values.length} times, once wanted`);
+    throw new WebhookError("header", `${name} is there ${values.length} times, expected once`);
   return value;
 }
 
@@ -199,7 +199,7 @@ function keyOf(given: unknown, keyId: string): Uint8Array {
   if (named.length !== 1)
     throw new WebhookError(
       "key",
-      `${named.length} keys in the key set are called ${keyId}, one wanted: fetch the set again`,
+      `${named.length} keys in the key set are called ${keyId}, expected one: fetch the set again`,
     );
   const { kty, crv, alg, use, x, d } = named[0]!;
   const isGood =
@@ -291,7 +291,7 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRe
     const { method, headers } = request;
     if (typeof headers?.get !== "function")
       throw new TypeError(
-        "a Request as fetch has it wanted; nodeWebhookHandler takes request and response of Node's http",
+        "expected a Request as fetch has it; nodeWebhookHandler takes request and response of Node's http",
       );
     const status = await receive({ method, headers, body: (limit) => readBounded(request, limit) });
     return new Response(null, { status });

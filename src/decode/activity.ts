@@ -172,7 +172,7 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
   if (!lists.every((list) => list !== undefined)) return undefined;
   const list = equalJson(lists[0], lists[1]) ? lists[0]! : lists.flat();
   if (list.length > MAX_APP_PROOFS)
-    return holders[0]!.fault("appProofs", `${list.length} entries, at most ${MAX_APP_PROOFS} wanted`);
+    return holders[0]!.fault("appProofs", `${list.length} entries, expected at most ${MAX_APP_PROOFS}`);
   return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
 }
 

@@ -41,17 +41,18 @@ export const MAX_DOCUMENT_FIELD = 1024;
  * operations.
  */
 const MAX_CABUNDLE = 16;
-const KNOWN_KEYS = [
-  "module_id",
-  "digest",
-  "timestamp",
-  "pcrs",
-  "certificate",
-  "cabundle",
-  "public_key",
-  "user_data",
-  "nonce",
-];
+/** The member that each key becomes. */
+export const DOCUMENT_KEYS: Readonly<Record<string, keyof AttestationDocument>> = {
+  module_id: "moduleId",
+  digest: "digest",
+  timestamp: "timestamp",
+  pcrs: "pcrs",
+  certificate: "certificate",
+  cabundle: "cabundle",
+  public_key: "publicKey",
+  user_data: "userData",
+  nonce: "nonce",
+};
 /** Keys that could pollute prototypes in another reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
@@ -113,7 +114,7 @@ class DocumentReader {
       else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that no document has");
       else if (key === "nitrotpm_pcrs") {
         this.#fault(key, "this is a NitroTPM document, of a whole instance and not of an enclave");
-      } else if (!KNOWN_KEYS.includes(key)) unknown.push(key);
+      } else if (!Object.hasOwn(DOCUMENT_KEYS, key)) unknown.push(key);
     }
     return unknown;
   }
@@ -122,7 +123,7 @@ class DocumentReader {
     const value = this.#map.get("module_id");
     return typeof value === "string" && value !== ""
       ? value
-      : this.#fault("module_id", "a text that is not empty wanted");
+      : this.#fault("module_id", "expected a text that is not empty");
   }
 
   #digest(): "SHA384" | undefined {
@@ -132,21 +133,22 @@ class DocumentReader {
   #timestamp(): number | undefined {
     const value = cborUint(this.#map.get("timestamp"));
     const representable = value !== undefined && value > 0 && value <= MAX_TIME_MS;
-    return representable ? value : this.#fault("timestamp", "milliseconds since the epoch, above 0, wanted");
+    return representable ? value : this.#fault("timestamp", "expected milliseconds since the epoch, above 0");
   }
 
   #pcrs(): Map<number, Uint8Array> | undefined {
     const map = this.#map.get("pcrs");
     if (map === undefined && this.#map.has("nitrotpm_pcrs")) return undefined;
-    if (!(map instanceof Map)) return this.#fault("pcrs", "a map wanted");
+    if (!(map instanceof Map)) return this.#fault("pcrs", "expected a map");
     if (map.size < 1 || map.size > PCR_COUNT)
-      return this.#fault("pcrs", `${map.size} entries, 1 to ${PCR_COUNT} wanted`);
+      return this.#fault("pcrs", `${map.size} entries, expected 1 to ${PCR_COUNT}`);
     const pcrs = new Map<number, Uint8Array>();
     for (const [key, value] of map) {
       const index = cborUint(key);
       if (index === undefined || index >= PCR_COUNT) this.#fault("pcrs", `an index that is not 0 to ${PCR_COUNT - 1}`);
-      else if (!(value instanceof Uint8Array)) this.#fault(`pcrs.${index}`, "a byte string wanted");
-      else if (value.length !== PCR_LENGTH) this.#fault(`pcrs.${index}`, `${value.length} bytes, ${PCR_LENGTH} wanted`);
+      else if (!(value instanceof Uint8Array)) this.#fault(`pcrs.${index}`, "expected a byte string");
+      else if (value.length !== PCR_LENGTH)
+        this.#fault(`pcrs.${index}`, `${value.length} bytes, expected ${PCR_LENGTH}`);
       else pcrs.set(index, value);
     }
     return pcrs;
@@ -154,17 +156,17 @@ class DocumentReader {
 
   #cabundle(): Certificate[] | undefined {
     const value = this.#map.get("cabundle");
-    if (!Array.isArray(value) || value.length === 0) return this.#fault("cabundle", "an array with an entry wanted");
+    if (!Array.isArray(value) || value.length === 0) return this.#fault("cabundle", "expected an array with an entry");
     if (value.length > MAX_CABUNDLE)
-      return this.#fault("cabundle", `${value.length} entries, at most ${MAX_CABUNDLE} wanted`);
+      return this.#fault("cabundle", `${value.length} entries, expected at most ${MAX_CABUNDLE}`);
     const certificates = value.map((entry, index) => this.#certificate(`cabundle[${index}]`, entry));
     return certificates.every((certificate) => certificate !== undefined) ? certificates : undefined;
   }
 
   #certificate(path: string, value: CborValue | undefined): Certificate | undefined {
-    if (!(value instanceof Uint8Array)) return this.#fault(path, "a byte string wanted");
+    if (!(value instanceof Uint8Array)) return this.#fault(path, "expected a byte string");
     if (value.length < 1 || value.length > MAX_DOCUMENT_FIELD) {
-      return this.#fault(path, `${value.length} bytes, 1 to ${MAX_DOCUMENT_FIELD} wanted`);
+      return this.#fault(path, `${value.length} bytes, expected 1 to ${MAX_DOCUMENT_FIELD}`);
     }
     const decoded = attempt(() => decodeCertificate(value));
     return decoded.value ?? this.#fault(path, faultText(decoded.faults));
@@ -173,10 +175,10 @@ class DocumentReader {
   #optionalBytes(key: string): Uint8Array | null | undefined {
     const value = this.#map.get(key) ?? null;
     if (value === null) return null;
-    if (!(value instanceof Uint8Array)) return this.#fault(key, "a byte string or null wanted");
+    if (!(value instanceof Uint8Array)) return this.#fault(key, "expected a byte string or null");
     return value.length <= MAX_DOCUMENT_FIELD
       ? value
-      : this.#fault(key, `${value.length} bytes, at most ${MAX_DOCUMENT_FIELD} wanted`);
+      : this.#fault(key, `${value.length} bytes, expected at most ${MAX_DOCUMENT_FIELD}`);
   }
 
   #fault(path: string, message: string): undefined {

@@ -68,7 +68,7 @@ export class BorshReader {
 
   variant(count: number, what: string): number {
     const value = this.u8(what);
-    if (value >= count) throw malformed(what, `variant ${value}, below ${count} wanted`);
+    if (value >= count) throw malformed(what, `variant ${value}, expected below ${count}`);
     return value;
   }
 

@@ -181,7 +181,7 @@ export function decodeAltName(value: Uint8Array, what: string): string {
   const names = file.constructed(TAG.sequence, what);
   file.end(`after ${what}`);
   const kind = names.next();
-  if (kind === undefined || !ALT_NAMES.includes(kind)) throw malformed(`${what}: a URI or an email address wanted`);
+  if (kind === undefined || !ALT_NAMES.includes(kind)) throw malformed(`${what}: expected a URI or an email address`);
   const content = names.content(kind, what);
   names.end(`after the first name of ${what}`);
   const text = content.some((byte) => byte > 0x7f) ? null : fromUtf8(content);
@@ -228,7 +228,7 @@ class DerReader {
     const found = this.next();
     if (found === undefined) throw malformed(`${what}: missing`);
     if (tag !== undefined && found !== tag)
-      throw malformed(`${what}: tag 0x${found.toString(16)}, 0x${tag.toString(16)} wanted`);
+      throw malformed(`${what}: tag 0x${found.toString(16)}, expected 0x${tag.toString(16)}`);
     if ((found & 0x1f) === 0x1f) throw malformed(`${what}: a multi-byte tag`);
     this.#at++;
     const length = this.#length(what);

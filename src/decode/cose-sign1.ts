@@ -23,7 +23,7 @@ const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 
 /** Untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
 export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
-  if (bytes.length > MAX_MESSAGE) throw malformed("", `${bytes.length} bytes, at most ${MAX_MESSAGE} wanted`);
+  if (bytes.length > MAX_MESSAGE) throw malformed("", `${bytes.length} bytes, expected at most ${MAX_MESSAGE}`);
   const items = decodeCbor(bytes, { outermostTag: COSE_SIGN1_TAG });
   if (!Array.isArray(items) || items.length !== 4) throw malformed("", "not an array of four items");
   const [protectedHeader, unprotected, payload, signature] = items;
@@ -31,7 +31,7 @@ export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   if (!(unprotected instanceof Map)) throw malformed("unprotected", "not a map");
   if (!(payload instanceof Uint8Array)) throw malformed("payload", "not a byte string");
   if (payload.length < 1 || payload.length > MAX_PAYLOAD) {
-    throw malformed("payload", `${payload.length} bytes, 1 to ${MAX_PAYLOAD} wanted`);
+    throw malformed("payload", `${payload.length} bytes, expected 1 to ${MAX_PAYLOAD}`);
   }
   if (!(signature instanceof Uint8Array)) throw malformed("signature", "not a byte string");
   return { protectedHeader, unprotectedIsEmpty: unprotected.size === 0, payload, signature };

@@ -8,7 +8,7 @@ export function jsonInput(input: unknown): JsonValue | undefined {
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
 }
 
-/** A copied input; `faults` if it is no JSON. */
+/** A copied input; `faults` if it is not JSON. */
 export interface InputCopy {
   readonly value: JsonValue | undefined;
   readonly faults: readonly Fault[];
@@ -31,7 +31,7 @@ export function readInput<T>(input: InputCopy, read: (value: unknown) => Reading
 export function ownOptions<T extends object>(what: string, value: T, names: Readonly<Record<keyof T, unknown>>): T {
   const known = (): string => Object.keys(names).join(", ");
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new TypeError(`${what}: an object wanted, with ${known()}`);
+    throw new TypeError(`${what}: expected an object, with ${known()}`);
   const unknown = Object.getOwnPropertyNames(value).find((name) => !Object.hasOwn(names, name));
   if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known()}`);
   const inherited = Object.keys(names).find((name) => !Object.hasOwn(value, name) && isInherited(value, name));

@@ -20,10 +20,10 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** Shares `faults`; undefined, and a fault, if the value is no object. */
+  /** Shares `faults`; undefined, and a fault, if the value is not an object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
-    faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
+    faults.push({ path, message: `expected an object, got ${jsonKind(value)}` });
     return undefined;
   }
 
@@ -44,12 +44,12 @@ export class MemberReader {
 
   string(name: string): string | undefined {
     const value = this.get(name);
-    return typeof value === "string" ? value : this.fault(name, `${jsonKind(value)}, a string wanted`);
+    return typeof value === "string" ? value : this.fault(name, `expected a string, got ${jsonKind(value)}`);
   }
 
   boolean(name: string): boolean | undefined {
     const value = this.get(name);
-    return typeof value === "boolean" ? value : this.fault(name, `${jsonKind(value)}, true or false wanted`);
+    return typeof value === "boolean" ? value : this.fault(name, `expected true or false, got ${jsonKind(value)}`);
   }
 
   nested(name: string): MemberReader | undefined {
@@ -59,14 +59,14 @@ export class MemberReader {
   /** Omits items for which `item` returns undefined. */
   array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
     const value = this.get(name);
-    if (!Array.isArray(value)) return this.fault(name, `${jsonKind(value)}, an array wanted`);
+    if (!Array.isArray(value)) return this.fault(name, `expected an array, got ${jsonKind(value)}`);
     return value.map((entry, index) => item(entry, `${this.at(name)}[${index}]`)).filter((read) => read !== undefined);
   }
 
   strings(name: string): string[] | undefined {
     return this.array(name, (value, path) => {
       if (typeof value === "string") return value;
-      this.faults.push({ path, message: `${jsonKind(value)}, a string wanted` });
+      this.faults.push({ path, message: `expected a string, got ${jsonKind(value)}` });
       return undefined;
     });
   }
@@ -79,7 +79,9 @@ export class MemberReader {
 /** A non-negative integer as decimal text. */
 export function decimalMember(reader: MemberReader, name: string): string | undefined {
   const text = reader.string(name);
-  return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text) ? text : reader.fault(name, "a decimal number wanted");
+  return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text)
+    ? text
+    : reader.fault(name, "expected a decimal number");
 }
 
 /** Hex in either case, of `length` bytes if set. */
@@ -89,7 +91,7 @@ export function hexMember(reader: MemberReader, name: string, length?: number): 
   const bytes = fromHex(text);
   if (bytes === null) return reader.fault(name, "not hex");
   if (length !== undefined && bytes.length !== length) {
-    return reader.fault(name, `${text.length} hex digits, ${2 * length} wanted`);
+    return reader.fault(name, `${text.length} hex digits, expected ${2 * length}`);
   }
   return bytes;
 }
@@ -118,7 +120,8 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
     return Number(literal);
   reader.fault(
     name,
-    `${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}, an integer of 0 to ${max} wanted`,
+    `expected an integer of 0 to ${max}, ` +
+      `got ${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}`,
   );
   return 0;
 }
@@ -127,8 +130,9 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
 export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
   const value = reader.get(name);
   const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
-  if (bytes === null) reader.fault(name, `${typeof value === "string" ? "not hex" : jsonKind(value)}, hex wanted`);
+  if (bytes === null)
+    reader.fault(name, `${typeof value === "string" ? "not hex" : `expected hex, got ${jsonKind(value)}`}`);
   else if (length !== undefined && bytes.length !== length)
-    reader.fault(name, `${bytes.length} bytes, ${length} wanted`);
+    reader.fault(name, `${bytes.length} bytes, expected ${length}`);
   return bytes ?? new Uint8Array();
 }

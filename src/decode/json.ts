@@ -78,7 +78,7 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
 /** One JSON text of several. */
 interface JsonLine {
   readonly text: string;
-  /** From 1; null for a text that is no list of lines. */
+  /** From 1; null for a text that is not a list of lines. */
   readonly number: number | null;
 }
 
@@ -134,7 +134,7 @@ export function jsonKey(value: JsonValue, keyOf: (number: number | JsonNumber) =
 
 /**
  * The JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they were
- * parsed. A literal beyond a double becomes text, which is no number.
+ * parsed. A literal beyond a double becomes text, which is not a number.
  */
 export function jsonText(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: unknown) => (inner instanceof JsonNumber ? doubleOf(inner) : inner));
@@ -193,7 +193,7 @@ export function folded(name: string): string {
 }
 
 export function jsonKind(value: unknown): string {
-  if (value === undefined) return "missing";
+  if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (value instanceof JsonNumber || typeof value === "number") return "a number";
@@ -257,14 +257,14 @@ class JsonParser {
     if (this.#accept("}")) return object;
     do {
       this.#space();
-      if (this.#text[this.#at] !== '"') throw this.#fault("a member name wanted");
+      if (this.#text[this.#at] !== '"') throw this.#fault("expected a member name");
       const start = this.#at;
       const name = this.#string();
       if (name in object) throw this.#fault(`member ${JSON.stringify(shownName(name))} appears twice`, start);
-      if (!this.#accept(":")) throw this.#fault("':' wanted");
+      if (!this.#accept(":")) throw this.#fault("expected ':'");
       object[name] = this.#value(depth + 1);
     } while (this.#accept(","));
-    if (!this.#accept("}")) throw this.#fault("',' or '}' wanted");
+    if (!this.#accept("}")) throw this.#fault("expected ',' or '}'");
     return object;
   }
 
@@ -274,7 +274,7 @@ class JsonParser {
     if (this.#accept("]")) return items;
     do items.push(this.#value(depth + 1));
     while (this.#accept(","));
-    if (!this.#accept("]")) throw this.#fault("',' or ']' wanted");
+    if (!this.#accept("]")) throw this.#fault("expected ',' or ']'");
     return items;
   }
 
@@ -344,7 +344,7 @@ class JsonParser {
   #number(): number | JsonNumber {
     const start = this.#at;
     const literal = this.#match(NUMBER);
-    if (literal === "") throw this.#fault(this.#at < this.#text.length ? "a value wanted" : "the text ends early");
+    if (literal === "") throw this.#fault(this.#at < this.#text.length ? "expected a value" : "the text ends early");
     if (this.#literalNumbers) return new JsonNumber(literal);
     const number = Number(literal);
     if (!Number.isFinite(number)) throw this.#fault("a number that is larger than a double holds", start);
@@ -352,7 +352,7 @@ class JsonParser {
   }
 
   #word<T>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) throw this.#fault("a value wanted");
+    if (!this.#text.startsWith(word, this.#at)) throw this.#fault("expected a value");
     this.#at += word.length;
     return value;
   }

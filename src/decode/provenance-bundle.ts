@@ -116,16 +116,16 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
 
 /** The leaf: of a chain the first, which is the one that a Sigstore library uses. */
 function certificateOf(material: MemberReader, mayHaveChain: boolean): Certificate | undefined {
-  if (material.get("publicKey") !== undefined) material.fault("publicKey", "a certificate wanted, not a public key");
+  if (material.get("publicKey") !== undefined) material.fault("publicKey", "expected a certificate, not a public key");
   const [one, chain] = [material.get("certificate"), material.get("x509CertificateChain")];
   if ((one === undefined) === (chain === undefined))
-    return material.fault("certificate", "exactly one of certificate and x509CertificateChain wanted");
+    return material.fault("certificate", "expected exactly one of certificate and x509CertificateChain");
   if (one !== undefined) return certificateIn(material.nested("certificate"));
   if (!mayHaveChain)
-    return material.fault("x509CertificateChain", "certificate wanted: only versions 0.1 and 0.2 have a chain");
+    return material.fault("x509CertificateChain", "expected a certificate: only versions 0.1 and 0.2 have a chain");
   const holder = material.nested("x509CertificateChain");
   const certificates = holder && membersIn(holder, "certificates", MAX_CERTIFICATES);
-  if (certificates?.length === 0) return holder!.fault("certificates", "empty: the certificate of the signer wanted");
+  if (certificates?.length === 0) return holder!.fault("certificates", "empty: expected the certificate of the signer");
   const [leaf, ...others] = certificates ?? [];
   for (const other of others) certificateIn(other, false);
   return certificateIn(leaf);
@@ -136,19 +136,19 @@ function certificateIn(reader: MemberReader | undefined, isSigner = true): Certi
   const bytes = reader && base64Member(reader, "rawBytes");
   if (bytes === undefined) return undefined;
   if (bytes.length > MAX_CERTIFICATE_BYTES)
-    return reader!.fault("rawBytes", `${bytes.length} bytes, at most ${MAX_CERTIFICATE_BYTES} wanted`);
+    return reader!.fault("rawBytes", `${bytes.length} bytes, expected at most ${MAX_CERTIFICATE_BYTES}`);
   const { value, faults } = attempt(() => decodeCertificate(bytes));
   if (isSigner) for (const { message } of faults) reader!.fault("rawBytes", message);
   const extensions = value?.extensions.length ?? 0;
   if (extensions <= MAX_EXTENSIONS) return value;
-  return reader!.fault("rawBytes", `${extensions} extensions, at most ${MAX_EXTENSIONS} wanted`);
+  return reader!.fault("rawBytes", `${extensions} extensions, expected at most ${MAX_EXTENSIONS}`);
 }
 
 /** The objects in a list that may be absent. Undefined, and a fault, if there are more. */
 function membersIn(reader: MemberReader, name: string, most: number): MemberReader[] | undefined {
   if (reader.get(name) === undefined) return [];
   const items = reader.array(name, (value, path) => ({ value, path }));
-  if (items && items.length > most) return reader.fault(name, `${items.length} entries, at most ${most} wanted`);
+  if (items && items.length > most) return reader.fault(name, `${items.length} entries, expected at most ${most}`);
   return items?.flatMap(({ value, path }) => MemberReader.of(value, path, reader.faults) ?? []);
 }
 
@@ -169,13 +169,13 @@ function checkInclusion(proof: MemberReader | undefined): void {
   if (proof === undefined || note === undefined) return;
   const names = checkpointNames(note);
   if (names.length > MAX_CHECKPOINT_SIGNATURES)
-    proof.fault("checkpoint", `${names.length} signatures, at most ${MAX_CHECKPOINT_SIGNATURES} wanted`);
+    proof.fault("checkpoint", `${names.length} signatures, expected at most ${MAX_CHECKPOINT_SIGNATURES}`);
   else if (names.some((name) => name.length > MAX_CHECKPOINT_NAME))
     proof.fault("checkpoint", `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
   else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
     proof.fault("checkpoint", "a name with characters that no log has in its name");
   // A number of a million digits costs a library half a second.
-  if (!isInteger(proof.get("logIndex"))) proof.fault("logIndex", "an integer of 64 bits wanted");
+  if (!isInteger(proof.get("logIndex"))) proof.fault("logIndex", "expected an integer of 64 bits");
   const [, treeSize, rootHash] = note.split("\n", 3);
   if (!isInteger(treeSize)) proof.fault("checkpoint", "its second line is not the size of a log");
   for (const [name, signed] of Object.entries({ treeSize, rootHash }))
@@ -202,14 +202,14 @@ function checkpointNames(note: string): string[] {
 
 function payloadOf(reader: MemberReader): Uint8Array | undefined {
   if (reader.get("messageSignature") !== undefined)
-    reader.fault("messageSignature", "a statement in an envelope (dsseEnvelope) wanted, not a signature of a file");
+    reader.fault("messageSignature", "expected a statement in an envelope (dsseEnvelope), not a signature of a file");
   const envelope = reader.nested("dsseEnvelope");
   if (envelope === undefined) return undefined;
   const type = envelope.string("payloadType");
-  if (type !== undefined && type !== PAYLOAD_TYPE) envelope.fault("payloadType", `${PAYLOAD_TYPE} wanted`);
+  if (type !== undefined && type !== PAYLOAD_TYPE) envelope.fault("payloadType", `expected ${PAYLOAD_TYPE}`);
   const signatures = envelope.array("signatures", (value) => value);
   if (signatures && signatures.length !== 1)
-    envelope.fault("signatures", `${signatures.length} signatures, exactly one wanted`);
+    envelope.fault("signatures", `${signatures.length} signatures, expected exactly one`);
   return base64Member(envelope, "payload");
 }
 
@@ -219,7 +219,7 @@ function statementOf(payload: Uint8Array, { faults }: MemberReader): ProvenanceS
   const reader = json.faults.length > 0 ? undefined : MemberReader.of(json.value, "statement", faults);
   if (reader === undefined) return undefined;
   if (!(STATEMENT_TYPES as readonly unknown[]).includes(reader.get("_type")))
-    reader.fault("_type", `${STATEMENT_TYPES.join(" or ")} wanted`);
+    reader.fault("_type", `expected ${STATEMENT_TYPES.join(" or ")}`);
   const predicateType = reader.string("predicateType");
   const subjects = reader.array("subject", (value, path) => subjectOf(MemberReader.of(value, path, faults)));
   if (predicateType === undefined || subjects === undefined) return undefined;
@@ -237,5 +237,5 @@ function subjectOf(reader: MemberReader | undefined): ProvenanceStatement["subje
 function sha256Of(digest: JsonObject, reader: MemberReader): string | null {
   const value = Object.hasOwn(digest, "sha256") ? digest["sha256"] : null;
   if (value === null || typeof value === "string") return value ?? null;
-  return reader.fault("digest.sha256", "a string wanted") ?? null;
+  return reader.fault("digest.sha256", "expected a string") ?? null;
 }

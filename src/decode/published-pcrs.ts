@@ -11,12 +11,15 @@ import { PCR_LENGTH } from "./lengths.js";
 const WANTED = [0, 1, 2];
 const OPTIONAL = [8];
 const LINE = new RegExp(`^([0-9a-fA-F]{${2 * PCR_LENGTH}})[ \\t]+PCR([0-9]{1,2})$`);
+/** More than a line of this form has. */
+const MAX_LINE = 256;
 const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
 const MEASUREMENTS = "Measurements";
 
 /** Whether text is lines of this form, so far as its first one tells. */
 export function arePcrLines(text: string): boolean {
-  return LINE.test(text.trimStart().split(/\r?\n/, 1)[0]!.trimEnd());
+  const [first] = text.trimStart().slice(0, MAX_LINE).split("\n", 1);
+  return LINE.test(first!.trimEnd());
 }
 
 /** Whether JSON is what nitro-cli prints. */
@@ -37,7 +40,8 @@ export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, 
     const value = fromHex(hex);
     if (![...WANTED, ...OPTIONAL].includes(index))
       faults.push({ path: name, message: "no PCR of an image (0, 1, 2, 8)" });
-    else if (value?.length !== PCR_LENGTH) faults.push({ path: name, message: `${2 * PCR_LENGTH} hex digits wanted` });
+    else if (value?.length !== PCR_LENGTH)
+      faults.push({ path: name, message: `expected ${2 * PCR_LENGTH} hex digits` });
     else if (isAllZero(value)) faults.push({ path: name, message: "zeros, which every debug enclave has" });
     else if (Object.hasOwn(pcrs, index)) faults.push({ path: name, message: "appears twice" });
     else pcrs[index] = value;
@@ -56,7 +60,7 @@ function lineEntries(text: string, faults: FaultList): Entry[] {
     if (line === "") return [];
     const [, hex, index] = LINE.exec(line) ?? [];
     if (hex !== undefined && index !== undefined) return [[`PCR${index}`, Number(index), hex]];
-    faults.push({ path: `line ${at + 1}`, message: "96 hex digits, a space and PCR<index> wanted" });
+    faults.push({ path: `line ${at + 1}`, message: "expected 96 hex digits, a space and PCR<index>" });
     return [];
   });
 }
@@ -64,12 +68,12 @@ function lineEntries(text: string, faults: FaultList): Entry[] {
 function jsonEntries(json: JsonValue, faults: FaultList): Entry[] {
   const measurements = isJsonObject(json) ? json[MEASUREMENTS] : undefined;
   if (!isJsonObject(measurements)) {
-    faults.push({ path: MEASUREMENTS, message: "an object wanted" });
+    faults.push({ path: MEASUREMENTS, message: "expected an object" });
     return [];
   }
   const algorithm = measurements["HashAlgorithm"];
   if (algorithm !== undefined && !(typeof algorithm === "string" && /^sha384\b/i.test(algorithm)))
-    faults.push({ path: `${MEASUREMENTS}.HashAlgorithm`, message: "Sha384 wanted" });
+    faults.push({ path: `${MEASUREMENTS}.HashAlgorithm`, message: "expected Sha384" });
   return namedEntries(measurements, faults);
 }
 
@@ -78,7 +82,7 @@ function namedEntries(measurements: JsonObject, faults: FaultList): Entry[] {
     if (name === "HashAlgorithm") return [];
     const index = MEMBER.exec(name)?.[1];
     if (index !== undefined && typeof value === "string") return [[name, Number(index), value]];
-    faults.push({ path: name, message: index === undefined ? "unknown member" : "a string wanted" });
+    faults.push({ path: name, message: index === undefined ? "unknown member" : "expected a string" });
     return [];
   });
 }

@@ -107,7 +107,7 @@ export type ReadOf<S> = S extends Shape<infer T> ? T : never;
 export const anything: Shape<unknown> = { read: (value) => value };
 
 function refused<T>(value: unknown, words: string, place: Place): T {
-  return place.fault(() => `${jsonKind(value)}, ${words} wanted`);
+  return place.fault(() => `expected ${words}, got ${jsonKind(value)}`);
 }
 
 /** A value that passes the test. */
@@ -132,7 +132,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shap
     form: { type: "integer", least, most },
     read: (value, place) => {
       if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
-      return place.fault(() => `${typeof value === "number" ? value : jsonKind(value)}, ${words} wanted`);
+      return place.fault(() => `expected ${words}, got ${typeof value === "number" ? value : jsonKind(value)}`);
     },
   };
 }
@@ -151,7 +151,7 @@ export function matching(
     read: (value, place) => {
       if (typeof value !== "string") return refused(value, words, place);
       const holds = test instanceof RegExp ? test.test(value) : test(value);
-      return holds ? value : place.fault(`${words} wanted`);
+      return holds ? value : place.fault(`expected ${words}`);
     },
   };
 }
@@ -181,8 +181,8 @@ export function hex(least: number, most = least): Shape<string> & { readonly wor
     const length = value.length / 2;
     const bytes = length >= least && length <= most ? fromHex(value) : null;
     if (bytes !== null) return toHex(bytes);
-    if (!/^[0-9a-fA-F]*$/.test(value)) return place.fault(`not hex, ${digits} digits wanted`);
-    return place.fault(`${value.length} hex digits, ${digits} wanted`);
+    if (!/^[0-9a-fA-F]*$/.test(value)) return place.fault(`not hex, expected ${digits} digits`);
+    return place.fault(`${value.length} hex digits, expected ${digits}`);
   };
   return { words, read, form: { type: "string", pattern: new RegExp(`^[0-9a-fA-F]{${2 * least},${2 * most}}$`) } };
 }
@@ -195,7 +195,7 @@ export function oneOf<const V extends readonly (string | number | boolean | null
     form: { values },
     read: (value, place) => {
       if (values.includes(value as V[number])) return value as V[number];
-      return place.fault(() => `${typeof value === "string" ? "" : `${jsonKind(value)}, `}${words()} wanted`);
+      return place.fault(() => `expected ${words()}${typeof value === "string" ? "" : `, got ${jsonKind(value)}`}`);
     },
   };
 }
@@ -262,7 +262,7 @@ export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINI
     form: { items: item, least, most },
     read: (value, place) => {
       if (!Array.isArray(value)) return refused(value, "an array", place);
-      if (value.length < least) return place.fault("empty: at least one wanted");
+      if (value.length < least) return place.fault("empty: expected at least one");
       if (value.length > most) return place.fault(`${value.length} entries, at most ${most} allowed`);
       const items = Array.from(value, (one: unknown, index) => item.read(one, place.at(index)));
       return items.includes(undefined as T) ? (undefined as never) : items;
@@ -376,7 +376,7 @@ export function record<T>(each: Shape<T>, settings: RecordSettings = {}): Shape<
         return [name, shape.read(member, place.at(name)) as T] as const;
       });
       const named = entries.filter(([name]) => !Object.hasOwn(beside, name));
-      if (named.length < least) return place.fault("empty: at least one wanted");
+      if (named.length < least) return place.fault("empty: expected at least one");
       if (place.faults > before) return undefined as never;
       return Object.assign(Object.create(null), Object.fromEntries(named)) as Record<string, T>;
     },

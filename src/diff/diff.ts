@@ -4,7 +4,7 @@ import { ownOptions } from "../decode/input.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
-import { type EvidenceKind, type Recognised, recognise } from "../inspect/kind.js";
+import { type EvidenceKind, KINDS, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
 import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { type Content, UnreportedChanges } from "./content.js";
@@ -101,7 +101,7 @@ export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | 
 function copied(input: Uint8Array | DiffInput): DiffInput {
   const isBytes = input instanceof Uint8Array || typeof input !== "object" || input === null;
   const given = ownOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
-  if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: the bytes of two files wanted");
+  if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: expected the bytes of two files");
   return Object.assign(given, { file: new Uint8Array(given.file) });
 }
 
@@ -148,7 +148,7 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
   },
   release: async ({ recognised: { bytes, json }, literal, input }) => {
     const release = json !== undefined ? literal() : await readYaml(bytes, input);
-    if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "an object wanted" }]);
+    if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "expected an object" }]);
     return { kind: "release", release: release as Content };
   },
   bundle: async ({ recognised: { bytes }, literal }) => ({
@@ -171,14 +171,9 @@ export async function readSide(input: DiffInput): Promise<Side> {
   const recognised = recognise(input.file);
   if (recognised === null) throw notCompared("not recognised");
   const kind = COMPARED_KINDS.find((known) => known === recognised.kind);
-  if (kind === undefined) throw notCompared(`this is ${withArticle(recognised.kind)}`);
+  if (kind === undefined) throw notCompared(kindSentence(recognised.kind));
   const literal = (): Content => parseJson(recognised.bytes, { numbers: "literal" });
   return READERS[kind]({ recognised, literal, input });
-}
-
-function withArticle(kind: EvidenceKind): string {
-  if (kind.endsWith("s")) return `a list of ${kind}`;
-  return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
 function notCompared(what: string): MalformedError {
@@ -210,7 +205,7 @@ function compareWhole(before: Side, after: Side): Compared {
 }
 
 function incomparable(before: Side, after: Side): MalformedError {
-  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} cannot be compared`;
+  const message = `${KINDS[before.kind].is} and ${KINDS[after.kind].is} cannot be compared`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 

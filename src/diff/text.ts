@@ -18,7 +18,7 @@ const MAX_VALUE = 600;
 const MAX_NAME = 160;
 const MAX_PLACES = 6;
 
-const WANTED = "difference: the awaited result of diffUnverified wanted";
+const WANTED = "difference: expected the awaited result of diffUnverified";
 
 /**
  * The first line is `same`, or `different` with the number of changes of each severity; then `NOT VERIFIED` and the

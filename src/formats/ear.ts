@@ -110,7 +110,7 @@ export interface EarOptions {
 const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundle: true };
 
 /**
- * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is no report; for an
+ * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is not a report; for an
  * unfit key, without showing any of it; and for a key with a report that no verification made in this process, because
  * the signature is the verifier's statement.
  */

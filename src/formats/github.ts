@@ -20,7 +20,7 @@ type Command = "error" | "warning" | "notice";
 
 /**
  * The report as workflow commands of GitHub Actions, with a line feed at its end (formats/README.md, "github").
- * `notices`: what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * `notices`: what is shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  */
 export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);

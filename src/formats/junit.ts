@@ -23,7 +23,7 @@ type Attributes = Readonly<Record<string, string | number>>;
 
 /**
  * The report as JUnit XML for CI systems, with a line feed at its end (formats/README.md, "junit"). `notices`: what is
- * shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date(), acceptance: "strict" });

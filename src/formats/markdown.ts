@@ -17,7 +17,7 @@ const MAX_DETAILS = 150_000;
 /**
  * The report as Markdown for GitHub's step summaries and comments, with a line feed at its end (formats/README.md,
  * "markdown"). No text from evidence becomes a link, an image, a mention, a reference or HTML. `notices`: what is shown
- * beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  */
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {

@@ -36,13 +36,12 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
     // The page is a separate build, whose classes differ from ours: it gets plain data.
-    const [{ plainOptions }, { renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+    const [{ plainOptions }, { renderPage }] = await Promise.all([
       import("../plain-settings.js"),
       import("../page/page.js"),
-      import("bootproof/page/script"),
     ]);
     const given = bundle === null ? evidence : bundleBytes(evidence);
-    return renderPage({ evidence: given, options: plainOptions(options), report }, { script: PAGE_SCRIPT });
+    return renderPage({ evidence: given, options: plainOptions(options), report });
   },
   junit: async (judged) => (await import("./junit.js")).renderJunit(judged.report, noticesOf(judged)),
   sarif: async (judged) => (await import("./sarif.js")).renderSarif(judged.report, noticesOf(judged)),

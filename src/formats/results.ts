@@ -80,7 +80,7 @@ export function policyUri({ policyDigest }: Report): string | null {
   return policyDigest === null ? null : digestUri(policyDigest);
 }
 
-/** RFC 6920 section 3; null where it is no SHA-256. */
+/** RFC 6920 section 3; null where it is not a SHA-256. */
 export function digestUri(hex: string): string | null {
   const bytes = fromHex(hex);
   return bytes?.length === 32 ? `ni:///sha-256;${toBase64url(bytes)}` : null;

@@ -27,7 +27,7 @@ const VERDICT_RULE = "verdict";
 
 /**
  * The report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif"). `notices`:
- * what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
+ * what is shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });

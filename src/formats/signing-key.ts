@@ -38,12 +38,13 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
     privateMembers: ["d", "p", "q", "dp", "dq", "qi"],
   },
 };
-const WANTED = "P-256, P-384, P-521, Ed25519 or RSA wanted";
+const WANTED = "expected P-256, P-384, P-521, Ed25519 or RSA";
 const MIN_RSA_BITS = 2048;
 
 /** Throws TypeError, without showing any of the key, for one that cannot or should not sign. */
 export function signingKeyOf(jwk: unknown): SigningKey {
-  if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk)) throw refused("a JSON Web Key wanted, an object");
+  if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk))
+    throw refused("expected a JSON Web Key, an object");
   // Without a prototype: only the key's own members count.
   const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
   const kind = kindOf(members);
@@ -63,7 +64,7 @@ export function signingKeyOf(jwk: unknown): SigningKey {
 
 function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
   if (Array.isArray(keys)) throw refused("it is a set of keys; give one key");
-  if (!isText(kty)) throw refused("it is no JSON Web Key: it has no kty (RFC 7517)");
+  if (!isText(kty)) throw refused("it is not JSON Web Key: it has no kty (RFC 7517)");
   if (kty === "oct") throw refused("it is a symmetric key: anyone who can check a result with it can forge one");
   const name = kty === "EC" || kty === "OKP" ? `${kty} ${isText(crv) ? crv : ""}` : kty;
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
@@ -94,7 +95,7 @@ function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
 function algorithmOf({ alg }: Readonly<Record<string, unknown>>, { algorithms }: KeyKind): string | undefined {
   if (alg === undefined) return undefined;
   const known = algorithms.find((name) => name === alg);
-  if (known === undefined) throw refused(`its "alg" does not fit this kind of key: ${algorithms.join(", ")} wanted`);
+  if (known === undefined) throw refused(`its "alg" does not fit this kind of key: expected ${algorithms.join(", ")}`);
   return known;
 }
 

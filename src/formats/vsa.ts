@@ -53,7 +53,7 @@ export interface VsaOptions {
 
 /**
  * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
- * the evidence shows, whatever the verdict. It is not signed. Throws TypeError for a value that is no report.
+ * the evidence shows, whatever the verdict. It is not signed. Throws TypeError for a value that is not a report.
  */
 export async function renderVsa(report: Report, evidence: EvidenceInput, options: VsaOptions = {}): Promise<string> {
   const { bundle = null } = ownOptions("options", options, { bundle: true });

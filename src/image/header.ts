@@ -55,11 +55,11 @@ export function readHeader(bytes: Uint8Array, faults: FaultList): ImageHeader {
   const check = (isGood: boolean, path: string, message: string): unknown =>
     isGood || faults.push({ path: `header.${path}`, message });
   const { version, flags, sectionCount } = header;
-  check(isVersion(version), "version", `${version}: 2, 3 or 4 wanted`);
+  check(isVersion(version), "version", `${version}: expected 2, 3 or 4`);
   check((flags & ~AARCH64) === 0, "flags", `0x${flags.toString(16)}: bits without a meaning are set`);
   check(view.getUint16(0x018) === 0, "reserved", "not zero");
   check(view.getUint32(0x21c) === 0, "unused", "not zero");
-  check(hasGoodCount(header), "sections", `${sectionCount}: ${MIN_SECTIONS} to ${MAX_SECTIONS} wanted`);
+  check(hasGoodCount(header), "sections", `${sectionCount}: expected ${MIN_SECTIONS} to ${MAX_SECTIONS}`);
   if (hasGoodCount(header)) checkUnused(header, faults);
   return header;
 }

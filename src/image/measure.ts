@@ -120,7 +120,7 @@ const MAX_ROLE_ARN = 640;
  */
 export async function measureRole(roleArn: string): Promise<Uint8Array> {
   if (typeof roleArn !== "string" || roleArn.length > MAX_ROLE_ARN || !ROLE_ARN.test(roleArn))
-    throw new TypeError("the ARN of an IAM role wanted, such as arn:aws:iam::123456789012:role/Name");
+    throw new TypeError("expected the ARN of an IAM role, such as arn:aws:iam::123456789012:role/Name");
   return sha384(concatBytes(EMPTY_REGISTER, toUtf8(roleArn)));
 }
 
@@ -129,7 +129,7 @@ const INSTANCE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 /** PCR4 for this instance. Throws TypeError for any other text. */
 export async function measureInstance(instanceId: string): Promise<Uint8Array> {
   if (typeof instanceId !== "string" || !INSTANCE_ID.test(instanceId))
-    throw new TypeError("the id of an instance wanted, such as i-0123456789abcdef0");
+    throw new TypeError("expected the id of an instance, such as i-0123456789abcdef0");
   return sha384(concatBytes(EMPTY_REGISTER, toUtf8(instanceId)));
 }
 

@@ -148,7 +148,7 @@ class ImageReader {
     const found = readSectionHeader(bytes);
     const type = sectionType(found.type);
     if (type === undefined)
-      this.#fault(`sections[${index}].type`, `${found.type}, which no section has (1 to 5 wanted)`);
+      this.#fault(`sections[${index}].type`, `${found.type}, expected 1 to 5: no section has another type`);
     if (found.flags !== 0) this.#fault(`sections[${index}].flags`, "not zero");
     const size = this.#sizeOf(header, index, { ...found, offset });
     this.#types.push(type);
@@ -253,7 +253,7 @@ class ImageReader {
     if (bytes === null) return null;
     const { value, faults } = attempt(() => parseJson(bytes));
     if (faults.length > 0) this.#fault("metadata", `not strict JSON: ${faultText(faults)}`);
-    else if (!isJsonObject(value)) this.#fault("metadata", `${jsonKind(value)}, an object wanted`);
+    else if (!isJsonObject(value)) this.#fault("metadata", `expected an object, got ${jsonKind(value)}`);
     return isJsonObject(value) ? value : null;
   }
 }

@@ -43,11 +43,11 @@ export function readSignature(section: Uint8Array): SignatureReading {
   const entries = attemptAt(faults, "signature", () => decodeCbor(section));
   const list = Array.isArray(entries) ? entries : [];
   if (entries !== undefined && list.length === 0)
-    faults.push({ path: "signature", message: "an array of signatures wanted, of one at least" });
+    faults.push({ path: "signature", message: "expected an array of signatures, of one at least" });
   const [first] = list;
   const entry = first === undefined ? undefined : members(first, ["signing_certificate", "signature"]);
   if (first !== undefined && entry === undefined)
-    faults.push({ path: "signature[0]", message: "a map of signing_certificate and signature wanted" });
+    faults.push({ path: "signature[0]", message: "expected a map of signing_certificate and signature" });
   const certificate = entry ? readCertificate(entry["signing_certificate"], faults) : null;
   return { certificate, others: Math.max(0, list.length - 1), faults, ...readMessage(entry, faults) };
 }
@@ -79,7 +79,7 @@ function readCertificate(value: CborValue, faults: FaultList): Certificate | nul
   const path = "signature[0].signing_certificate";
   const fault = (message: string): null => (faults.push({ path, message }), null);
   const bytes = bytesOf(value);
-  if (bytes === undefined) return fault("an array of bytes (numbers) wanted");
+  if (bytes === undefined) return fault("expected an array of bytes (numbers)");
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const [, block] = PEM_BLOCK.exec(text) ?? [];
   if (block === undefined) return fault("no certificate in PEM");
@@ -96,10 +96,10 @@ function readMessage(entry: Record<"signature", CborValue> | undefined, faults: 
   const path = "signature[0].signature";
   const fault = (message: string): void => void faults.push({ path, message });
   const bytes = bytesOf(entry.signature);
-  if (bytes === undefined) return (fault("an array of bytes (numbers) wanted"), none);
+  if (bytes === undefined) return (fault("expected an array of bytes (numbers)"), none);
   const message = attemptAt(faults, path, () => decodeCoseSign1(bytes));
   if (message === undefined) return none;
-  if (bytes[0] !== 0x84) fault("a tag around it: untagged wanted");
+  if (bytes[0] !== 0x84) fault("a tag around it: expected no tag");
   if (!message.unprotectedIsEmpty) fault("its unprotected header is not empty");
   const algorithm = readAlgorithm(message.protectedHeader);
   if (algorithm === null) fault("its protected header is not an algorithm alone: -7, -35 or -36");
@@ -121,7 +121,7 @@ function readRegister(payload: Uint8Array, path: string, faults: FaultList): Uin
   if (info !== undefined && info.register_index === 0 && value?.length === PCR_LENGTH) return value;
   faults.push({
     path,
-    message: `register_index 0 and register_value of ${PCR_LENGTH} numbers wanted, and nothing else`,
+    message: `expected register_index 0 and register_value of ${PCR_LENGTH} numbers, and nothing else`,
   });
   return null;
 }
@@ -139,7 +139,7 @@ export async function verifySignature(reading: SignatureReading, pcr0: Uint8Arra
   if (isGood === null)
     faults.push({
       path: "signature[0].signing_certificate",
-      message: `its key is no point of ${CURVE_OF[algorithm]}, with which ${algorithm} is verified`,
+      message: `its key is not a point of ${CURVE_OF[algorithm]}, with which ${algorithm} is verified`,
     });
   if (isGood === false)
     faults.push({ path: "signature[0].signature", message: "not made with the key of its certificate" });

@@ -15,7 +15,7 @@ const MAX_KEY = 24;
 const NONE = "none";
 const NOT_PLAIN = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
-const WANTED = "inspection: the awaited result of inspectUnverified wanted";
+const WANTED = "inspection: expected the awaited result of inspectUnverified";
 
 /** With less room beside the name, the value moves to the next line. */
 const LEAST_ROOM = 32;

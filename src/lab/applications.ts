@@ -49,7 +49,7 @@ export interface LabApplication {
   readonly organizationId: string;
   /** The replica that signs comes first. */
   readonly enclaves: readonly ReplicaInfo[];
-  /** Of the replica that signs: 130 bytes, hex. */
+  /** The key of the replica that signs: 130 bytes, hex. */
   readonly ephemeralKey: string;
   /** Pins this deployment with its live keys, for those who call the application. */
   readonly policyFile: PolicyFile;
@@ -58,7 +58,7 @@ export interface LabApplication {
   readonly setupPolicyFile: PolicyFile;
   readonly setupPolicy: Policy;
   readonly fault: ApplicationFaultName | null;
-  /** For each proof from now on; null: none. Throws RangeError for an unknown name. */
+  /** Sets the fault of each proof from now on; null means none. Throws RangeError for an unknown name. */
   setFault(name: ApplicationFaultName | null): void;
   /**
    * Signs a text as it is, or an object as its JSON, and resolves to the app proof, or to what the application's own
@@ -90,7 +90,7 @@ const OPTION_SHAPES: Readonly<Record<keyof ApplicationOptions, Shape<unknown>>> 
 
 /** Throws TypeError for invalid options. */
 export function readApplications(given: readonly ApplicationOptions[]): WantedApplication[] {
-  if (!Array.isArray(given)) throw new TypeError("options.applications: a list wanted");
+  if (!Array.isArray(given)) throw new TypeError("options.applications: expected a list");
   const wanted = given.map((one: ApplicationOptions, index) => readApplication(`options.applications[${index}]`, one));
   const twice = wanted.findIndex(({ name }, index) => wanted.findIndex((one) => one.name === name) < index);
   if (twice >= 0) throw new TypeError(`options.applications[${twice}].name: another application has it`);
@@ -99,7 +99,7 @@ export function readApplications(given: readonly ApplicationOptions[]): WantedAp
 
 function readApplication(what: string, given: ApplicationOptions): WantedApplication {
   const { name, binaryDigest, args = [], sign: how } = typedOptions(what, given, OPTION_SHAPES);
-  if (name === undefined) throw new TypeError(`${what}.name: wanted`);
+  if (name === undefined) throw new TypeError(`${what}.name: required`);
   const isFunction = typeof how === "function";
   return {
     name,
@@ -113,7 +113,7 @@ function readApplication(what: string, given: ApplicationOptions): WantedApplica
 function digestOf(what: string, given: unknown): string {
   const bytes = typeof given === "string" ? fromHex(given) : given;
   if (bytes instanceof Uint8Array && bytes.length === SHA256_LENGTH) return toHex(bytes);
-  throw new TypeError(`${what}: ${SHA256_LENGTH} bytes wanted, or their hex`);
+  throw new TypeError(`${what}: expected ${SHA256_LENGTH} bytes, or their hex`);
 }
 
 /** Boots the application. A known one with the same binary and arguments keeps its deployment. */

@@ -36,7 +36,7 @@ function signedTyped(type: number, members: readonly Rlp[], { r, s, yParity }: E
 }
 
 function unreadable(): Error {
-  return invalid("parameters.unsignedTransaction: an unsigned Ethereum transaction wanted");
+  return invalid("parameters.unsignedTransaction: expected an unsigned Ethereum transaction");
 }
 
 export function encodeRlp(item: Rlp): Uint8Array {
@@ -104,13 +104,13 @@ type Types = Readonly<Record<string, readonly { readonly name: string; readonly 
 export function typedDataDigest({ types, primaryType, domain, message }: JsonObject): Uint8Array {
   const all = types as unknown as Types;
   if (all["EIP712Domain"] === undefined || all[String(primaryType)] === undefined)
-    throw invalid("parameters.payload: typed data with types of the domain and of the message wanted");
+    throw invalid("parameters.payload: expected typed data with types of the domain and of the message");
   const hashes = [structHash("EIP712Domain", domain!, all), structHash(String(primaryType), message!, all)];
   return keccak_256(concatBytes(Uint8Array.of(0x19, 0x01), ...hashes));
 }
 
 function structHash(name: string, value: JsonValue, types: Types): Uint8Array {
-  if (!isJsonObject(value)) throw invalid(`parameters.payload: ${name} wanted`);
+  if (!isJsonObject(value)) throw invalid(`parameters.payload: expected ${name}`);
   const members = types[name]!.map((member) => encodeValue(member.type, value[member.name]!, types));
   return keccak_256(concatBytes(keccak_256(toUtf8(encodeType(name, types))), ...members));
 }

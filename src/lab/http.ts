@@ -98,14 +98,14 @@ function methodsOf(resource: Resource | undefined): string[] {
 
 async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject> {
   const path = pathOf(request);
-  // Read always, so that the connection can be reused.
+  // The body is always read, so that the connection can be reused.
   const body = await readBody(request);
   const resource = resources.get(path);
   if (resource === undefined && !Service.knows(path)) throw notFound(`there is no ${path}`);
   const { method = "this method" } = request;
   const wanted = methodsOf(resource);
   if (!wanted.includes(method)) {
-    const message = `${method} is not for this path: ${wanted.join(" or ")} wanted`;
+    const message = `${method} is not for this path: expected ${wanted.join(" or ")}`;
     throw new Refusal("REQUEST_INVALID", message, { status: 405, code: 12 });
   }
   if (resource === undefined) return service.handle({ path, headers: request.headers, body });
@@ -143,7 +143,7 @@ function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const { status, body } = new Refusal(
     "REQUEST_INVALID",
-    tooLarge ? "the headers are too large" : "this is no HTTP request",
+    tooLarge ? "the headers are too large" : "this is not an HTTP request",
     { status: tooLarge ? 431 : 400, code: 3 },
   );
   const bytes = JSON.stringify(body);

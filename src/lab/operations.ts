@@ -97,7 +97,7 @@ const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
     if (userId !== actor.user.userId && !isRoot(organization, actor))
       throw notAllowed("only a root user makes sessions for others");
     if (!/^[1-9][0-9]{0,6}$/.test(expirationSeconds) || Number(expirationSeconds) > MAX_SESSION_SECONDS) {
-      throw invalid(`parameters.expirationSeconds: 1 to ${MAX_SESSION_SECONDS} wanted`);
+      throw invalid(`parameters.expirationSeconds: expected 1 to ${MAX_SESSION_SECONDS}`);
     }
     const { publicKey, credentialBundle } = await sealSession(targetPublicKey);
     const created = timestamp(now);
@@ -127,7 +127,7 @@ const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
   setOrganizationFeature({ tx, organization, parameters }) {
     const { name, value } = parameters;
     if (!/^FEATURE_NAME_[A-Z0-9_]+$/.test(name))
-      throw invalid(`parameters.name: ${name} is no feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
+      throw invalid(`parameters.name: ${name} is not a feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
     if (name === FEATURE_NAME_WEBHOOK && value !== "") checkWebhookUrl(value);
     const features = [...organization.features.filter((feature) => feature.name !== name), { name, value }];
     tx.put("organizations", organization.organizationId, { ...organization, features });
@@ -222,7 +222,7 @@ interface LabQueryOperation extends Pick<QueryOperation, "name"> {
   readonly parameters: Shape<unknown>;
 }
 
-/** By path segment. */
+/** The operations by path segment. */
 export const QUERIES: ReadonlyMap<string, LabQueryOperation> = new Map(
   Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) => [
     operation.name,

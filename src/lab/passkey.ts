@@ -63,7 +63,7 @@ export class SoftwarePasskey implements PasskeyRegistration {
     const isAllowed =
       allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));
     if (rpId !== this.rpId || !isAllowed)
-      throw new DOMException("no passkey of this authenticator is wanted", "NotAllowedError");
+      throw new DOMException("no passkey of this authenticator is accepted", "NotAllowedError");
     const challenge = bytesOf(wanted);
     const clientData = {
       type: "webauthn.get",

@@ -220,7 +220,7 @@ export class Service {
   /** The caller may belong to the parent organization, too. */
   #question({ caller, json }: Stamped, shape: Shape<unknown>): { organization: Organization; rest: JsonObject } {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
-    if (typeof organizationId !== "string") throw invalid("organizationId: a string wanted");
+    if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
     const parameters = parsed(shape, rest) as JsonObject;
     const organization = this.#organization(organizationId);
     const own = caller.record.organizationId;

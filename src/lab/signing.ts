@@ -121,7 +121,7 @@ export function signedPayload(
   const bytes = payloadBytes(payload, encoding);
   if (key.curve === "CURVE_ED25519") {
     if (hashFunction !== "HASH_FUNCTION_NOT_APPLICABLE")
-      throw invalid("parameters.hashFunction: HASH_FUNCTION_NOT_APPLICABLE wanted for Ed25519");
+      throw invalid("parameters.hashFunction: expected HASH_FUNCTION_NOT_APPLICABLE for Ed25519");
     const signature = ed25519.sign(bytes, key.privateKey);
     return { r: toHex(signature.subarray(0, 32)), s: toHex(signature.subarray(32)), v: "00" };
   }
@@ -134,7 +134,7 @@ function payloadBytes(payload: string, encoding: Payload["encoding"]): Uint8Arra
   if (encoding === "PAYLOAD_ENCODING_HEXADECIMAL") return hexBytes("payload", payload);
   try {
     const json = parseJson(toUtf8(payload));
-    if (!isJsonObject(json)) throw invalid("parameters.payload: a JSON object wanted");
+    if (!isJsonObject(json)) throw invalid("parameters.payload: expected a JSON object");
     return encoding === "PAYLOAD_ENCODING_EIP712" ? typedDataDigest(json) : authorizationDigest(json);
   } catch (error) {
     throw error instanceof Refusal ? error : invalid(`parameters.payload: it does not fit ${encoding}`);
@@ -143,7 +143,7 @@ function payloadBytes(payload: string, encoding: Payload["encoding"]): Uint8Arra
 
 function hexBytes(name: string, value: string): Uint8Array {
   const bytes = fromHex(value.replace(/^0x/, "").toLowerCase());
-  if (bytes === null || bytes.length === 0) throw invalid(`parameters.${name}: hex wanted`);
+  if (bytes === null || bytes.length === 0) throw invalid(`parameters.${name}: expected hex`);
   return bytes;
 }
 
@@ -151,7 +151,9 @@ function hashed(bytes: Uint8Array, hashFunction: Payload["hashFunction"]): Uint8
   if (hashFunction === "HASH_FUNCTION_SHA256") return sha256(bytes);
   if (hashFunction === "HASH_FUNCTION_KECCAK256") return keccak_256(bytes);
   if (hashFunction !== "HASH_FUNCTION_NO_OP" || bytes.length !== 32)
-    throw invalid("parameters.hashFunction: a hash function wanted, or a payload of 32 bytes and HASH_FUNCTION_NO_OP");
+    throw invalid(
+      "parameters.hashFunction: expected a hash function, or a payload of 32 bytes and HASH_FUNCTION_NO_OP",
+    );
   return bytes;
 }
 
@@ -184,7 +186,7 @@ function signedSolana(bytes: Uint8Array, { privateKey, publicKey }: WalletKey): 
     equalBytes(key, publicKey),
   );
   if (count >= 0x80 || signers !== count || index < 0)
-    throw invalid("parameters.unsignedTransaction: a Solana transaction that the key signs wanted");
+    throw invalid("parameters.unsignedTransaction: expected a Solana transaction that the key signs");
   const start = 1 + index * SIGNATURE_LENGTH;
   const signature = ed25519.sign(message, privateKey);
   return concatBytes(bytes.subarray(0, start), signature, bytes.subarray(start + SIGNATURE_LENGTH));

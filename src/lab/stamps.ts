@@ -29,7 +29,7 @@ export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, rea
   const apiKey = headers["x-stamp"];
   const passkey = headers["x-stamp-webauthn"];
   if (apiKey === undefined && passkey === undefined) {
-    throw new Refusal("SIGNATURE_MISSING", "the request has no stamp: X-Stamp or X-Stamp-WebAuthn wanted");
+    throw new Refusal("SIGNATURE_MISSING", "the request has no stamp: expected X-Stamp or X-Stamp-WebAuthn");
   }
   if (apiKey !== undefined && passkey !== undefined)
     throw bad("the request has two stamps, X-Stamp and X-Stamp-WebAuthn: send only one");
@@ -39,7 +39,7 @@ export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, rea
 function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): Caller {
   const stamp = stampJson("X-Stamp", fromUtf8(base64url("X-Stamp", header)) ?? "");
   const { scheme } = stamp;
-  if (scheme !== API_KEY_SCHEME) throw bad(`X-Stamp: scheme ${API_KEY_SCHEME} wanted`);
+  if (scheme !== API_KEY_SCHEME) throw bad(`X-Stamp: expected scheme ${API_KEY_SCHEME}`);
   const publicKey = text("X-Stamp", stamp, "publicKey").toLowerCase();
   const signature = text("X-Stamp", stamp, "signature");
   const key = compressedKey(publicKey);

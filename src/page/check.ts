@@ -10,7 +10,7 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import { MAX_PAGE_BYTES, type PageContent } from "./data.js";
 import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
-import { type PageParts, renderPageContent, renderVerifier, scriptDigest } from "./page.js";
+import { type PageParts, renderPageContent, renderVerifier, scriptDigest, wholeParts } from "./page.js";
 import {
   type JudgedPage,
   type PageDifference,
@@ -75,21 +75,21 @@ const SCRIPT_END = "</script>";
  * {@link MalformedError} for a malformed policy, and if the page's policy loosens what the caller does not.
  * @example
  * ```ts
- * const { sameBytes } = await checkPage(text, { script: PAGE_SCRIPT, policy: null, now: new Date() });
+ * const { sameBytes } = await checkPage(text, { policy: null, now: new Date() });
  * ```
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
   const own = ownOptions("options", options, CHECK_NAMES);
-  const { script: ownScript, policy } = own;
+  const { policy } = own;
   // Without a policy of the caller: only for a page without evidence.
   const setting = policy === undefined ? null : readPageSetting(otherMembers(own, "script") as PageSetting);
   const text = fromUtf8(bytes) ?? "";
+  const parts = await wholeParts(own);
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
-  const script = await scriptFacts(between(text, SCRIPT_START), ownScript);
+  const script = await scriptFacts(between(text, SCRIPT_START), parts.script);
   if (version === null || (script.found === null && data === null)) return { ...NOT_A_PAGE, version, script };
-  const parts = { script: ownScript };
   const { html: made, ...facts } =
     data === null ? await checkVerifier(parts, own) : await checkData(data, parts, setting);
   const whole = { ...facts, version, script };
@@ -140,18 +140,18 @@ type Checked = Omit<Facts, "sameBytes" | "differsAt"> & { readonly html: string 
 const NOTHING_TO_JUDGE =
   "the page has no evidence, so that nothing in it could meet a demand: leave the policy and the question out";
 const POLICY_WANTED =
-  'policy: the page has evidence: plain data of a policy wanted, null for none, or in so many words "bundle", the ' +
+  'policy: the page has evidence: expected plain data of a policy, null for none, or in so many words "bundle", the ' +
   "policy that the page's maker chose";
 
 export class PolicyWantedError extends TypeError {}
 
-async function checkVerifier(parts: PageParts, { policy, expected }: Partial<PageSetting>): Promise<Checked> {
+async function checkVerifier(parts: Required<PageParts>, { policy, expected }: Partial<PageSetting>): Promise<Checked> {
   const isDemand = (policy !== undefined && policy !== null) || expected !== undefined;
   if (isDemand) throw new TypeError(NOTHING_TO_JUDGE);
   return { ...NOTHING, kind: "verifier", html: await renderVerifier(parts) };
 }
 
-async function checkData(text: string, parts: PageParts, setting: PageSettingCopy | null): Promise<Checked> {
+async function checkData(text: string, parts: Required<PageParts>, setting: PageSettingCopy | null): Promise<Checked> {
   if (setting === null) throw new PolicyWantedError(POLICY_WANTED);
   const policyFrom = setting.policy === "bundle" ? "bundle" : "caller";
   const cache = new SignatureCache();

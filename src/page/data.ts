@@ -221,7 +221,7 @@ function inlineValue(subject: string, value: unknown): PieceValue {
 }
 
 function jsonOf(subject: string, value: unknown): JsonValue {
-  if (VerifiedBootProof.isVerified(value)) throw new TypeError(`${subject}: verified already, and JSON is wanted`);
+  if (VerifiedBootProof.isVerified(value)) throw new TypeError(`${subject}: expected JSON, got a verified value`);
   const copied = attempt(() => copyJson(value));
   if (copied.value === undefined) throw new TypeError(`${subject}: ${faultText(copied.faults)}`);
   return copied.value;

@@ -66,7 +66,7 @@ const OPTION_READERS: {
   acceptance: (reader, name) => {
     const acceptance = reader.get(name);
     if (acceptance === "standard" || acceptance === "strict") return acceptance;
-    return reader.fault(name, '"standard" or "strict" wanted');
+    return reader.fault(name, 'expected "standard" or "strict"');
   },
   bootProofsOnly: (reader, name) => reader.boolean(name),
 };
@@ -88,7 +88,7 @@ function measurementsOf(options: MemberReader, name: string): PlainOptions["meas
   const reader = options.nested(name);
   const indexes = Object.keys(reader?.object ?? {});
   if (reader !== undefined && indexes.length === 0) return options.fault(name, "empty");
-  for (const index of indexes) if (!isPcrIndex(index)) reader!.fault(index, "no PCR: an index of 0 to 31 wanted");
+  for (const index of indexes) if (!isPcrIndex(index)) reader!.fault(index, "no PCR: expected an index of 0 to 31");
   return Object.fromEntries(indexes.map((index) => [index, hexMember(reader!, index, PCR_LENGTH)!] as const));
 }
 

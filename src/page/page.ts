@@ -23,12 +23,16 @@ import { thisPage } from "./this-page.js";
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
 
 export interface PageParts {
-  /** `PAGE_SCRIPT` of `bootproof/page/script`. */
-  readonly script: string;
+  /** Default: the script of this package, which `npm run build` makes. */
+  readonly script?: string;
 }
 
 function ownParts(parts: PageParts): PageParts {
   return ownOptions("parts", parts, { script: true });
+}
+
+export async function wholeParts({ script }: PageParts): Promise<Required<PageParts>> {
+  return { script: script ?? (await import("#page-script")).PAGE_SCRIPT };
 }
 
 /**
@@ -39,12 +43,13 @@ function ownParts(parts: PageParts): PageParts {
  * ```ts
  * const options = { policy, now: new Date() };
  * const { report } = await verifyEvidence(evidence, options);
- * const html = await renderPage({ evidence, options: plainOptions(options), report }, { script: PAGE_SCRIPT });
+ * const html = await renderPage({ evidence, options: plainOptions(options), report });
  * ```
  */
-export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
+export async function renderPage(content: PageContent, parts: PageParts = {}): Promise<string> {
   const own = ownParts(parts);
-  const page = await renderPageContent(readPageData(JSON.stringify(pageData(content))), own);
+  const data = readPageData(JSON.stringify(pageData(content)));
+  const page = await renderPageContent(data, await wholeParts(own));
   const [difference] = page.verification.differences;
   if (difference !== undefined) {
     const { place, page: given, anew } = difference;
@@ -56,7 +61,7 @@ export async function renderPage(content: PageContent, parts: PageParts): Promis
 /** The page from the data of another page, with a new report. */
 export async function renderPageContent(
   content: PageContent,
-  parts: PageParts,
+  parts: Required<PageParts>,
   cache?: SignatureCache,
 ): Promise<{ readonly html: string; readonly verification: PageVerification }> {
   const verification = await reproducePage(content, cache);
@@ -88,10 +93,10 @@ function makersNotes(report: Report): Notice[] {
 }
 
 /** The page that verifies dropped files. */
-export async function renderVerifier(parts: PageParts): Promise<string> {
-  parts = ownParts(parts);
-  const body = [...verifierView(), "\n", thisPage(await scriptDigest(parts.script), "verifier")];
-  return documentOf({ title: titleText(NOTHING_VERIFIED), body, data: null }, parts);
+export async function renderVerifier(parts: PageParts = {}): Promise<string> {
+  const own = await wholeParts(ownParts(parts));
+  const body = [...verifierView(), "\n", thisPage(await scriptDigest(own.script), "verifier")];
+  return documentOf({ title: titleText(NOTHING_VERIFIED), body, data: null }, own);
 }
 
 interface Document {
@@ -100,7 +105,7 @@ interface Document {
   readonly data: PageData | null;
 }
 
-async function documentOf({ title, body, data }: Document, { script }: PageParts): Promise<string> {
+async function documentOf({ title, body, data }: Document, { script }: Required<PageParts>): Promise<string> {
   const content = scriptContent(script);
   const head = element(
     "head",
@@ -173,7 +178,7 @@ function dataText(data: PageData): string {
 
 /** Only ASCII, so that every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
-  if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: printable ASCII and line feeds wanted");
+  if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: expected printable ASCII and line feeds");
   return script.endsWith("\n") ? script : `${script}\n`;
 }
 

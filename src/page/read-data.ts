@@ -1,7 +1,7 @@
 /** Reads the data of a page, within limits. */
-import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { fromBase64, fromUtf8 } from "../bytes.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { decodeFile } from "../decode/text-encoding.js";
@@ -144,7 +144,7 @@ class PageFile {
 }
 
 function contentOf(reader: MemberReader): PageContent | undefined {
-  if (reader.get("page") !== PAGE_FORMAT) reader.fault("page", `"${PAGE_FORMAT}" wanted`);
+  if (reader.get("page") !== PAGE_FORMAT) reader.fault("page", `expected "${PAGE_FORMAT}"`);
   reader.refuseUnknown(["page", "files", "evidence", "options", "report"]);
   const files = reader.array("files", (value, path) => {
     const bytes = typeof value === "string" ? fromBase64(value) : null;
@@ -186,7 +186,7 @@ function evidenceOf(reader: MemberReader | undefined, files: readonly PageFile[]
 function refuseMany(reader: MemberReader, name: string, most: number): void {
   const items = reader.get(name);
   if (Array.isArray(items) && items.length > most)
-    throw pageFault(reader.at(name), `${items.length} entries, at most ${most} wanted`);
+    throw pageFault(reader.at(name), `${items.length} entries, expected at most ${most}`);
 }
 
 function bundleOf(reader: MemberReader, files: readonly PageFile[]): BundleBytes | undefined {
@@ -203,7 +203,7 @@ function bundleOf(reader: MemberReader, files: readonly PageFile[]): BundleBytes
 function fileOf(reader: MemberReader, files: readonly PageFile[]): PageFile | undefined {
   const index = reader.get("file");
   const bytes = typeof index === "number" ? files[index] : undefined;
-  return bytes ?? reader.fault("file", `one of ${files.length} files wanted`);
+  return bytes ?? reader.fault("file", `expected one of ${files.length} files`);
 }
 
 interface PiecePlace {
@@ -240,16 +240,16 @@ function valueOf(piece: MemberReader, file: PageFile | undefined): Found {
     if (typeof value["text"] === "string") return { value: value["text"] };
     if (Object.hasOwn(value, "json")) return { value: value["json"] };
   }
-  return piece.fault("value", `${jsonKind(value)}, {"text": …} or {"json": …} wanted, or a file`);
+  return piece.fault("value", `expected {"text": …}, {"json": …} or a file, got ${jsonKind(value)}`);
 }
 
 function valueFromFile(piece: MemberReader, value: JsonValue | undefined, file: PageFile): Found {
   if (value === "bytes") return { value: file.bytes };
   if (value === "decoded") return { value: file.decoded };
-  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is no text") };
+  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is not text") };
   const at = isJsonObject(value) ? value["at"] : undefined;
   if (!isJsonObject(value) || !Array.isArray(at))
-    return piece.fault("value", '"bytes", "decoded", "text" or {"at": […]} wanted');
+    return piece.fault("value", 'expected "bytes", "decoded", "text" or {"at": […]}');
   const own = memberAt(file.json, at);
   const found = value["appProofs"] === undefined ? own : withProofs(own, value["appProofs"]);
   if (found === undefined) return piece.fault("value", "its file has nothing there");

@@ -107,7 +107,7 @@ export const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
 export function readPageSetting(setting: PageSetting): PageSettingCopy {
   const own = ownOptions("options", setting, SETTING_NAMES);
   const { policy } = own;
-  if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
+  if (policy === undefined) throw new TypeError('options.policy: expected plain data of a policy, "bundle" or null');
   const taken = Object.assign(optionsBesidePolicy(copyPlain(otherMembers(own, "policy"))), {
     policy: policy === "bundle" || policy === null ? policy : readPolicy(policy),
   });

@@ -126,7 +126,7 @@ export async function checkReleases(
 ): Promise<ReleaseCheck> {
   const own = ownOptions("options", options as object, OPTIONS as never) as CheckReleasesOptions;
   if (own.skipUnapproved !== undefined && typeof own.skipUnapproved !== "boolean")
-    throw new TypeError("options.skipUnapproved: true or false wanted");
+    throw new TypeError("options.skipUnapproved: expected true or false");
   const demand = demandOf(own);
   const chosen = ofApplications(requireReleases(releases), copyPlain(own.applications));
   const namespaces = namespacesOf(chosen, copyPlain(own.namespaces));
@@ -195,7 +195,7 @@ export function ofApplications(
 }
 
 function requireFound(what: string, names: readonly string[], isFound: (name: string) => boolean): void {
-  if (!Array.isArray(names) || names.length === 0) throw new TypeError(`${what}s: names wanted`);
+  if (!Array.isArray(names) || names.length === 0) throw new TypeError(`${what}s: expected names`);
   const missing = names.filter((name) => !isFound(name));
   if (missing.length === 0) return;
   throw new MalformedError(

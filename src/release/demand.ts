@@ -34,11 +34,11 @@ const MEMBERS = ["manifestSet", "policy", "noManifestSet"] as const;
 export function demandOf(given: object): Demand {
   const members = MEMBERS.filter((name) => Object.hasOwn(given, name) && Reflect.get(given, name) !== undefined);
   const [name] = members;
-  if (name === undefined || members.length > 1) throw new TypeError(`exactly one wanted of ${MEMBERS.join(", ")}`);
+  if (name === undefined || members.length > 1) throw new TypeError(`expected exactly one of ${MEMBERS.join(", ")}`);
   const value: unknown = Reflect.get(given, name);
   if (name === "manifestSet") return ofSet(readSet(value as JsonValue));
   if (name === "policy") return ofPolicy(value);
-  if (value !== true) throw new TypeError("noManifestSet: true wanted");
+  if (value !== true) throw new TypeError("noManifestSet: expected true");
   return { kind: "none", anchorsOf: () => [] };
 }
 
@@ -47,7 +47,7 @@ function ofSet(set: SetPin): Demand {
 }
 
 function ofPolicy(policy: unknown): Demand {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: what parsePolicy returned wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected what parsePolicy returned");
   const anchors = policy.deployments.flatMap(({ name, namespace, manifestSet, minNonce }) =>
     manifestSet === undefined ? [] : [{ namespace, set: manifestSet, minNonce: minNonce ?? 0, source: name }],
   );

@@ -114,7 +114,7 @@ function namespaceFaults({ release: one }: Readable, after: Readable): FoundFaul
   const [earlier, { name }] = [one.manifest.namespace.name, after.release.manifest.namespace];
   if (name === earlier) return [];
   const names = `${JSON.stringify(name)}, and ${one.name} of ${JSON.stringify(earlier)}`;
-  const message = `is of the namespace ${names}: name the wanted ones (--namespace, namespaces)`;
+  const message = `is of the namespace ${names}: name those that you accept (--namespace, namespaces)`;
   return [{ code: "other-namespace", about: after, message }];
 }
 
@@ -126,7 +126,7 @@ function pairFaults(before: Readable, after: Readable): FoundFault[] {
     faults.push({ code: "nonce-twice", about: after, message });
   }
   if (!hasReached(after, set)) {
-    const wanted = `${set.threshold} wanted of the manifest set of ${name}, the release before`;
+    const wanted = `${set.threshold} required by the manifest set of ${name}, the release before`;
     const message = `${approversIn(after.approvers, set.members)} of its approvers are in that set, ${wanted}`;
     faults.push({ code: "approvers", about: after, message });
   }
@@ -143,7 +143,7 @@ function anchorFaults(ordered: readonly Readable[], anchor: Anchor): FoundFault[
   if (first === undefined || hasReached(first, anchor.set)) return [];
   const { set, source } = anchor;
   const reached = approversIn(first.approvers, set.members);
-  const message = `${reached} of its approvers are in the set that is demanded (${source}), ${set.threshold} wanted`;
+  const message = `${reached} of its approvers are in the set that is demanded (${source}), expected ${set.threshold}`;
   return [{ code: "manifest-set-demanded", about: first, message }];
 }
 

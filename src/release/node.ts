@@ -36,9 +36,9 @@ const RELEASE_FILE = /^manifest$|^manifest\.json$|\.approval$/;
 
 /**
  * Reads a folder: one release of an application (`2026.9.0/signer`), a release with its applications (`2026.9.0`), or a
- * folder of releases. Throws {@link ReleaseFolderError} for symbolic links, for what is no regular file, for more than
- * 10,000 files or files above 1 MiB, and for a folder without a release. What is in the files is not judged: `faults`
- * of each release says what is wrong with it.
+ * folder of releases. Throws {@link ReleaseFolderError} for symbolic links, for what is not a regular file, for more
+ * than 10,000 files or files above 1 MiB, and for a folder without a release. What is in the files is not judged:
+ * `faults` of each release says what is wrong with it.
  *
  * @example
  * const { releases } = await readReleaseFolder("core-enclaves/releases");
@@ -70,7 +70,7 @@ function walked(path: string): { readonly walk: FolderWalk; readonly places: rea
   if (places.length === 0)
     throw new ReleaseFolderError(
       path,
-      "no release in it: a folder with `manifest` and approvals, or one of such wanted",
+      "no release in it: expected a folder with `manifest` and approvals, or a folder of such folders",
     );
   return { walk, places };
 }
@@ -92,7 +92,7 @@ class FolderWalk {
   requireFolder(root: string, shown: string): void {
     const stats = onDisk(shown, () => lstatSync(root));
     if (stats.isSymbolicLink()) throw new ReleaseFolderError(shown, LINK);
-    if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is no folder");
+    if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is not a folder");
   }
 
   /** A folder named by a version is one, whatever is in it; others are decided by content. */
@@ -148,7 +148,7 @@ class FolderWalk {
     for (const entry of entries) {
       const name = join(shown, entry.name);
       if (entry.isSymbolicLink()) throw new ReleaseFolderError(name, LINK);
-      if (!entry.isFile() && !entry.isDirectory()) throw new ReleaseFolderError(name, "is no regular file");
+      if (!entry.isFile() && !entry.isDirectory()) throw new ReleaseFolderError(name, "is not a regular file");
     }
     return entries.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
@@ -172,7 +172,7 @@ function readBounded(path: string, shown: string): Uint8Array {
     const file = openSync(path, flags);
     try {
       const stats = fstatSync(file);
-      if (!stats.isFile()) throw new ReleaseFolderError(shown, "is no regular file");
+      if (!stats.isFile()) throw new ReleaseFolderError(shown, "is not a regular file");
       const bytes = new Uint8Array(Math.min(stats.size, MAX_BYTES) + 1);
       let length = 0;
       for (let got = 1; got > 0 && length < bytes.length; length += got)

@@ -95,7 +95,7 @@ function placeFaults(
   if (wanted === null || namespace.nonce === wanted) return faults;
   const message =
     wanted === undefined
-      ? `no nonce follows from the version ${quoted(version!)}: YYYY.M.P wanted`
+      ? `no nonce follows from the version ${quoted(version!)}: expected YYYY.M.P`
       : `has the nonce ${namespace.nonce}, and ${quoted(version!)} has ${wanted}`;
   return [...faults, { code: "nonce", file, message }];
 }
@@ -107,7 +107,7 @@ export function isVersion(name: string): boolean {
   return VERSION.test(name);
 }
 
-/** YYYYMMPP of `YYYY.M.P`; null for a name that is no version, undefined for a version without such a nonce. */
+/** YYYYMMPP of `YYYY.M.P`; null for a name that is not a version, undefined for a version without such a nonce. */
 function nonceOf(version: string): number | null | undefined {
   const parts = VERSION.exec(version)?.slice(1).map(Number);
   if (parts === undefined) return null;

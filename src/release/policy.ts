@@ -68,7 +68,7 @@ export async function releasePolicy(
   const own = ownOptions("options", options, OPTIONS);
   const { addTo, trustAnchors, ...plain } = own;
   const { applications, manifestSet, ...pins } = copyPlain(plain);
-  if (addTo !== undefined && !ParsedPolicy.is(addTo)) throw new TypeError("addTo: what parsePolicy returned wanted");
+  if (addTo !== undefined && !ParsedPolicy.is(addTo)) throw new TypeError("addTo: expected what parsePolicy returned");
   const chosen = ofApplications(requireReleases(releases), applications);
   const { check, ordered } = await checkWhole(chosen, demandOf({ noManifestSet: true }), false);
   const faults = new FaultList();
@@ -131,7 +131,7 @@ function belowSet(ordered: readonly Readable[], json: JsonValue | SetFile): Faul
   return ordered.flatMap(({ release, approvers }) => {
     const reached = approversIn(approvers, set.members);
     if (reached >= set.threshold) return [];
-    const message = `${reached} of its approvers are in the manifest set that is demanded, ${set.threshold} wanted`;
+    const message = `${reached} of its approvers are in the manifest set that is demanded, expected ${set.threshold}`;
     return [{ path: release.name, message }];
   });
 }
@@ -170,7 +170,7 @@ function whyNotBeside(
   if (manifestSet === undefined) return `${name} pins no manifestSet`;
   const reached = approversIn(approvers, manifestSet.members);
   if (reached >= manifestSet.threshold) return null;
-  return `${reached} of its approvers are in the manifestSet of ${name}, ${manifestSet.threshold} wanted`;
+  return `${reached} of its approvers are in the manifestSet of ${name}, expected ${manifestSet.threshold}`;
 }
 
 type BootProof = NonNullable<DocumentFacts["bootProof"]>;

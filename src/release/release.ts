@@ -28,7 +28,7 @@ export type ReleaseFaultCode =
   | "namespace-demanded"
   | "nonce";
 
-/** Stable codes of notes, which are no faults. */
+/** Stable codes of notes, which are not faults. */
 export type ReleaseNoteCode = "manifest-json-incomplete" | "unknown-file" | "given-twice" | "same-manifest";
 
 interface AboutFile<Code> {
@@ -133,7 +133,7 @@ function copied(files: Iterable<readonly [string, Uint8Array]>): Map<string, Uin
   const copy = new Map<string, Uint8Array>();
   for (const [name, bytes] of files) {
     if (typeof name !== "string" || !(bytes instanceof Uint8Array))
-      throw new TypeError("files: pairs of a name and a Uint8Array wanted");
+      throw new TypeError("files: expected pairs of a name and a Uint8Array");
     if (copy.has(name)) throw new TypeError(`files: ${shownName(name)} is given twice`);
     copy.set(name, new Uint8Array(bytes));
   }
@@ -220,7 +220,7 @@ function isIncomplete(bytes: Uint8Array): boolean {
 /** Throws TypeError for anything but releases of {@link readRelease}, and MalformedError if there are none. */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
   if (!Array.isArray(releases) || !releases.every((one) => RELEASES.isOn(one)))
-    throw new TypeError("releases: what readRelease returned wanted, in an array");
+    throw new TypeError("releases: expected what readRelease returned, in an array");
   if (releases.length === 0) throw new MalformedError("release", [{ path: "", message: "no release to check" }]);
   return [...releases];
 }

@@ -22,11 +22,11 @@ const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
 };
 const LABEL = 13;
 const MAX_NAME = 160;
-const WANTED = "check: a whole one wanted, as checkReleases returns it once awaited";
+const WANTED = "check: expected a whole check, as checkReleases returns it once awaited";
 
 /**
  * The first line is `good` or `not good` with the counts; then each history by nonce with what changed, the releases of
- * no history, and what cannot be known. Ends with a line feed. Throws TypeError for what is no check.
+ * no history, and what cannot be known. Ends with a line feed. Throws TypeError for what is not a check.
  */
 export function renderReleaseCheck(check: ReleaseCheck, options: TextOptions = {}): string {
   return renderWhole(check, WANTED, () => checkText(check, pageOf(options)));
@@ -84,7 +84,9 @@ function releaseLines(page: Page, release: CheckedRelease): string[] {
     name(release.name),
     ...(nonce === null ? [] : [`nonce ${nonce}`]),
     ...(manifestHash === null ? [] : [page.hex(manifestHash)]),
-    ...(threshold === null ? [] : [`approved by ${who === "" ? "nobody" : who} (${threshold} of ${members!} wanted)`]),
+    ...(threshold === null
+      ? []
+      : [`approved by ${who === "" ? "nobody" : who} (expected ${threshold} of ${members!})`]),
   ];
   return [
     ...labelled(page, status, facts.join(", "), { styles: STYLES[status], indent: "" }),

@@ -29,7 +29,7 @@ const MAX_FACTS = 3;
 /**
  * The report on one screen of 24 lines, at any width, with a line feed at its end: verdict, warnings, enclaves, the
  * first failures, and the topics that are not proven. Warnings are never cut: more than four lines of them make it that
- * much longer. `notices`: see `renderReport`; notes are left out. Throws TypeError for a value that is no report.
+ * much longer. `notices`: see `renderReport`; notes are left out. Throws TypeError for a value that is not a report.
  */
 export function renderSummary(
   report: Report,

@@ -24,11 +24,11 @@ const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
 export const WANTED =
-  "report: a whole report wanted (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
+  "report: expected a whole report (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
 
 /**
  * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a
- * value that is no report.
+ * value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });

@@ -105,7 +105,7 @@ const OPTIONS: Readonly<Record<keyof ReviewOptions, true>> = {
 export async function reviewManifest(manifest: Uint8Array, options: ReviewOptions): Promise<ManifestReview> {
   const own = ownOptions("options", options, OPTIONS);
   const { policy } = own;
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected one that parsePolicy made");
   const bytes = copiedBytes("manifest", manifest);
   const previousBytes = own.previous === undefined ? undefined : copiedBytes("previous", own.previous);
   const built = builtOf(own.measured);
@@ -117,7 +117,7 @@ export async function reviewManifest(manifest: Uint8Array, options: ReviewOption
 }
 
 function copiedBytes(what: string, bytes: unknown): Uint8Array {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError(`${what}: a Uint8Array wanted`);
+  if (!(bytes instanceof Uint8Array)) throw new TypeError(`${what}: expected a Uint8Array`);
   return new Uint8Array(bytes);
 }
 
@@ -131,12 +131,12 @@ function builtOf(given: Measured | undefined): Built {
   if (given === undefined) return { pcrs: new Map(), pivotHash: null };
   const { pcrs = {}, pivotHash } = copyPlain(ownMembers(given, { pcrs: true, pivotHash: true }));
   const values = Object.entries(pcrs).map(([index, value]) => [Number(index), toHex(value)] as const);
-  if (values.length === 0 && pivotHash === undefined) throw new TypeError("measured: pcrs or pivotHash wanted");
+  if (values.length === 0 && pivotHash === undefined) throw new TypeError("measured: expected pcrs or pivotHash");
   return { pcrs: new Map(values), pivotHash: pivotHash === undefined ? null : toHex(pivotHash) };
 }
 
 function acceptedOf(names: readonly string[]): ReadonlySet<string> {
-  if (!Array.isArray(names)) throw new TypeError("accept: an array of names wanted");
+  if (!Array.isArray(names)) throw new TypeError("accept: expected an array of names");
   for (const name of names) {
     const fault = unknownName(String(name));
     if (fault !== null) throw new TypeError(`accept: ${JSON.stringify(name)} is ${fault}`);
@@ -145,7 +145,7 @@ function acceptedOf(names: readonly string[]): ReadonlySet<string> {
 }
 
 function approvalsOf(files: readonly Uint8Array[]): Approval[] {
-  if (!Array.isArray(files)) throw new TypeError("approvals: an array of Uint8Arrays wanted");
+  if (!Array.isArray(files)) throw new TypeError("approvals: expected an array of Uint8Arrays");
   return files.map((file, index) => {
     const { value, faults } = attempt(() => decodeApproval(copiedBytes(`approvals[${index}]`, file)));
     if (value !== undefined) return value;
@@ -306,7 +306,7 @@ class Review {
       const about = `enclave.pcr${index}`;
       if (isZeroPcr(value)) this.#fault("zero-pcr", about, `PCR${index} is zeros`, { actual: value });
       else if (value.length !== 2 * PCR_LENGTH)
-        this.#fault("pcr-length", about, `PCR${index} has ${value.length / 2} bytes, ${PCR_LENGTH} wanted`);
+        this.#fault("pcr-length", about, `PCR${index} has ${value.length / 2} bytes, expected ${PCR_LENGTH}`);
     }
   }
 
@@ -318,7 +318,7 @@ class Review {
       trustAnchors.map(({ name }) => name),
       ", ",
     );
-    this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is no anchor of the policy`, {
+    this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is not an anchor of the policy`, {
       expected: names,
       actual: toHex(awsRootCertificate),
     });
@@ -421,7 +421,7 @@ class Review {
     const checked = await checkApprovals(approvals, members, this.#input.given.hash, this.#cache);
     return checked.approvals.map(({ member: { alias, pubKey }, status, message }) => {
       const code = APPROVAL_CODES[status];
-      // QOS records one for every posted share: a repeated one is no fault (verify/README.md, "Approvals").
+      // QOS records one for every posted share: a repeated one is not a fault (verify/README.md, "Approvals").
       if (set === "share" && status === "repeated") this.#notes.push(`share set: ${message}: it counts once`);
       else if (code !== null) this.#fault(code, alias, `${set} set: ${message}`);
       return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });

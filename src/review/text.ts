@@ -15,12 +15,12 @@ const MAX_VALUE = 1000;
 /** Of a value that needs no reading. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
-const WANTED = "review: a whole one wanted, as reviewManifest returns it once awaited";
+const WANTED = "review: expected a whole review, as reviewManifest returns it once awaited";
 
 /**
  * The first sentence is what no review can know; then the verdict with the hash that an approval signs, every fault
  * with what to do, the pins, the members that no pin holds, what changed, and who may approve. Ends with a line feed.
- * Throws TypeError for what is no review.
+ * Throws TypeError for what is not a review.
  */
 export function renderReview(review: ManifestReview, options: TextOptions = {}): string {
   return renderWhole(review, WANTED, () => reviewText(review, pageOf(options)));
@@ -142,7 +142,7 @@ function approvalLines({ approvers: { threshold, members }, approvals }: Manifes
     );
   const bad = approvals.filter(({ status }) => status !== "valid");
   return [
-    ...labelled(page, "wanted", `${threshold} of ${members.length} members of the manifest's own set`),
+    ...labelled(page, "required", `${threshold} of ${members.length} members of the manifest's own set`),
     ...labelled(page, "approved by", names(true) || "nobody yet"),
     ...labelled(page, "may approve", names(false) || "nobody else"),
     ...bad.flatMap((one) => labelled(page, one.status, approvalText(one))),

@@ -66,7 +66,7 @@ export function thresholdFaults(set: MemberSet, approved: number): string[] {
   const { threshold, members } = set;
   if (threshold < 1) return ["the threshold is 0: no approval is required"];
   if (threshold > members.length) return [`the threshold is ${threshold}, and there are ${members.length} members`];
-  return approved >= threshold ? [] : [`${approved} valid approvals, ${threshold} wanted`];
+  return approved >= threshold ? [] : [`${approved} valid approvals, ${threshold} required`];
 }
 
 function memberFaults(set: MemberSet): string[] {

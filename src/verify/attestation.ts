@@ -118,7 +118,7 @@ export function algorithmFaults(message: CoseSign1): string[] {
   const faults: string[] = [];
   if (!equalBytes(message.protectedHeader, PROTECTED_ES384)) {
     faults.push(
-      `the protected header is ${toHex(message.protectedHeader) || "empty"}, exactly {1: -35} (a1013822) wanted`,
+      `the protected header is ${toHex(message.protectedHeader) || "empty"}, expected exactly {1: -35} (a1013822)`,
     );
   }
   if (!message.unprotectedIsEmpty) faults.push("the unprotected header is not empty");
@@ -176,7 +176,7 @@ async function checkSignature(
   if (signature.length !== P384_SIGNATURE_LENGTH) {
     return checklist.fail(
       "cose.signature",
-      `the signature has ${signature.length} bytes, ${P384_SIGNATURE_LENGTH} wanted`,
+      `the signature has ${signature.length} bytes, expected ${P384_SIGNATURE_LENGTH}`,
     );
   }
   if (document.certificate === undefined)

@@ -490,7 +490,7 @@ async function checkEnvelopeApprovals(
   const { manifestSet } = envelope.manifest;
   const { faults, repeated, approvers } = await checkApprovals(envelope.manifestSetApprovals, manifestSet, hash, cache);
   const { threshold, members } = manifestSet;
-  const summary = `${approvers.length} of ${members.length} members approved, ${threshold} wanted`;
+  const summary = `${approvers.length} of ${members.length} members approved, ${threshold} required`;
   const reasons = [...faults, ...repeated, ...thresholdFaults(manifestSet, approvers.length)];
   const answers = [
     checklist.conclude("envelope.approvals", reasons, summary),

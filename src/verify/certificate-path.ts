@@ -201,7 +201,7 @@ function constraintFaults(entry: Placed): string[] {
   const { certificate, casBelow } = entry;
   const isLeaf = casBelow < 0;
   const faults = [
-    ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, 3 wanted`]),
+    ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, expected 3`]),
     ...extensionFaults(certificate),
     // RFC 5280 section 4.1.2.6: otherwise it could issue certificates that name no issuer.
     ...(isLeaf || certificate.subject.length > EMPTY_NAME ? [] : ["is a CA without a name"]),
@@ -228,7 +228,7 @@ function extensionFaults(certificate: Certificate): string[] {
 
 function basicConstraintsFaults(certificate: Certificate, isLeaf: boolean, casBelow: number): string[] {
   const extension = certificate.extensions.find(({ id }) => id === BASIC_CONSTRAINTS);
-  if (extension === undefined) return isLeaf ? [] : ["has no basicConstraints, and is no CA"];
+  if (extension === undefined) return isLeaf ? [] : ["has no basicConstraints, and is not a CA"];
   const decoded = attempt(() => decodeBasicConstraints(extension.value));
   if (decoded.value === undefined) return [faultText(decoded.faults)];
   const { ca, pathLen } = decoded.value;

@@ -85,7 +85,7 @@ export function activityContradictions(expectation: Expectation, activity: ReadA
 }
 
 function differs(name: string, answered: string | undefined, wanted: string | null): string[] {
-  return wanted === null || answered === wanted ? [] : [`${name} is ${shown(answered)}, ${shown(wanted)} wanted`];
+  return wanted === null || answered === wanted ? [] : [`${name} is ${shown(answered)}, expected ${shown(wanted)}`];
 }
 
 function shown(value: string | undefined): string {
@@ -110,8 +110,8 @@ export function fingerprintContradictions(
 function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | null): string[] {
   const names = presentMembers(object).map(([name]) => name);
   if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, one wanted`];
-  if (names.length !== 1) return [`${what} has ${names.length} members, only ${wanted} wanted`];
-  return names[0] === wanted ? [] : [`${what} holds ${shown(names[0])}, ${wanted} wanted`];
+  if (names.length !== 1) return [`${what} has ${names.length} members, expected only ${wanted}`];
+  return names[0] === wanted ? [] : [`${what} holds ${shown(names[0])}, expected ${wanted}`];
 }
 
 /** Parameters that are not part of the intent. */
@@ -286,9 +286,9 @@ function valueFaults(values: readonly ExpectedValue[], json: JsonObject | undefi
   return values.flatMap(({ pointer, tokens, value }) => {
     const found = valueAt(json, tokens);
     const place = cut(pointer, MAX_SHOWN);
-    if (found === undefined) return [`${place} is missing, ${shownValue(value)} wanted`];
+    if (found === undefined) return [`${place} is missing, expected ${shownValue(value)}`];
     // Payloads have only numbers that a double holds exactly, so equal doubles are equal decimals.
-    return found === value ? [] : [`${place} is ${shownValue(found)}, ${shownValue(value)} wanted`];
+    return found === value ? [] : [`${place} is ${shownValue(found)}, expected ${shownValue(value)}`];
   });
 }
 

@@ -75,20 +75,20 @@ export function expectationOf(expected: Expected): Expectation {
 
 function nonEmptyText(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
-  throw new TypeError(`expected.${name}: a non-empty string wanted`);
+  throw new TypeError(`expected.${name}: expected a non-empty string`);
 }
 
 function parametersOf(value: unknown): JsonObject {
   const copied = attempt(() => copyJson(value));
   if (copied.value === undefined) throw new TypeError(`expected.parameters: ${faultText(copied.faults)}`);
-  if (!isJsonObject(copied.value)) throw new TypeError("expected.parameters: an object wanted");
+  if (!isJsonObject(copied.value)) throw new TypeError("expected.parameters: expected an object");
   return copied.value;
 }
 
 function instantOf(value: unknown): number {
   const milliseconds = value instanceof Date ? value.getTime() : numberOf(value);
   if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
-  throw new TypeError("expected.requestedAt: a valid Date wanted, or milliseconds since the epoch");
+  throw new TypeError("expected.requestedAt: expected a valid Date, or milliseconds since the epoch");
 }
 
 function numberOf(value: unknown): number {
@@ -96,6 +96,6 @@ function numberOf(value: unknown): number {
 }
 
 function addressesOf(value: unknown): readonly string[] {
-  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.addresses: a non-empty list wanted");
+  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.addresses: expected a non-empty list");
   return value.map((address) => nonEmptyText("addresses[]", address));
 }

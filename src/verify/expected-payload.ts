@@ -38,26 +38,26 @@ const MEMBERS: Readonly<Record<keyof ExpectedPayload, true>> = { type: true, val
 
 /** Throws TypeError for anything that would compare less than the caller means. */
 export function payloadExpectations(value: unknown): readonly PayloadExpectation[] {
-  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.payload: a non-empty list wanted");
+  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.payload: expected a non-empty list");
   return Array.from(value, (item, index) => payloadExpectation(item, `expected.payload[${index}]`));
 }
 
 function payloadExpectation(item: ExpectedPayload, path: string): PayloadExpectation {
   const { type, values, challenge } = ownOptions(path, item, MEMBERS);
-  if (typeof type !== "string" || type === "") throw new TypeError(`${path}.type: a non-empty string wanted`);
+  if (typeof type !== "string" || type === "") throw new TypeError(`${path}.type: expected a non-empty string`);
   const expected = expectedValues(values, `${path}.values`);
   return { type, values: expected, challenge: challenge === undefined ? null : challengeOf(challenge, expected, path) };
 }
 
 function expectedValues(values: unknown, path: string): readonly ExpectedValue[] {
-  const wanted = `${path}: an object of values by JSON pointer wanted, such as { "/order/id": "…" }`;
+  const wanted = `${path}: expected an object of values by JSON pointer, such as { "/order/id": "…" }`;
   if (typeof values !== "object" || values === null || Array.isArray(values)) throw new TypeError(wanted);
   const entries = Object.entries(values);
   if (entries.length === 0) throw new TypeError(`${wanted}; an empty one would compare nothing`);
   return entries.map(([pointer, value]) => {
     const place = `${path}[${JSON.stringify(pointer)}]`;
     if (!isComparable(value))
-      throw new TypeError(`${place}: a string, finite number, boolean or null wanted; name the members of others`);
+      throw new TypeError(`${place}: expected a string, finite number, boolean or null; name the members of others`);
     const fault = pointerFault(pointer);
     if (fault !== null) throw new TypeError(`${place}: ${fault}`);
     return { pointer, tokens: pointerTokens(pointer), value };
@@ -71,7 +71,7 @@ function isComparable(value: unknown): value is JsonValue {
 /** RFC 6901 sections 3 and 4. */
 export function pointerFault(pointer: string): string | null {
   const isPointer = /^\/(?:[^~]|~[01])*$/su.test(pointer);
-  return isPointer ? null : "a JSON pointer wanted, such as /order/id, with ~0 for ~ and ~1 for /";
+  return isPointer ? null : "expected a JSON pointer, such as /order/id, with ~0 for ~ and ~1 for /";
 }
 
 function pointerTokens(pointer: string): readonly string[] {
@@ -84,7 +84,7 @@ const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 
 function challengeOf(pointer: unknown, values: readonly ExpectedValue[], path: string): Challenge {
   const own = values.find((each) => each.pointer === pointer);
-  if (own === undefined) throw new TypeError(`${path}.challenge: one of the pointers of values wanted`);
+  if (own === undefined) throw new TypeError(`${path}.challenge: expected one of the pointers of values`);
   const fault = challengeFault(own.value);
   if (fault !== null) throw new TypeError(`${path}.challenge: ${fault}`);
   return Object.freeze({ pointer: own.pointer, value: own.value as string });
@@ -93,7 +93,7 @@ function challengeOf(pointer: unknown, values: readonly ExpectedValue[], path: s
 export function challengeFault(value: unknown): string | null {
   if (typeof value === "string" && LONG_ENOUGH.test(value)) return null;
   return (
-    "its value is not random enough: a string of 22 or more base64url characters wanted, or of 32 or more hex " +
+    "its value is not random enough: expected a string of 22 or more base64url characters, or of 32 or more hex " +
     "digits"
   );
 }

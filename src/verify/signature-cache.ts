@@ -44,7 +44,7 @@ export class SignatureCache {
    * `limit`: signatures of each curve, and keys; the least recently used are dropped first. Throws TypeError below 1.
    */
   constructor(limit: number = DEFAULT_LIMIT) {
-    if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: a whole number of 1 or more wanted");
+    if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: expected a whole number of 1 or more");
     this.#limit = limit;
   }
 

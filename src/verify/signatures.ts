@@ -181,14 +181,14 @@ function verifyPayload(
   const { r, s, v } = isJsonObject(given) ? given : {};
   const isWord = (part: JsonValue | undefined): part is string =>
     typeof part === "string" && part.length === 64 && fromHex(part) !== null;
-  if (!isWord(r) || !isWord(s)) throw new WrongSignatureError("r and s of 32 bytes in hex wanted");
+  if (!isWord(r) || !isWord(s)) throw new WrongSignatureError("expected r and s of 32 bytes in hex");
   if (signer.kind === "unknown") throw new UncheckedError(UNKNOWN_SIGNER);
   const bytes = payloadBytes(payload, encoding, budget);
   const isEd25519 = hashFunction === "HASH_FUNCTION_NOT_APPLICABLE";
   if (signer.kind === "ed25519" || isEd25519)
     return verifyEd25519Payload(bytes, fromHex(r + s)!, { signer, isEd25519 });
   const digest = payloadDigest(bytes, hashFunction, isDigestOf(encoding));
-  if (typeof v !== "string" || !/^0?[01]$/.test(v)) throw new WrongSignatureError("v of 00 or 01 wanted");
+  if (typeof v !== "string" || !/^0?[01]$/.test(v)) throw new WrongSignatureError("expected v of 00 or 01");
   return verifyEcdsa({ r: fromHex(r)!, s: fromHex(s)!, yParity: Number(v) }, digest, signer);
 }
 
@@ -328,7 +328,7 @@ function readSolana(bytes: Uint8Array): SolanaTransaction | null {
 /** Equal bytes, but for the signature of one signer. */
 function verifySolana(unsigned: Uint8Array, signed: Uint8Array, signer: Signer): Uint8Array {
   const submitted = readSolana(unsigned);
-  if (submitted === null) throw new UncheckedError("it is no Solana transaction that this version knows");
+  if (submitted === null) throw new UncheckedError("it is not a Solana transaction that this version knows");
   const { signers, message, signatures } = submitted;
   const answer = readSolana(signed);
   if (answer === null || !equalBytes(answer.message, message)) throw new WrongSignatureError(OTHER_TRANSACTION);

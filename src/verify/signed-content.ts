@@ -76,7 +76,7 @@ export function unsignedEthereum(unsigned: Uint8Array): UnsignedEthereum {
   const members = listItems(isTyped ? unsigned.subarray(1) : unsigned);
   const chain = isTyped ? null : chainOf(members);
   if (members === null || (isTyped ? members.length !== TYPED.get(type) : chain === undefined))
-    throw new UncheckedError("it is no unsigned Ethereum transaction that this version knows");
+    throw new UncheckedError("it is not an unsigned Ethereum transaction that this version knows");
   const body = isTyped ? members : members.slice(0, LEGACY_MEMBERS);
   const parity = (v: bigint): number => Number(v - (chain === null ? 0n : firstV(chain!)));
   return {

@@ -59,7 +59,7 @@ const PEM_BLOCK = new RegExp(`${PEM_START}([^-]*)${PEM_END}`, "g");
 
 function anchorOf(name: string, pem: string): TrustAnchor {
   const blocks = [...pem.matchAll(PEM_BLOCK)];
-  if (blocks.length !== 1) throw malformed(`${blocks.length} PEM certificates, exactly one wanted`);
+  if (blocks.length !== 1) throw malformed(`${blocks.length} PEM certificates, expected exactly one`);
   const der = fromBase64(blocks[0]![1]!.replace(/[ \t\r\n]/g, ""));
   if (der === null) throw malformed("not base64 between the PEM lines");
   const decoded = attempt(() => decodeCertificate(der));

@@ -46,8 +46,8 @@ export async function signCheckpoint(checkpoint: Checkpoint, privateKey: string)
   const { origin, entries, head } = ownOptions("checkpoint", checkpoint, { origin: true, entries: true, head: true });
   const hash = typeof head === "string" ? fromHex(head) : null;
   if (typeof origin !== "string" || !isOrigin(origin)) throw new TypeError(`checkpoint.origin: ${ORIGIN_WORDS}`);
-  if (!Number.isSafeInteger(entries) || entries < 0) throw new TypeError("checkpoint.entries: a whole number wanted");
-  if (hash?.length !== HASH_LENGTH) throw new TypeError("checkpoint.head: 64 hex digits wanted");
+  if (!Number.isSafeInteger(entries) || entries < 0) throw new TypeError("checkpoint.entries: expected a whole number");
+  if (hash?.length !== HASH_LENGTH) throw new TypeError("checkpoint.head: expected 64 hex digits");
   return signCheckpointBy({ origin, entries, head }, await noteSigner(privateKey));
 }
 
@@ -56,8 +56,8 @@ export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: 
 }
 
 /**
- * Reads a signed note. Rejects with {@link MalformedError} if it is no checkpoint, with {@link CheckpointError} if it
- * has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
+ * Reads a signed note. Rejects with {@link MalformedError} if it is not a checkpoint, with {@link CheckpointError} if
+ * it has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
  * @example
  * ```ts
  * const { entries, head } = await readCheckpoint(note, { key: publicKey });
@@ -88,7 +88,7 @@ export function originOf(fileName: string): string {
   return ORIGIN_PREFIX + encodeURIComponent(fileName);
 }
 
-const ORIGIN_WORDS = `${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters wanted`;
+const ORIGIN_WORDS = `expected ${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters`;
 
 export function isOrigin(text: string): boolean {
   return text.startsWith(ORIGIN_PREFIX) && text.length > ORIGIN_PREFIX.length && isKeyName(text);
@@ -106,9 +106,9 @@ function malformed(message: string): MalformedError {
 
 function checkpointOf(text: string): Checkpoint {
   const [origin = "", count = "", hash = "", end, ...more] = text.split("\n");
-  if (!isOrigin(origin)) throw malformed(`its first line is no origin: ${ORIGIN_WORDS}`);
+  if (!isOrigin(origin)) throw malformed(`its first line is not an origin: ${ORIGIN_WORDS}`);
   if (end !== "" || more.length > 0)
-    throw malformed("a text of three lines wanted: the origin, the number of entries, and the head in base64");
+    throw malformed("expected a text of three lines: the origin, the number of entries, and the head in base64");
   const entries = Number(count);
   if (!/^(?:0|[1-9][0-9]*)$/.test(count) || !Number.isSafeInteger(entries))
     throw malformed("its second line is not a number of entries");
@@ -136,13 +136,14 @@ const KEY_ID_LENGTH = 4;
 /** Throws {@link MalformedError}. The signatures are not verified. */
 export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): OpenedNote {
   const bytes = typeof note === "string" ? toUtf8(note) : note;
-  if (bytes.length > maxBytes) throw malformed(`longer than any checkpoint: at most ${maxBytes} bytes wanted`);
+  if (bytes.length > maxBytes) throw malformed(`longer than any checkpoint: expected at most ${maxBytes} bytes`);
   const whole = fromUtf8(bytes);
   if (whole === null) throw malformed("not UTF-8");
   const isControl = (char: string): boolean => char < " " && char !== "\n";
   if ([...whole].some(isControl)) throw malformed("no signed note: control characters, or lines that end in CR LF");
   const at = whole.lastIndexOf("\n\n");
-  if (at < 0 || !whole.endsWith("\n")) throw malformed("no signed note: a text, an empty line and signatures wanted");
+  if (at < 0 || !whole.endsWith("\n"))
+    throw malformed("not a signed note: expected a text, an empty line and signatures");
   const lines = whole
     .slice(at + 2)
     .split("\n")
@@ -156,7 +157,7 @@ function signatureOf(line: string): NoteSignature {
   const bytes = fromBase64(base64);
   if (dash !== "\u2014" || !isKeyName(name) || more.length > 0 || bytes === null || bytes.length <= KEY_ID_LENGTH)
     throw malformed(
-      "a malformed line with a signature: \u2014, the key's name and base64 wanted, with a space between",
+      "a malformed line with a signature: \u2014, expected the key's name and base64, with a space between",
     );
   return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
 }
@@ -214,12 +215,12 @@ function publicKeyOf(pem: string): Uint8Array {
 const PRIVATE = {
   label: "PRIVATE KEY",
   prefix: /* @__PURE__ */ fromHex("302e020100300506032b657004220420")!,
-  words: "an Ed25519 private key wanted, as PEM (PKCS#8): openssl genpkey -algorithm ed25519 makes one",
+  words: "expected an Ed25519 private key, as PEM (PKCS#8): openssl genpkey -algorithm ed25519 makes one",
 } as const;
 const PUBLIC = {
   label: "PUBLIC KEY",
   prefix: /* @__PURE__ */ fromHex("302a300506032b6570032100")!,
-  words: "an Ed25519 public key wanted, as PEM (SubjectPublicKeyInfo): openssl pkey -in FILE -pubout writes it",
+  words: "expected an Ed25519 public key, as PEM (SubjectPublicKeyInfo): openssl pkey -in FILE -pubout writes it",
 } as const;
 
 /** The 32 bytes of the key. Throws TypeError. */

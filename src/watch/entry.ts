@@ -81,7 +81,7 @@ export interface Finding {
   readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
-  /** As received; its JSON text if it is no object or too deep to parse. */
+  /** As received; its JSON text if it is not an object or too deep to parse. */
   readonly bootProofs: readonly [JsonValue];
 }
 
@@ -207,7 +207,7 @@ export async function findingOf(
   const bytes = toUtf8(JSON.stringify(bootProof));
   if (bytes.length > MAX_BOOT_PROOF_BYTES)
     throw new MalformedError("boot-proof", [
-      { path: "", message: `${bytes.length} bytes as JSON text, at most ${MAX_BOOT_PROOF_BYTES} wanted` },
+      { path: "", message: `${bytes.length} bytes as JSON text, expected at most ${MAX_BOOT_PROOF_BYTES}` },
     ]);
   const { verdict, stale, policy, policyDigest, tool, verifiedAt, checks, claims, refusedFor } = report;
   return {
@@ -258,7 +258,7 @@ async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<
 
 /** Throws {@link MalformedError} unless the line, without its line feed, is an entry in its only valid spelling. */
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
-  if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
+  if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: expected at most ${MAX_LINE_BYTES} bytes`);
   const json = parsed(bytes);
   if (isJsonObject(json) && json["log"] === OLD_FORMAT) throw malformed(OLD);
   const { value: entry, faults } = readShape<LogEntry>(shapeOf(json), json);
@@ -330,7 +330,7 @@ const FINDING = objectOf<FindingEntry>({
 /** Members in the order of the line at every depth, so that `textOf` writes the only valid spelling. */
 const FINDING_ENTRY = refined(FINDING, (entry, place) =>
   (entry.app === null) === (entry.ephemeralKey === null)
-    ? place.fault<FindingEntry>("either app or ephemeralKey wanted")
+    ? place.fault<FindingEntry>("expected either app or ephemeralKey")
     : entry,
 );
 

@@ -114,7 +114,7 @@ const OPTIONS: Readonly<Record<keyof VerifyLogOptions, true>> = {
 
 /**
  * Verifies a log, or the files of one in their order. Faults are returned, never thrown; rejects with the stream, with
- * `MalformedError` for a note that is no checkpoint, and with TypeError for invalid options.
+ * `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
@@ -143,7 +143,7 @@ async function checkpointOf({ checkpoint: note, key, origin }: VerifyLogOptions)
   const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
   if (note === undefined) {
     if (Object.keys(demands).length === 0) return { checkpoint: null, wrong: null };
-    throw new TypeError("options.key, options.origin: wanted only with options.checkpoint");
+    throw new TypeError("options.key, options.origin: required only with options.checkpoint");
   }
   try {
     return { checkpoint: await readCheckpoint(note, demands), wrong: null };
@@ -440,7 +440,7 @@ class Chain {
       (value) => ({ value, message: "" }),
       (error: unknown) => ({ value: null, message: messageOf(error) }),
     );
-    if (read.value === null) return told("malformed", `line ${line} is no entry: ${read.message}`);
+    if (read.value === null) return told("malformed", `line ${line} is not an entry: ${read.message}`);
     return this.#place(read.value, { line, offset, isFirst });
   }
 

@@ -124,8 +124,8 @@ interface Signing extends StateKey {
 async function signingOf(given: CheckpointOptions, name: string): Promise<Signing> {
   const options = typedOptions("options.checkpoint", given, CHECKPOINT_OPTIONS);
   const { key, origin = originOf(name), file = null, onCheckpoint = () => {} } = options;
-  if (key === undefined) throw new TypeError("options.checkpoint.key: wanted");
-  if (!isOrigin(origin)) throw new TypeError(`options.checkpoint.origin: bootproof-log/NAME wanted`);
+  if (key === undefined) throw new TypeError("options.checkpoint.key: required");
+  if (!isOrigin(origin)) throw new TypeError(`options.checkpoint.origin: expected bootproof-log/NAME`);
   return { origin, signer: await noteSigner(key), file, onCheckpoint };
 }
 
@@ -381,7 +381,7 @@ class FileLog implements OpenedLog {
   }
 }
 
-/** Removes an unfinished last line. Rejects with {@link LogError} if it is no part of an entry. */
+/** Removes an unfinished last line. Rejects with {@link LogError} if it is not part of an entry. */
 async function repaired(
   { contents, verification: { fault } }: LoadedLog,
   folder: string,
@@ -393,7 +393,7 @@ async function repaired(
   try {
     const { size } = contents;
     if (!(await asLogError(isPartOfLine(handle, size))))
-      throw new LogError(`line ${fault.line} has no line feed and is no part of an entry: is it another file?`, fault);
+      throw new LogError(`line ${fault.line} has no line feed and is not part of an entry: is it another file?`, fault);
     const cut = (await handle.stat()).size - size;
     await asLogError(handle.truncate(size).then(() => handle.sync()));
     onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
@@ -433,6 +433,6 @@ async function keptCheckpoint({ file, origin, signer }: Signing): Promise<Signed
     return await readSigned(openNote(new Uint8Array(found)), signer.publicKey, origin);
   } catch (error) {
     if (!(error instanceof MalformedError) && !(error instanceof CheckpointError)) throw error;
-    throw new LogError(`${file} is there, and is no checkpoint of this log by this key: ${error.message}`);
+    throw new LogError(`${file} is there, and is not a checkpoint of this log by this key: ${error.message}`);
   }
 }

@@ -85,7 +85,7 @@ function posting(
 ): (body: BodyInit, signal: Signal) => Promise<void> {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["http:", "https:"].includes(parsed.protocol) || parsed.username + parsed.password !== "")
-    throw new TypeError("url: an http or https address wanted, without user and password");
+    throw new TypeError("url: expected an http or https address, without user and password");
   const { host } = parsed;
   return async (body, signal) => {
     const ended = new AbortController();

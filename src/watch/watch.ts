@@ -199,16 +199,16 @@ const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
 function watchedBy(options: WatchOptions): Watched[] {
   const missing = REQUIRED.find((name) => options[name] === undefined);
-  if (missing !== undefined) throw new TypeError(`options.${missing}: wanted`);
+  if (missing !== undefined) throw new TypeError(`options.${missing}: required`);
   requireLimits(options);
   const { apps = [], ephemeralKeys = [] } = options;
   const keys = ephemeralKeys.map((key) => key.toLowerCase());
   if (keys.some((key) => fromHex(key)?.length !== QOS_PUBLIC_KEY_LENGTH))
-    throw new TypeError(`options.ephemeralKeys: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits each wanted`);
+    throw new TypeError(`options.ephemeralKeys: expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits each`);
   const watched = [...apps.map((app) => ({ app })), ...keys.map((ephemeralKey) => ({ ephemeralKey }))];
-  if (watched.length === 0) throw new TypeError("options.apps: one at least wanted, or one of options.ephemeralKeys");
+  if (watched.length === 0) throw new TypeError("options.apps: expected one at least, or one of options.ephemeralKeys");
   if (new Set(watched.map(watchedName)).size < watched.length)
-    throw new TypeError("options.apps and options.ephemeralKeys: each once wanted");
+    throw new TypeError("options.apps and options.ephemeralKeys: expected each once");
   return watched;
 }
 
@@ -224,7 +224,7 @@ function requireLimits(options: WatchOptions): void {
   for (const [name, [least, most]] of Object.entries(limits)) {
     const value = options[name as keyof typeof limits];
     if (value !== undefined && (value < least || value > most))
-      throw new TypeError(`options.${name}: ${least} to ${most} wanted`);
+      throw new TypeError(`options.${name}: expected ${least} to ${most}`);
   }
 }
 
@@ -267,7 +267,7 @@ class Watch {
       return since === undefined ? [] : [{ watched: one, since: new Date(since) }];
     });
     const [after, repeatMs] = [outageAfter ?? DEFAULT_OUTAGE_AFTER, outageRepeatMs ?? DEFAULT_REPEAT_MS];
-    const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: wanted")));
+    const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
     this.#reloads = new Reloads({ read, tell, now, repeatMs, strictness: options });
     this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
     const log = this.#log;

@@ -562,7 +562,7 @@ describe("appProofs", () => {
       [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT"), outcome],
       "fail",
     ],
-    ["no decision wanted", { decision: false }, [address], "pass"],
+    ["expected no decision", { decision: false }, [address], "pass"],
     ["required of a type, and of another", { required: true, types: [ADDRESS] }, [outcome], "fail"],
     ["not required", { required: false }, [], "skip"],
     ["young enough, to the millisecond", { maxAge: "4m" }, [address], "pass"],

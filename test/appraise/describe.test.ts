@@ -97,13 +97,13 @@ describe("checking a file", () => {
     expect(checkPolicy({ ...drop("policy")(good), naem: 1 })).toEqual({
       format: "bootproof-policy-check/1",
       faults: [
-        { path: "policy", message: 'missing, "bootproof/1" wanted' },
+        { path: "policy", message: 'expected "bootproof/1", got nothing' },
         { path: "naem", message: "unknown member, did you mean name?" },
       ],
       deployments: [],
     });
     expect(checkPolicy("{").faults).toEqual([
-      { path: "", message: expect.stringMatching(/^not strict JSON: a member/) as string },
+      { path: "", message: expect.stringMatching(/^not strict JSON: expected a member/) as string },
     ]);
   });
 

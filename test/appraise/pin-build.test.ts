@@ -176,10 +176,10 @@ describe("what is left away", () => {
 });
 
 it.each([
-  [{}, "build: pcrs or pivotHash wanted"],
-  [{ pcrs: { 0: new Uint8Array(47) } }, "pcrs.0: 48 bytes wanted, as a Uint8Array"],
-  [{ pcrs: { 0: "00".repeat(48) } }, "pcrs.0: 48 bytes wanted, as a Uint8Array"],
-  [{ pivotHash: new Uint8Array(48) }, "pivotHash: 32 bytes wanted, as a Uint8Array"],
-])("%j is no measurement", (build, message) => {
+  [{}, "build: expected pcrs or pivotHash"],
+  [{ pcrs: { 0: new Uint8Array(47) } }, "pcrs.0: expected 48 bytes, as a Uint8Array"],
+  [{ pcrs: { 0: "00".repeat(48) } }, "pcrs.0: expected 48 bytes, as a Uint8Array"],
+  [{ pivotHash: new Uint8Array(48) }, "pivotHash: expected 32 bytes, as a Uint8Array"],
+])("%j is not a measurement", (build, message) => {
   expect(() => makeBuildPolicy(build as unknown as BuildMeasurements)).toThrow(new TypeError(message));
 });

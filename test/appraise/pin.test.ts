@@ -444,26 +444,31 @@ describe("policyFromRelease", () => {
     ["a member of every object", release, "constructor", "not in this release"],
     ["__proto__", release, "__proto__", "not in this release"],
     ["a release without applications", { version: "r1" }, "signer", "nothing"],
-    ["null", null, "signer", "null, an object wanted"],
-    ["undefined", undefined, "signer", "an object wanted"],
-    ["an array", [release], "signer", "an array, an object wanted"],
-    ["a text", readVectorText("releases/r2025.9.3.yaml"), "signer", "a string, an object wanted"],
-    ["no version", drop("version")(release), "signer", "version: missing, a string wanted"],
+    ["null", null, "signer", "expected an object, got null"],
+    ["undefined", undefined, "signer", "expected an object"],
+    ["an array", [release], "signer", "expected an object, got an array"],
+    ["a text", readVectorText("releases/r2025.9.3.yaml"), "signer", "expected an object, got a string"],
+    ["no version", drop("version")(release), "signer", "version: expected a string, got nothing"],
     [
       "a version that YAML reads as a number",
       put("version", 2025.9)(release),
       "signer",
-      "version: a number, a string wanted",
+      "version: expected a string, got a number",
     ],
-    ["an application that is a text", put("signer", "x")(release), "signer", "signer: a string, an object wanted"],
+    [
+      "an application that is a text",
+      put("signer", "x")(release),
+      "signer",
+      "signer: expected an object, got a string",
+    ],
     ["an application that is null", put("signer", null)(release), "signer", "signer: "],
     ...["appBinaryDigest", "PCR0", "PCR1", "PCR2", "PCR3"].flatMap((member): [string, unknown, string, string][] => [
-      [`no ${member}`, drop(`signer.${member}`)(release), "signer", `signer.${member}: missing, a string wanted`],
+      [`no ${member}`, drop(`signer.${member}`)(release), "signer", `signer.${member}: expected a string, got nothing`],
       [
         `${member} that is a number`,
         put(`signer.${member}`, 7 as JsonValue)(release),
         "signer",
-        `signer.${member}: a number, a string wanted`,
+        `signer.${member}: expected a string, got a number`,
       ],
       [
         `${member} a digit short`,
@@ -478,7 +483,12 @@ describe("policyFromRelease", () => {
         "not hex",
       ],
     ]),
-    ["several faults", { version: 1, signer: { PCR0: 1, PCR1: 2 } }, "signer", "version: a number"],
+    [
+      "several faults",
+      { version: 1, signer: { PCR0: 1, PCR1: 2 } },
+      "signer",
+      "version: expected a string, got a number",
+    ],
   ];
   it.each(rows)("refuses %s", (_, input, app, says) => {
     const refusal = refusalOf(() => policyFromRelease(input, app));

@@ -77,16 +77,16 @@ describe("a demand", () => {
     ["no predicate types", without("predicateTypes"), "@.predicateTypes: "],
     ["an empty list of them", { predicateTypes: [] }, "@.predicateTypes: "],
     ["no root", without("trustedRoot"), "@.trustedRoot: "],
-    ["no repository", without("repository"), "@: repository wanted: anyone may call"],
-    ["a name in place of the repository", { ...without("repository"), identity: "a" }, "@: repository wanted"],
-    ["no repository and no name", { ...GITLAB, ...without("repository") }, "@: repository or identity wanted"],
+    ["no repository", without("repository"), "@: expected repository: anyone may call"],
+    ["a name in place of the repository", { ...without("repository"), identity: "a" }, "@: expected repository"],
+    ["no repository and no name", { ...GITLAB, ...without("repository") }, "@: expected repository or identity"],
     [
       "no ref",
       without("ref"),
-      '@: ref wanted: anyone who may push a branch signs as the repository; or say "open": ["ref"]',
+      '@: expected ref: anyone who may push a branch signs as the repository; or say "open": ["ref"]',
     ],
-    ["no workflow", without("workflow"), "@: workflow wanted"],
-    ["no ref for an enterprise", { issuer: `${DEMAND.issuer}/acme`, ...without("ref") }, "@: ref wanted"],
+    ["no workflow", without("workflow"), "@: expected workflow"],
+    ["no ref for an enterprise", { issuer: `${DEMAND.issuer}/acme`, ...without("ref") }, "@: expected ref"],
     ["a ref that is pinned and open", { open: ["ref"] }, "@: open: ref is pinned"],
     ["a question twice", { ...without("ref"), open: ["ref", "ref"] }, "@: open: a question twice"],
     ["another question", { open: ["repository"] }, "@.open[0]: "],
@@ -95,13 +95,17 @@ describe("a demand", () => {
       { ...GITLAB, ...without("ref"), open: ["ref"] },
       "@: open: only with the issuer",
     ],
-    ["a prefix of a ref", { ref: "refs/tags/v*" }, '@.ref: "refs/tags/*" and "refs/heads/*" are the only patterns'],
+    [
+      "a prefix of a ref",
+      { ref: "refs/tags/v*" },
+      '@.ref: expected a whole ref, or one of the patterns "refs/tags/*" and "refs/heads/*"',
+    ],
     ["any ref at all", { ref: "*" }, "@.ref: "],
     ["any ref of refs/", { ref: "refs/*" }, "@.ref: "],
     ["a pattern among refs", { ref: ["refs/heads/main", "refs/heads/*/a"] }, "@.ref[1]: "],
     ["a short ref", { ref: "v1.2.3" }, '@: ref: GitHub\'s refs begin with refs/, for example "refs/tags/v1.2.3"'],
-    ["a short commit", { commit: "95baf27" }, "@.commit: 7 hex digits, 40 wanted"],
-    ["an id that is no number", { repositoryId: "acme" }, "@.repositoryId: decimal digits wanted"],
+    ["a short commit", { commit: "95baf27" }, "@.commit: 7 hex digits, expected 40"],
+    ["an id that is not a number", { repositoryId: "acme" }, "@.repositoryId: expected decimal digits"],
     ["an empty text", { signer: "" }, "@.signer: empty"],
     ["an unknown member", { runners: "a" }, "@.runners: unknown member, did you mean"],
     ["another program", { of: "pcrs" }, "@.of: "],
@@ -112,7 +116,7 @@ describe("a demand", () => {
       { trustedRoot: { file: "gone.json" } },
       "@.trustedRoot: gone.json could not be read: no such file",
     ],
-    ["a root that is no JSON", { trustedRoot: { file: "no.json" } }, "@.trustedRoot: no.json: not strict JSON"],
+    ["a root that is not JSON", { trustedRoot: { file: "no.json" } }, "@.trustedRoot: no.json: not strict JSON"],
     [
       "a root with a member twice",
       { trustedRoot: { file: "twice.json" } },
@@ -263,7 +267,7 @@ describe("a bundle with builds", async () => {
 
   it("has at most 64, in a list", () => {
     const raw = packEvidence(given) as unknown as JsonObject;
-    expect(() => decodeBundle({ ...raw, provenance: Array(65).fill({}) })).toThrow("65 entries, at most 64 wanted");
+    expect(() => decodeBundle({ ...raw, provenance: Array(65).fill({}) })).toThrow("65 entries, expected at most 64");
     expect(() => decodeBundle({ ...raw, provenance: {} })).toThrow("provenance: ");
   });
 

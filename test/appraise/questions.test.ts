@@ -299,7 +299,7 @@ describe("a deployment of kind nitro", () => {
   });
 
   it("is the only other kind", () => {
-    expect(faultsOf({ kind: "tpm", pcrs })).toEqual(['deployments[0].kind: "qos" or "nitro" wanted']);
+    expect(faultsOf({ kind: "tpm", pcrs })).toEqual(['deployments[0].kind: expected "qos" or "nitro"']);
   });
 });
 

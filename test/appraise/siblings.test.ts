@@ -48,7 +48,7 @@ const OLD = (() => {
 
 function pivotOf() {
   const made = forge().manifest;
-  if (made.pivot === undefined) throw new Error("a pivot wanted");
+  if (made.pivot === undefined) throw new Error("expected a pivot");
   return { ...made.pivot, env: [...(made.pivot.env ?? [])] };
 }
 

@@ -317,7 +317,7 @@ const documents: Accepted[] = [
   },
   { name: "the map's keys in another order", forge: document({ fields: (map) => new Map([...map].reverse()) }) },
   { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
-  { name: "a time that is no whole second", forge: { at: new Date(AT.getTime() + 789) } },
+  { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
   {
     name: "a live commitment beside the setup key's",
     forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))),
@@ -826,7 +826,7 @@ const policies: Accepted[] = [
     name: "the image that was given, signed by nobody, as a document says it",
     judge: { measurements: { 0: lab.measurements.pcr0, 8: ZERO_PCR }, noPolicy: true },
   },
-  { name: "policy: none, and none wanted", judge: { noPolicy: true } },
+  { name: "policy: none, and expected none", judge: { noPolicy: true } },
 ];
 
 export const ACCEPTED: readonly Accepted[] = [

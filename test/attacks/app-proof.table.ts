@@ -441,7 +441,7 @@ const activities: Attack[] = [
       ["an empty object", {}],
       ["an app proof", whole],
       ["JSON text with a member twice", '{"id":"1","id":"2"}'],
-      ["a text that is no JSON", "activity"],
+      ["a text that is not JSON", "activity"],
     ] as const
   ).map(([name, value]): Attack => ({
     name: `activity: ${name}`,

@@ -156,7 +156,7 @@ describe("a bare document is rejected", () => {
   it("with the length of a signature that is too short", async () => {
     const short = document({ signature: (signature) => signature.subarray(1) });
     const report = await judgeDocument(short, { noPolicy: true });
-    expect(report.checks.find(({ id }) => id === "cose.signature")!.detail).toContain("95 bytes, 96 wanted");
+    expect(report.checks.find(({ id }) => id === "cose.signature")!.detail).toContain("95 bytes, expected 96");
   });
 
   it.each([

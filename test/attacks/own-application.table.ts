@@ -271,9 +271,9 @@ const differing: [name: string, values: ExpectedPayload["values"], forge?: Alter
   ["an index into an object", { "/order/0": "42" }],
   ["a slash in a name, not escaped", { "/a/b": "in a name" }],
   ["a slash in a name, for a nested one", { "/a~1b": "nested" }],
-  ["~01, which is no slash", { "/~01": "slash" }],
+  ["~01, which is not a slash", { "/~01": "slash" }],
   ["~1, which is no ~1", { "/~1": "both" }],
-  ["~0, which is no slash", { "/~0": "slash" }],
+  ["~0, which is not a slash", { "/~0": "slash" }],
   ["/ alone, which is a name without letters", { "/": "slash" }],
 ];
 

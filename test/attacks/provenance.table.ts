@@ -505,7 +505,7 @@ const BUNDLES: Attack[] = [
   ),
   refused(
     "bundle",
-    "whose statement is no JSON",
+    "whose statement is not JSON",
     payload((text) => `${text}}`),
   ),
   refused(
@@ -560,7 +560,7 @@ const BUNDLES: Attack[] = [
   }),
   refused("bundle", "that is an empty object", {}),
   refused("bundle", "that is a number", "7"),
-  refused("bundle", "that is no JSON", "{"),
+  refused("bundle", "that is not JSON", "{"),
   refused("bundle", "that is not given", []),
   {
     name: "provenance: where no list of bundles is given",

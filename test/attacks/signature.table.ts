@@ -209,7 +209,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   ),
   transaction("without its signature", unsigned),
   transaction("with a byte after it", `${signedBy(key, unsigned)}00`),
-  transaction("that is no hex", "signed"),
+  transaction("that is not hex", "signed"),
   transaction("the other parity in v", changed(signedBy(key, legacy), { [-3]: otherV }), legacy),
   transaction("of another chain in v", changed(signedBy(key, legacy), { [-3]: otherChain }), legacy),
   transaction(

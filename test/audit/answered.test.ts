@@ -94,7 +94,7 @@ describe("results are refused", () => {
     ["a reason that is none", [{ ...REJECTED, reason: 1 }]],
     ["a reason that is too long", [{ ...MALFORMED, reason: "x".repeat(65_537) }]],
     ["deployments that are a text", [{ ...VERIFIED, deployments: "prod" }]],
-    ["a deployment that is no text", [{ ...VERIFIED, deployments: [1] }]],
+    ["a deployment that is not text", [{ ...VERIFIED, deployments: [1] }]],
     ["rules that are a text", [{ ...VERIFIED, notApplied: "maxAge" }]],
     ["one time", [{ ...VERIFIED, documentTimes: TIMES.slice(1) }]],
     ["three times", [{ ...VERIFIED, documentTimes: [...TIMES, TIMES[0]] }]],

@@ -220,7 +220,7 @@ describe("a cached result", () => {
     ] as const;
     for (const [options, failed] of rows) {
       const auditor = await auditorOf({ ...options, bootProofs: [boot] });
-      // Twice, and with the boot proof of the setting: what was verified before is no answer.
+      // Twice, and with the boot proof of the setting: what was verified before is not an answer.
       for (const value of [text, text, JSON.stringify(app)])
         expect((await judged(auditor, value)).failed, JSON.stringify(failed)).toEqual(
           expect.arrayContaining([...failed]),

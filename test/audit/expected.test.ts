@@ -14,7 +14,7 @@ import {
   runAudit,
 } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/audit/node.js";
-import { Seal, jobDigest, readJob, writeBatch, writeJob } from "../../src/audit/node-queue-wire.js";
+import { Seal, jobId, readJob, writeJob } from "../../src/audit/node-queue-wire.js";
 import { partsOf, splitPart } from "../../src/audit/queue-parts.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
@@ -75,13 +75,13 @@ describe("an auditor with an expectation", async () => {
       "a payload, of a bare document",
       one.document,
       payloadOf("1"),
-      "rejected app.request expected: app proofs or an activity wanted, not a bare document",
+      "rejected app.request expected: expected app proofs or an activity, not a bare document",
     ],
     [
       "an organization, of boot proofs alone",
       one.bootProof,
       { organizationId },
-      "rejected app.request expected: app proofs or an activity wanted, not boot proofs alone",
+      "rejected app.request expected: expected app proofs or an activity, not boot proofs alone",
     ],
     [
       "an activity, of app proofs",
@@ -93,7 +93,7 @@ describe("an auditor with an expectation", async () => {
       "a payload without an organization, of an activity",
       { bootProofs: [whole.bootProof], activity: whole.activity },
       payloadOf("1"),
-      "rejected activity.request expected.organizationId: a non-empty string wanted, since there is an activity",
+      "rejected activity.request expected.organizationId: expected a non-empty string, since there is an activity",
     ],
     ["an organization", { bootProofs: [whole.bootProof], activity: whole.activity }, { organizationId }, "verified"],
     [
@@ -162,7 +162,7 @@ describe("an auditor with an expectation", async () => {
       "verified",
       "malformed",
     ]);
-    expect(results[1]!.reason).toBe("its expectation: expected.payload: a non-empty list wanted");
+    expect(results[1]!.reason).toBe("its expectation: expected.payload: expected a non-empty list");
     await expect(judgeBatch(auditor, { index: 0, first: 1, entries: [entry], expected: [] })).rejects.toThrow(
       TypeError,
     );
@@ -211,27 +211,30 @@ describe("a file of expectations", () => {
 
   it.each([
     ["", [": no lines: the program"]],
-    ["{", ["line 1: a member name wanted (column 2)"]],
+    ["{", ["line 1: expected a member name (column 2)"]],
     ["\n", ["line 1: "]],
     [`${line(good)}\n\n`, ["line 2: "]],
-    ["[]", ['line 1: an object wanted: {"entry"']],
+    ["[]", ['line 1: expected an object: {"entry"']],
     [line(good, { more: 1 }), ["line 1: more: unknown"]],
-    [line(good).replace("aaaa", "aaa"), ["line 1: entry: the SHA-256 of the entry's line wanted"]],
-    ['{"expected":{}}', ["line 1: entry: the SHA-256"]],
-    [`{"entry":"${entry}"}`, ["line 1: expected: an object wanted"]],
-    [line([]), ["line 1: expected: an object wanted"]],
-    [line({}), ["line 1: expected.organizationId: a non-empty string wanted"]],
+    [line(good).replace("aaaa", "aaa"), ["line 1: entry: expected the SHA-256 of the entry's line"]],
+    ['{"expected":{}}', ["line 1: entry: expected the SHA-256 of the entry's line, 64 hex digits"]],
+    [`{"entry":"${entry}"}`, ["line 1: expected: expected an object"]],
+    [line([]), ["line 1: expected: expected an object"]],
+    [line({}), ["line 1: expected.organizationId: expected a non-empty string"]],
     [line({ ...good, more: 1 }), ["line 1: expected.more: unknown; known are organizationId"]],
-    [line(payloadOf({})), ['line 1: expected.payload[0].values["/order/id"]: a string']],
-    [line({ payload: [] }), ["line 1: expected.payload: a non-empty list wanted"]],
+    [
+      line(payloadOf({})),
+      ['line 1: expected.payload[0].values["/order/id"]: expected a string, finite number, boolean or null'],
+    ],
+    [line({ payload: [] }), ["line 1: expected.payload: expected a non-empty list"]],
     [
       line(payloadOf(7)).replace(":7", ":9007199254740993"),
       ["line 1: expected.payload[0].values./order/id: 9007199254740993 is a number"],
     ],
-    [line({ organizationId: "o", requestedAt: "yesterday" }), ["line 1: expected.requestedAt: a valid Date wanted"]],
-    [`${line(good)}\n${line(good)}`, ["line 2: entry: the same as in line 1: one line for each entry wanted"]],
+    [line({ organizationId: "o", requestedAt: "yesterday" }), ["line 1: expected.requestedAt: expected a valid Date"]],
+    [`${line(good)}\n${line(good)}`, ["line 2: entry: the same as in line 1: expected one line for each entry"]],
     [`${line(good)}\r\n${line(good).replace(entry, entry.toUpperCase())}`, ["line 2: entry: the same as in line 1"]],
-    [`{\n${line(good)}\n[]`, ["line 1: ", "line 3: an object wanted"]],
+    [`{\n${line(good)}\n[]`, ["line 1: ", "line 3: expected an object"]],
     [" ".repeat(1024 * 1024 + 1), ["line 1: longer than 1048576 bytes"]],
   ])("that is malformed is refused with line and path: %#", async (text, wanted) => {
     const faults = await faultsOf(text);
@@ -323,7 +326,7 @@ describe("an audit of files with expectations", () => {
     const expected = await expectedOf([first, payloadOf("2")], [second, payloadOf("2")]);
     const { end } = await audited([first, second], expected, { failFast: true });
     expect([end.end, end.unmet]).toEqual(["failed", null]);
-    await expect(audited([first], {} as never)).rejects.toThrow("options.expected: an ExpectedEntries wanted");
+    await expect(audited([first], {} as never)).rejects.toThrow("options.expected: expected an ExpectedEntries");
   });
 
   it("resumes by the same expectations only, and knows which lines entries had before", async () => {
@@ -361,23 +364,42 @@ describe("a job of a queue", () => {
   const entries = ["a", "b", "c"].map((text) => toUtf8(text));
   const expected = ["1", null, "3"];
   const part = { first: 1, entries, expected };
-  const setting = "a".repeat(64);
-  const batch = writeBatch(part);
-  const job = { run: "b".repeat(32), setting, digest: jobDigest(setting, batch) };
+  const job = { run: "b".repeat(32), setting: "a".repeat(64), ...part };
+  const id = jobId(job);
 
-  it("has the expectations of its entries, which its digest and its seal cover", () => {
-    const seal = new Seal("secret");
-    const written = JSON.parse(JSON.stringify(writeJob("id", job, seal))) as object;
-    const read = readJob("id", written, batch, seal)!;
-    expect({ ...read, entries: read.entries.map((entry) => new Uint8Array(entry)) }).toEqual({ ...job, ...part });
-    const other = (expectations: unknown): Buffer => writeBatch({ ...part, expected: expectations as string[] });
-    const unsealed = { ...written, seal: "" };
+  it("has the expectations of its entries, which its id and its seal cover", () => {
+    const [seal, none] = [new Seal("secret"), new Seal()];
+    const written = JSON.parse(JSON.stringify(writeJob(id, job, seal))) as object;
+    const read = readJob(id, written, seal)!;
+    expect({ ...read, entries: read.entries.map((entry) => new Uint8Array(entry)) }).toEqual(job);
+    expect(readJob(id, { ...written, seal: "" }, none)).not.toBeNull();
     for (const others of [["1", null, "4"], [null, "1", "3"], ["1", "null", "3"], undefined, [null, null, null]]) {
-      expect(readJob("id", written, other(others), seal)).toBeNull();
-      expect(readJob("id", unsealed, other(others), new Seal(undefined))!.digest).not.toBe(job.digest);
+      const changed = { ...job, expected: others } as typeof job;
+      expect(jobId(changed)).not.toBe(id);
+      expect(readJob(id, { ...written, expected: others }, seal)).toBeNull();
+      expect(readJob(jobId(changed), { ...written, expected: others }, seal)).toBeNull();
+      expect(readJob(id, { ...written, expected: others, seal: "" }, none)).toBeNull();
     }
     for (const malformed of [[], ["1", null], [1, null, "3"], "123"])
-      expect(readJob("id", unsealed, other(malformed), new Seal(undefined))).toBeNull();
+      expect(readJob(id, { ...written, expected: malformed, seal: "" }, none)).toBeNull();
+  });
+
+  it.each([
+    ["another run", { run: "c".repeat(32) }],
+    ["another setting", { setting: "c".repeat(64) }],
+    ["other numbers", { first: 2 }],
+    ["an entry more", { entries: ["YQ==", "Yg==", "Yw==", "Yw=="], expected: ["1", null, "3", null] }],
+    ["another entry", { entries: ["YQ==", "Yg==", "ZA=="] }],
+    ["entries that end elsewhere", { entries: ["YWI=", "", "Yw=="] }],
+    ["no entries", { entries: [] }],
+    ["an unknown member", { numbers: [1, 2, 3] }],
+    ["another seal", { seal: "0".repeat(64) }],
+    ["no seal", { seal: "" }],
+  ])("is refused with %s", (_, members) => {
+    const seal = new Seal("secret");
+    const written = writeJob(id, job, seal) as object;
+    expect(readJob(id, written, seal)).not.toBeNull();
+    expect(readJob(id, { ...written, ...members }, seal)).toBeNull();
   });
 
   it("is cut with the expectation of each entry", () => {

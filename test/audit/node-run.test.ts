@@ -429,7 +429,7 @@ describe("a state", () => {
     ["{", /damaged, or no state/],
     ['{"state": "bootproof-audit-state/3"}', /no state of an audit, or one that another version .* Start anew with/],
     ['{"state": "bootproof-audit-state/1"}', /no state of an audit, or one that another version/],
-    ['{"state": "bootproof-audit-state/4"}', /damaged: tool: missing, a string wanted; now: missing/],
+    ['{"state": "bootproof-audit-state/4"}', /damaged: tool: expected a string, got nothing; now: expected/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });

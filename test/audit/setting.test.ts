@@ -75,7 +75,7 @@ describe("the digest of a policy", () => {
     expect(await policyDigest(other)).not.toBe(await policyDigest(held(NAMING)));
   });
 
-  it("of a text that is no policy is that of the text", async () => {
+  it("of a text that is not a policy is that of the text", async () => {
     const texts = [
       "",
       "{",
@@ -183,7 +183,7 @@ describe("provenance", () => {
   });
 
   it("takes a verifier where a policy demands it, and no package is loaded otherwise", async () => {
-    await expect(Auditor.of(settingOf([bundle]))).rejects.toThrow(/provenanceVerifier: wanted/);
+    await expect(Auditor.of(settingOf([bundle]))).rejects.toThrow(/provenanceVerifier: required/);
     expect(await verdictOf(await nodeAuditor(settingOf([bundle])), bootProof)).toEqual(["verified"]);
     const judge = await localJudge(settingOf([bundle]), undefined, await sigstoreVerifier());
     const { results } = await judge.judge({ index: 0, first: 1, entries: [toUtf8(JSON.stringify(bootProof))] });

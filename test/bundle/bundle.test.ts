@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type PolicyFile, parsePolicy } from "../../src/appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../../src/bootproof.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { readOptionsUnder } from "../../src/inputs.js";
-import { type BundleFile, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, isBundle } from "../../src/bundle/file.js";
+import { type BundleFile, decodeBundle, isBundle } from "../../src/bundle/file.js";
 import { packBundle, packEvidence, selfContainedPolicy } from "../../src/bundle/pack.js";
 import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
 import { renderEar, renderVsa } from "../../src/formats/index.js";
@@ -331,7 +332,7 @@ describe("the bundle's own policy", () => {
     expect(provenStatements(report).join("\n")).not.toMatch(/manifest|deployment/);
   });
 
-  it("is no policy to an EAR or a VSA", async () => {
+  it("is not a policy to an EAR or a VSA", async () => {
     const made = await verifyBundle(await bundleWith(() => {}), { ...OF_THE_BUNDLE, now: NOW });
     const vsa = JSON.parse(await renderVsa(made.report, evidence, { bundle: made })) as Loose;
     expect(vsa["predicate"]).toMatchObject({
@@ -348,14 +349,18 @@ describe("the bundle's own policy", () => {
 
 describe("a malformed bundle", () => {
   it.each<[string, (file: Loose) => void, RegExp]>([
-    ["of another version", (file) => (file["bundle"] = "bootproof-bundle/2"), /^bundle: "bootproof-bundle\/1" wanted$/],
+    [
+      "of another version",
+      (file) => (file["bundle"] = "bootproof-bundle/2"),
+      /^bundle: expected "bootproof-bundle\/1"$/,
+    ],
     ["with more in it", (file) => (file["verdict"] = "verified"), /^verdict: unknown member$/],
     ["without boot proofs", (file) => (file["bootProofs"] = []), /^bootProofs: empty/],
-    ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: missing/],
+    ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: expected an array, got nothing/],
     [
       "with too many boot proofs",
       (file) => (file["bootProofs"] = Array(MAX_BUNDLE_BOOT_PROOFS + 1).fill(1)),
-      /^bootProofs: 257 entries, at most 256/,
+      /^bootProofs: 257 entries, expected at most 256/,
     ],
     ["with too many app proofs", (file) => (file["appProofs"] = Array(2049).fill(1)), /^appProofs: 2049 entries/],
     [
@@ -364,11 +369,11 @@ describe("a malformed bundle", () => {
       /^appProofs: with the activity's/,
     ],
     ["with half a judgement", (file) => delete file["report"], /^: now and policy without the rest/],
-    ["with another time", (file) => (file["now"] = "yesterday"), /^now: a time such as .* wanted$/],
+    ["with another time", (file) => (file["now"] = "yesterday"), /^now: expected a time such as .*$/],
     [
       "with a time in another spelling",
       (file) => (file["now"] = "2026-03-04T05:06:07Z"),
-      /^now: a time such as .* wanted$/,
+      /^now: expected a time such as .*$/,
     ],
     ["with a policy that is none", (file) => (file["policy"].deployments[0].pcrs = {}), /^policy\.deployments\[0\]/],
     [
@@ -376,14 +381,14 @@ describe("a malformed bundle", () => {
       (file) => (file["policy"].trustAnchors = [{ file: "/etc/passwd" }]),
       /^policy\.trustAnchors\[0\]: no files can be read here/,
     ],
-    ["with a report that is none", (file) => (file["report"] = []), /^report: an array/],
+    ["with a report that is none", (file) => (file["report"] = []), /^report: expected an object, got an array/],
   ])("%s", async (_, change, fault) => {
     expect(faultsOf(await packed(change))).toContainEqual(expect.stringMatching(fault));
   });
 
   it("is told with all of its faults", () => {
     expect(faultsOf({ bundle: 1, now: 2, extra: 3 }).length).toBeGreaterThanOrEqual(5);
-    expect(faultsOf([])).toEqual([": an array, an object wanted"]);
+    expect(faultsOf([])).toEqual([": expected an object, got an array"]);
     expect(() => decodeBundle("{")).toThrow(MalformedError);
   });
 

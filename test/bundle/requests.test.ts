@@ -1,4 +1,4 @@
-/** A bundle has no request: what only the request decides is no difference between its report and a new one. */
+/** A bundle has no request: what only the request decides is not a difference between its report and a new one. */
 import { describe, expect, it } from "vitest";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { decodeBundle } from "../../src/bundle/file.js";

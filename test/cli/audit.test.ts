@@ -53,7 +53,7 @@ describe("audit", () => {
       "7 rejected",
     ]);
     expect(answer.stderr).toMatch(
-      /^6 entries: 3 verified, 2 rejected, 1 malformed\n1 empty line, which is no entry\nFailed: [\w.-]+ \d+/,
+      /^6 entries: 3 verified, 2 rejected, 1 malformed\n1 empty line, which is not an entry\nFailed: [\w.-]+ \d+/,
     );
     expect(answer.stderr).toMatch(/\nDeployments: "[^"]+" 3\nDocuments: the oldest of \S+Z, the newest of \S+Z\n/);
     expect(answer.stderr).toMatch(/\nSlowest: entry (\d) \(\S+many\.ndjson:\1\), [\d.]+ ms\n$/);
@@ -173,8 +173,8 @@ describe("audit", () => {
     const bad = fileOf('{"entry":"a","expected":{}}\n[]\n', "bad.ndjson");
     const answer = await audit("--policy", policy, input, "--expected", bad, "--out", out, "--state", state);
     expect([answer.code, answer.stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
-    expect(answer.stderr).toContain("bad.ndjson: line 1: entry: the SHA-256 of the entry's line wanted");
-    expect(answer.stderr).toContain("bad.ndjson: line 2: an object wanted");
+    expect(answer.stderr).toContain("bad.ndjson: line 1: entry: expected the SHA-256 of the entry's line");
+    expect(answer.stderr).toContain("bad.ndjson: line 2: expected an object");
     const missing = await audit("--policy", policy, input, "--expected", newPath("none"));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no such file")]);
     for (const [files, message] of [
@@ -322,7 +322,7 @@ describe("audit", () => {
         summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
       }),
     ).toBe(
-      "1 entry so far: 1 rejected (1 for age alone)\n2 empty lines, which are no entries\n" +
+      "1 entry so far: 1 rejected (1 for age alone)\n2 empty lines, which are not entries\n" +
         "Slowest: entry 3 (in\\u{1b}:3), 12.3 ms\n",
     );
   });

@@ -196,7 +196,7 @@ describe("pin --image --binary", () => {
     [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn requires --image, --pcrs or --binary"],
     [["--binary", app, "--quorum-key", key], "--binary alone does not pin the image"],
     [["--binary", app, "--manifest-set", set, "--role-arn", ROLE], "--role-arn requires --image"],
-    [["--image", image, "--role-arn", "role"], "--role-arn: the ARN of an IAM role wanted"],
+    [["--image", image, "--role-arn", "role"], "--role-arn: expected the ARN of an IAM role"],
     [["--image", "-", "--binary", "-"], "only one file can be - (stdin)"],
     [["--image", "no.eif", "--binary", "no"], "no.eif: no such file"],
     [["--image", boot, "--binary", "no"], "no: no such file"],

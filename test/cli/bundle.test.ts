@@ -121,7 +121,7 @@ describe("bundle", () => {
     [
       "a policy that is none",
       ["--boot-proof", BOOT_1, "--policy", fileOf({})],
-      "deployments: missing, an array wanted",
+      "deployments: expected an array, got nothing",
     ],
     [
       "evidence as a policy",
@@ -148,7 +148,7 @@ describe("verify FILE", () => {
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(
-      /^\u001b\[30;43mAUTHENTIC\u001b\[0m with 1 warning: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/,
+      /^\u001b\[30;43mAUTHENTIC\u001b\[0m with 1 warning: [^\u001b]*\n\u001b\[30;43mWARNING\u001b\[0m/,
     );
   });
 
@@ -231,12 +231,12 @@ describe("verify FILE", () => {
   });
 
   it.each<[string, () => string[], RegExp]>([
-    ["what is no bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
+    ["what is not a bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
     ["a boot proof", () => [BOOT_1], /bootproof-1\.json: this is a boot proof; --boot-proof takes it\n$/],
     [
       "another version",
       () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))],
-      /bundle: "bootproof-bundle\/1" wanted/,
+      /bundle: expected "bootproof-bundle\/1"/,
     ],
     [
       "a policy inside that is none",

@@ -136,7 +136,7 @@ describe("bash", () => {
     [["verify", "--policy", ""], []],
     [["verify", "--boot-proof", "a.json", ""], []],
     [["inspect", ""], []],
-    // The value of an option is no command and no option.
+    // The value of an option is not a command and no option.
     [["verify", "--policy", "pin", "--all"], ["--allow-debug"]],
     [["verify", "--format", "json", "--po"], ["--policy"]],
     [["verify", "--format=json", "--po"], ["--policy"]],

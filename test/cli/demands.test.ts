@@ -135,7 +135,7 @@ describe("--payload and --challenge", () => {
   it("say how the payload differs, with the type", async () => {
     const { stdout } = await verified(...FILES, "--payload", 'ORDER:/order/id="43"');
     expect(stdout.replace(/\s+/g, " ")).toContain(
-      'the payload differs from expected.payload[0], of type ORDER: /order/id is "42", "43" wanted',
+      'the payload differs from expected.payload[0], of type ORDER: /order/id is "42", expected "43"',
     );
   });
 
@@ -200,8 +200,8 @@ describe("--payload and --challenge", () => {
     ["a list", ["--payload", "ORDER:/order=[]"], "an object or array: name its members"],
     ["a number that a double cannot hold", ["--payload", "ORDER:/n=9007199254740993"], "--payload ORDER:/n: "],
     ["a number without end", ["--payload", "ORDER:/n=1e999"], "--payload ORDER:/n: "],
-    ["a pointer without a slash", ["--payload", "ORDER:order=1"], "--payload ORDER:order: a JSON pointer wanted"],
-    ["a pointer with a lone ~", ["--payload", "ORDER:/a~2=1"], "--payload ORDER:/a~2: a JSON pointer wanted"],
+    ["a pointer without a slash", ["--payload", "ORDER:order=1"], "--payload ORDER:order: expected a JSON pointer"],
+    ["a pointer with a lone ~", ["--payload", "ORDER:/a~2=1"], "--payload ORDER:/a~2: expected a JSON pointer"],
     ["one pointer twice", ["--payload", "ORDER:/a=1", "ORDER:/a=1"], "--payload ORDER:/a: repeated"],
     ["one pointer in both", [...SENT, "--payload", "ORDER:/nonce=1"], "--payload ORDER:/nonce: repeated"],
     ["two challenges", [...SENT, `ORDER:/b="${CHALLENGE}"`], "--challenge: 2 of type ORDER: give one"],
@@ -209,7 +209,7 @@ describe("--payload and --challenge", () => {
     [
       "31 hex digits",
       ["--challenge", `ORDER:/a="${"a1".repeat(15)}f"`],
-      "22 or more base64url characters wanted, or of",
+      "expected a string of 22 or more base64url characters, or of 32 or more hex digits",
     ],
     ["a challenge that is a number", ["--challenge", "ORDER:/a=12345678901234"], "not random enough"],
   ])("are refused as usage: %s", async (_, options, message) => {

@@ -109,7 +109,7 @@ describe("the built command audits", () => {
     writeFileSync(packed, Buffer.concat([first, gzipSync(text.slice(half)), gzipSync("\n \n")]));
     const all = await run(...asked, ...args, "--", packed);
     expect([all.code, readFileSync(out, "utf8") === whole.stdout]).toEqual([1, true]);
-    expect(all.stderr).toMatch(/^3,000 entries: .*\n2 empty lines, which are no entries\n/);
+    expect(all.stderr).toMatch(/^3,000 entries: .*\n2 empty lines, which are not entries\n/);
     expect(all.stderr).toMatch(/\nSlowest: entry (\d+) \(\S+entries\.ndjson\.gz:\1\), [\d.]+ ms\n$/);
     const { position } = JSON.parse(readFileSync(state, "utf8")) as { position: { emptyLines: number } };
     expect(position.emptyLines).toBe(2);

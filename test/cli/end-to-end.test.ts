@@ -45,7 +45,7 @@ describe("the built command", () => {
     expect(built(["verify", "--boot-proof", BOOT_1]).status).toBe(2);
   });
 
-  it("names a file of another kind, and what a file is that is no JSON", () => {
+  it("names a file of another kind, and what a file is that is not JSON", () => {
     const wrong = built(["verify", "--boot-proof", APP_1, "--app-proof", BOOT_1, "--no-policy"]);
     expect([wrong.status, wrong.stdout, wrong.stderr]).toEqual([
       2,

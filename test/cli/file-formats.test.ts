@@ -47,19 +47,19 @@ const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Arra
   ["JSON, and then something else", '{"a":1}\nDone.', "text after the end of the value (line 2, column 1)"],
   ...(
     [
-      ["{", "a member name wanted (line 1, column 2)"],
+      ["{", "expected a member name (line 1, column 2)"],
       ['{"a":\n', "the text ends early (line 2, column 1)"],
       ['{"a', "a string does not end (line 1, column 4)"],
-      ['{"a":tru', "a value wanted (line 1, column 6)"],
+      ['{"a":tru', "expected a value (line 1, column 6)"],
       ['["\\u00', "\\u without four hex digits (line 1, column 3)"],
-      ['{"a":12', "',' or '}' wanted (line 1, column 8)"],
+      ['{"a":12', "expected ',' or '}' (line 1, column 8)"],
       ["[1,", "the text ends early (line 1, column 4)"],
     ] as const
   ).map(
     ([text, fault]) => [`cut off: ${text}`, text, `${fault}: the file is cut off: write or fetch it again`] as const,
   ),
-  ["an unknown word", "hello", "a value wanted (line 1, column 1)"],
-  ["a comma too many", '{"a":1,}', "a member name wanted (line 1, column 8)"],
+  ["an unknown word", "hello", "expected a value (line 1, column 1)"],
+  ["a comma too many", '{"a":1,}', "expected a member name (line 1, column 8)"],
 ];
 
 /** Each takes JSON. */

@@ -119,7 +119,7 @@ it("tells all of them together", async () => {
 });
 
 describe("a file that holds the right thing", () => {
-  it("is taken, whatever else it holds that is no evidence", async () => {
+  it("is taken, whatever else it holds that is not evidence", async () => {
     const file = fileOf({ bootProof, requestId: "7", policy: POLICY });
     const { code, stderr } = await given("verify", "--boot-proof", file, "--policy", FILES.policy);
     expect([code, stderr]).toEqual([0, ""]);

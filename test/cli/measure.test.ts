@@ -126,9 +126,9 @@ describe("measure is told what is wrong", () => {
   it.each([
     [[], "nothing to measure: FILE, --binary, --role-arn or --instance-id is required"],
     [["-", "--binary", "-"], "only one file can be - (stdin)"],
-    [[IMAGE, "--role-arn", "Name"], "--role-arn: the ARN of an IAM role wanted"],
+    [[IMAGE, "--role-arn", "Name"], "--role-arn: expected the ARN of an IAM role"],
     [[IMAGE, "--role-arn", ""], "--role-arn: empty: a shell variable may be unset\nSee"],
-    [["--instance-id", "i-1"], "--instance-id: the id of an instance wanted"],
+    [["--instance-id", "i-1"], "--instance-id: expected the id of an instance"],
     [[IMAGE, "--role-arn", ROLE, "--role-arn", ROLE], "--role-arn is repeated"],
     [[IMAGE, "--format", "xml"], "--format xml: one of text, json expected"],
     [["no such file"], "no such file: no such file"],
@@ -280,7 +280,7 @@ describe("measure --policy", () => {
     expect(() => compareMeasured({ ...policy }, { pcrs: {} })).toThrow(TypeError);
     const pcr = (index: number): Uint8Array => Buffer.from(PCRS[index]!, "hex");
     for (const part of [{ 1: pcr(1) }, { 2: pcr(2) }, { 8: Buffer.from(SIGNER, "hex") }, { 3: pcr(1), 1: pcr(1) }])
-      expect(() => compareMeasured(policy, { pcrs: part })).toThrow("measured.pcrs: PCR0 wanted");
+      expect(() => compareMeasured(policy, { pcrs: part })).toThrow("measured.pcrs: expected PCR0");
     expect(compareMeasured(policy, { pcrs: { 0: pcr(0), 5: pcr(0) } }).nearest).toMatchObject({
       fits: false,
       unpinned: ["pcrs.5"],

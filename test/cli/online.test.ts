@@ -693,7 +693,7 @@ describe("a service that answers anything", () => {
     [
       "no JSON",
       json(200, "<html>"),
-      /not what the interface promises: a value wanted .*Check that --base-url is the service's own address/,
+      /not what the interface promises: expected a value .*Check that --base-url is the service's own address/,
     ],
     ["an empty object", json(200, {}), /bootProof is missing in the response/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],

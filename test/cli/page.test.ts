@@ -268,7 +268,7 @@ describe("page --verify", () => {
     expect(JSON.parse(page.stdout)).toMatchObject({ policyFrom: "bundle", bundle: null, report });
   });
 
-  it("is no page: exit code 2", () => {
+  it("is not a page: exit code 2", () => {
     const { status, stdout, stderr } = check("<!doctype html><p>502", "--no-policy");
     expect([status, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/report\.html: not a page of bootproof \(bootproof verify --format html makes them\)/);

@@ -71,7 +71,7 @@ describe("pin --release FOLDER", () => {
     [
       "a set that they do not reach",
       ["--manifest-set", STRANGERS],
-      /0 of its approvers are in the manifest set that is demanded, 2 wanted/,
+      /0 of its approvers are in the manifest set that is demanded, expected 2/,
     ],
   ])("is refused below %s: 1, nothing written", async (_, args, message) => {
     const out = join(ROOT, "never.json");
@@ -96,7 +96,7 @@ describe("pin --release FOLDER", () => {
     rmSync(join(bad, "2026.9.0/signer/10-prod-signer-20260900.approval"));
     const one = await pin("--release", join(bad, "2026.9.0"), folder("2026.9.1"), "--app", "signer");
     expect([one.code, one.stdout]).toEqual([1, ""]);
-    expect(one.stderr).toContain("2026.9.0/signer/manifest: 1 valid approvals, 2 wanted");
+    expect(one.stderr).toContain("2026.9.0/signer/manifest: 1 valid approvals, 2 required");
     const none = await pin("--release", folder("2025.9.3"), "--app", "signer");
     expect([none.code, none.stdout]).toEqual([1, ""]);
     expect(none.stderr).toContain("2025.9.3/signer/manifest: missing");
@@ -298,7 +298,7 @@ describe("inspect", () => {
       "manifest",
       "manifest.json",
     ]);
-    expect((await json(folder("2025.9.3"))).faults[0]).toMatch(/manifest\.json: .*missing/);
+    expect((await json(folder("2025.9.3"))).faults[0]).toMatch(/manifest\.json: .*got nothing/);
     expect((await bootproof(["inspect", ROOT])).code).toBe(2);
   });
 });
@@ -330,14 +330,14 @@ describe("published PCRs", () => {
 
   const measurements = (change: object): string => fileOf({ Measurements: { ...NITRO.Measurements, ...change } });
   it.each<[string, string, RegExp]>([
-    ["a line that is none", fileOf(`${LINES}x PCR8\n`), /line 4: 96 hex digits/],
+    ["a line that is none", fileOf(`${LINES}x PCR8\n`), /line 4: expected 96 hex digits/],
     ["a PCR twice", fileOf(`${LINES}${PCRS[0]!} PCR0\n`), /PCR0: appears twice/],
     ["one that is missing", fileOf(LINES.slice(0, -1).split("\n").slice(0, 2).join("\n")), /PCR2: missing/],
     ["a PCR of no image", fileOf(`${LINES}${PCRS[0]!} PCR3\n`), /PCR3: no PCR of an image/],
     ["zeros", measurements({ PCR1: "00".repeat(48) }), /PCR1: zeros/],
-    ["a short one", measurements({ PCR1: "11" }), /PCR1: 96 hex digits wanted/],
-    ["another hash", measurements({ HashAlgorithm: "Sha256" }), /HashAlgorithm: Sha384 wanted/],
-    ["a number", measurements({ PCR1: 1 }), /PCR1: a string wanted/],
+    ["a short one", measurements({ PCR1: "11" }), /PCR1: expected 96 hex digits/],
+    ["another hash", measurements({ HashAlgorithm: "Sha256" }), /HashAlgorithm: expected Sha384/],
+    ["a number", measurements({ PCR1: 1 }), /PCR1: expected a string/],
     ["an unknown member", measurements({ PCRO: PCRS[0] }), /PCRO: unknown member/],
     ["a release", vector("releases/r2025.9.3.yaml"), /this is a published release; --release takes it/],
   ])("are refused with %s", async (_, file, message) => {

@@ -144,7 +144,7 @@ describe("from a published release", () => {
     ],
     ["the version", ["--release", RELEASE, "--app", "version"], "version: not in this release"],
     ["__proto__", ["--release", RELEASE, "--app", "__proto__"], "__proto__: not in this release"],
-    ["what is no YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
+    ["what is not YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
     [
       "a key given twice",
       ["--release", fileOf("a: 1\na: 2"), "--app", "a"],
@@ -156,9 +156,9 @@ describe("from a published release", () => {
       "Map keys must be unique at line 3, column 3",
     ],
     [
-      "a key that is no text",
+      "a key that is not text",
       ["--release", fileOf("? [a]\n: 1"), "--app", "a"],
-      "not YAML: a map whose key is no text",
+      "not YAML: a map whose key is not text",
     ],
     [
       "an alias",
@@ -170,7 +170,7 @@ describe("from a published release", () => {
       ["--release", fileOf("#".repeat(65_537)), "--app", "a"],
       "larger than 64 KiB, the limit",
     ],
-    ["a list", ["--release", fileOf("- a"), "--app", "a"], "an array, an object wanted"],
+    ["a list", ["--release", fileOf("- a"), "--app", "a"], "expected an object, got an array"],
     [
       "a digest cut short",
       [
@@ -179,7 +179,7 @@ describe("from a published release", () => {
         "--app",
         "a",
       ],
-      "4 hex digits, 64 wanted",
+      "4 hex digits, expected 64",
     ],
     [
       "a key given twice further down",
@@ -212,12 +212,12 @@ describe("from a published release", () => {
         "--manifest-set",
         fileOf({ threshold: 1, members: [{ pubKey: "00" }] }),
       ],
-      "members[0]: 2 hex digits, 260 wanted",
+      "members[0]: 2 hex digits, expected 260",
     ],
     [
       "a set that is a number",
       ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf("7")],
-      "manifestSet: a number, an object wanted",
+      "manifestSet: expected an object, got a number",
     ],
     [
       "aliases within aliases",

@@ -255,7 +255,7 @@ describe("pin --add-to", () => {
 
   it.each([
     [["--add-to", "missing.json"], "missing.json: no such"],
-    [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: missing"],
+    [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: expected an array, got nothing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
     [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
     [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
@@ -322,7 +322,7 @@ describe("pin --add-to --out, elsewhere", () => {
 
     it.each([
       ["another content", `\n${content}`, "named (another content)"],
-      ["another content that is no text", Uint8Array.of(0xff), "named (another content)"],
+      ["another content that is not text", Uint8Array.of(0xff), "named (another content)"],
       ["no such file", undefined, "named (no such file)"],
     ])("is refused with %s there, by name", async (_, there, says) => {
       const { code, stderr, target } = await pin(kind, inFolder(there));
@@ -460,7 +460,7 @@ describe("policy drop", () => {
   it.each([
     [["policy", "drop", "-", "x"], "stdin cannot be rewritten"],
     [["policy", "drop", "missing.json", "x"], "missing.json: no such file"],
-    [["policy", "drop", fileOf("{}"), "x"], "deployments: missing"],
+    [["policy", "drop", fileOf("{}"), "x"], "deployments: expected an array, got nothing"],
     [["policy", "drop", "x"], "NAME is required"],
     [["policy", "nothing"], "unknown command nothing"],
     [["policy", "check", "x", "--format", "yaml"], "See bootproof policy check --help."],
@@ -537,7 +537,7 @@ describe("policy check", () => {
     expect(stdout).toContain("\u001b[");
   });
 
-  it("says what a file is that is no policy", async () => {
+  it("says what a file is that is not a policy", async () => {
     expect(await bootproof(["policy", "check", BOOT_1])).toMatchObject({
       code: 2,
       stdout: "",

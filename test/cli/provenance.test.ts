@@ -148,7 +148,7 @@ describe("verify --provenance", () => {
     expect((await verify("--provenance", broken, BUILD, "--policy", POLICY)).code).toBe(0);
   });
 
-  it("is exit code 2 for what is no bundle, demanded or not", async () => {
+  it("is exit code 2 for what is not a bundle, demanded or not", async () => {
     const line = JSON.stringify(JSON.parse(GENUINE));
     for (const [text, message] of [
       ["{}", "not a Sigstore bundle"],

@@ -87,7 +87,9 @@ describe("release check", () => {
     const { code, stdout } = await check(RELEASES, "--policy", policy, "--app", "signer", "--skip-unapproved");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^good: 20 good, 8 older, 3 skipped\n/);
-    expect(stdout).toMatch(/\nolder {8}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(2 of 10 wanted\)\n/);
+    expect(stdout).toMatch(
+      /\nolder {8}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(expected 2 of 10\)\n/,
+    );
     const all = await check(RELEASES, "--policy", policy, "--skip-unapproved");
     expect(all.code).toBe(2);
     expect(all.stderr).toMatch(
@@ -145,17 +147,17 @@ describe("release check", () => {
       /signr: no release of this application/,
     ],
     ["a folder that is not there", [join(ROOT, "nowhere"), "--no-manifest-set"], /there is no such file or folder/],
-    ["a file", [SET, "--no-manifest-set"], /operators\.json: is no folder/],
+    ["a file", [SET, "--no-manifest-set"], /operators\.json: is not a folder/],
     ["a folder without a release", [ROOT, "--no-manifest-set"], /no release in it/],
     ["an empty set", [RELEASES, "--manifest-set", fileOf({ threshold: 1, members: [] })], /threshold|members/],
-    ["an empty file", [RELEASES, "--manifest-set", fileOf({})], /missing|wanted/],
+    ["an empty file", [RELEASES, "--manifest-set", fileOf({})], /missing|expected/],
     [
       "a policy in the place of a set",
       [RELEASES, "--manifest-set", fileOf({ policy: "bootproof/1", deployments: [] })],
       /this is a policy; --policy takes it/,
     ],
     ["no folder", ["--no-manifest-set"], /FOLDER is required/],
-    ["stdin", ["-", "--no-manifest-set"], /folder is wanted/],
+    ["stdin", ["-", "--no-manifest-set"], /expected a folder/],
   ])("%s is exit code 2", async (_, args, message) => {
     const { code, stdout, stderr } = await check(...args);
     expect([code, stdout]).toEqual([2, ""]);
@@ -240,7 +242,7 @@ describe("a folder that is refused, with the file's name", () => {
   it("has a folder in the place of a file, or a version without applications", async () => {
     await refused(
       copyOf([nine], (copy) => mkdirSync(join(copy, nine, "x.approval"))),
-      /x\.approval: is no regular file/,
+      /x\.approval: is not a regular file/,
     );
     await refused(
       copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.1"))),

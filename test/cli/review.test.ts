@@ -181,7 +181,7 @@ describe("exit code 2", () => {
     [
       "a broken previous manifest",
       [MANIFEST, "--policy", POLICY, "--previous", fileOf("{}")],
-      /previous|wanted|missing/,
+      /previous|expected|missing/,
     ],
     ["an image that is none", [MANIFEST, "--policy", POLICY, "--image", MANIFEST], /not an enclave image|magic|image/],
     ["an unknown member", [MANIFEST, "--policy", POLICY, "--accept", "bridge"], /--accept bridge: unknown; known are/],

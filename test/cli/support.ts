@@ -48,7 +48,7 @@ const directory = mkdtempSync(join(tmpdir(), "bootproof-cli-"));
 let files = 0;
 
 /**
- * A new file with the content (JSON of what is no text or bytes), and its path. Test files share the folder where they
+ * A new file with the content (JSON of what is not text or bytes), and its path. Test files share the folder where they
  * share a process: where the name is taken, the file is in a folder of its own.
  */
 export function fileOf(content: unknown, name = `file-${files++}.json`): string {

@@ -175,7 +175,7 @@ describe("stdin", () => {
       stdin: '{"a":\n 1,}',
     });
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toBe("bootproof: stdin: not strict JSON: a member name wanted (line 2, column 4)\n");
+    expect(stderr).toBe("bootproof: stdin: not strict JSON: expected a member name (line 2, column 4)\n");
   });
 
   it("is bounded, and not empty", async () => {
@@ -540,7 +540,7 @@ describe("files at fault", () => {
       "bootproof: missing.json: no such file",
       `bootproof: ${tmpdir()}: is a directory: name the files in it`,
       expect.stringMatching(/empty\.json: empty: the program that wrote it may have failed$/),
-      `bootproof: ${broken}: not strict JSON: a value wanted (line 2, column 22)`,
+      `bootproof: ${broken}: not strict JSON: expected a value (line 2, column 22)`,
       `bootproof: ${twice}: not strict JSON: member "a" appears twice (line 1, column 10)`,
     ]);
   });
@@ -563,14 +563,14 @@ describe("files at fault", () => {
   it("that are a policy name every fault of it, by its place", async () => {
     const policy = fileOf({ policy: "bootproof/2", deployments: [{ pcrs: { "0": "aa" } }], extra: 1 });
     const lines = await faults("--boot-proof", BOOT_1, "--policy", policy);
-    expect(lines).toContain(`bootproof: ${policy}: deployments[0].pcrs.0: 2 hex digits, 96 wanted`);
+    expect(lines).toContain(`bootproof: ${policy}: deployments[0].pcrs.0: 2 hex digits, expected 96`);
     expect(lines.length).toBe(3);
   });
 
   it("that are no trust anchor", async () => {
     const none = fileOf("no certificate");
     expect(await faults("--boot-proof", BOOT_1, "--no-policy", "--trust-anchor", none)).toEqual([
-      `bootproof: ${none}: 0 PEM certificates, exactly one wanted`,
+      `bootproof: ${none}: 0 PEM certificates, expected exactly one`,
     ]);
   });
 

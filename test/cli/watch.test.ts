@@ -97,13 +97,13 @@ describe("watch", () => {
     expect(stderr).toMatch(message);
   });
 
-  it("names a file that is no policy", async () => {
+  it("names a file that is not a policy", async () => {
     const { code, stderr } = await bootproof(["watch", "--app", "a", "--policy", fileOf("{}"), ...CONNECTION]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("deployments")]);
   });
 });
 
-describe("an entry that is no finding", () => {
+describe("an entry that is not a finding", () => {
   it.each(EVENTS)("is named where evidence is wanted: $event", async (event) => {
     const { bytes } = await eventLineAfter({ entries: 4, head: lines[0]!.hash }, event);
     const stdin = Buffer.from(bytes).toString("utf8");
@@ -168,7 +168,7 @@ describe("log verify", () => {
   it("takes a line that is longer than any entry for a fault", async () => {
     const file = fileOf(`${textOf(lines)}${"x".repeat(16 * 1024 * 1024 + 1)}`);
     const { code, stdout } = await bootproof(["log", "verify", file]);
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/: line 4 is no entry: .*longer than any entry/)]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/: line 4 is not an entry: .*longer than any entry/)]);
   });
 
   it("takes an empty file for none, but not where a head was kept", async () => {
@@ -265,11 +265,11 @@ describe("log checkpoint, and log verify of what it signed", () => {
     [
       "a public key",
       ["log", "checkpoint", one, "--key", publicKey],
-      /log-public\.pem: a PEM block with PUBLIC KEY: an Ed/,
+      /log-public\.pem: a PEM block with PUBLIC KEY: expected an Ed/,
     ],
     ["stdin without a name", ["log", "checkpoint", "-", "--key", privateKey], /--origin is required/],
     ["a private key", ["log", "verify", one, "--checkpoint", one, "--key", privateKey], /a PEM block with PRIVATE KEY/],
-    ["no note", ["log", "verify", one, "--checkpoint", publicKey], /log-public\.pem: .*no signed note/],
+    ["no note", ["log", "verify", one, "--checkpoint", publicKey], /log-public\.pem: .*not a signed note/],
     ["a key without a note", ["log", "verify", one, "--key", publicKey], /--key: only with --checkpoint/],
     ["an origin without a note", ["log", "verify", one, "--origin", "a"], /--origin: only with --checkpoint/],
     ["an empty key", ["log", "verify", one, "--checkpoint", one, "--key", ""], /--key/],

@@ -238,19 +238,19 @@ const DAMAGES: Record<string, Damage> = {
     fails: "app.payload,app.request",
     webhook: "app.payload",
   },
-  "a payload whose type is no string": {
+  "a payload whose type is not a string": {
     change: keep,
     payload: (payload) => ({ ...payload, type: 1 }),
     fails: "app.payload,app.request",
     webhook: "app.payload",
   },
-  "a payload that is no object": {
+  "a payload that is not an object": {
     change: keep,
     payload: (payload) => [payload] as unknown as JsonObject,
     fails: "app.payload,app.request",
     webhook: "app.payload",
   },
-  "a time that is no number": {
+  "a time that is not a number": {
     change: keep,
     payload: (payload) => ({ ...payload, timestampMs: "now" }),
     fails: "app.payload",
@@ -575,10 +575,10 @@ describe("a call for app proofs", () => {
   type Call = (here: Received) => readonly [unknown, unknown?];
   it.each<[string, Call, RegExp]>([
     ["an empty list", ({ expected }) => [[], { expected }], /^appProofs: empty/],
-    ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: a list wanted/],
-    ["no options", ({ received }) => [received], /^options: an object wanted/],
-    ["no expectation", ({ received }) => [received, {}], /^options.expected: wanted/],
-    ["an undefined one", ({ received }) => [received, { expected: undefined }], /^options.expected: wanted/],
+    ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: expected a list/],
+    ["no options", ({ received }) => [received], /^options: expected an object/],
+    ["no expectation", ({ received }) => [received, {}], /^options.expected: required/],
+    ["an undefined one", ({ received }) => [received, { expected: undefined }], /^options.expected: required/],
     ["an empty one", ({ received }) => [received, { expected: {} }], /^expected.organizationId: /],
     ["no payloads", ({ received }) => [received, { expected: { payload: [] } }], /^expected.payload: /],
     [
@@ -601,13 +601,17 @@ describe("a call for app proofs", () => {
       ({ received, expected }) => [[received[0].appProof], { expected }],
       /^appProofs\[0\].\w+: unknown/,
     ],
-    ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: wanted/],
-    ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: an object wanted/],
-    ["schemas in a list", ({ received, expected }) => [received, { expected, schemas: [] }], /^schemas: an object/],
+    ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: required/],
+    ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: expected an object/],
+    [
+      "schemas in a list",
+      ({ received, expected }) => [received, { expected, schemas: [] }],
+      /^schemas: expected an object/,
+    ],
     [
       "no schema",
       ({ received, expected }) => [received, { expected, schemas: { [TYPE]: {} } }],
-      /^schemas.APP_PROOF_TYPE_QUOTE: a Standard Schema of version 1 wanted/,
+      /^schemas.APP_PROOF_TYPE_QUOTE: expected a Standard Schema of version 1/,
     ],
     [
       "a schema of another version",
@@ -615,7 +619,7 @@ describe("a call for app proofs", () => {
         received,
         { expected, schemas: { [TYPE]: { "~standard": { ...ANY["~standard"], version: 2 } } } },
       ],
-      /a Standard Schema of version 1 wanted/,
+      /expected a Standard Schema of version 1/,
     ],
   ])("throws TypeError for %s, and sends nothing", async (_, argumentsOf, message) => {
     const here = await answered();
@@ -690,7 +694,7 @@ const ANY = schemaOf((value) => ({ value }));
 const QUOTE = schemaOf<Quote>((value) => {
   const { quote } = value as { readonly quote?: { readonly pair?: string; readonly price?: unknown } };
   if (typeof quote?.price === "number") return { value: { pair: quote.pair!, cents: quote.price * 100 } };
-  return { issues: [{ message: "a number wanted", path: ["quote", { key: "price" }] }] };
+  return { issues: [{ message: "expected a number", path: ["quote", { key: "price" }] }] };
 });
 
 describe("a schema of the caller's", () => {
@@ -768,11 +772,11 @@ describe("a schema of the caller's", () => {
     expect(error).toMatchObject({
       code: "schema",
       effect: "none",
-      faults: [{ path: "appProofs[0].payload.quote.price", message: "a number wanted" }],
+      faults: [{ path: "appProofs[0].payload.quote.price", message: "expected a number" }],
     });
     expect(error.message).toBe(
       "the app proofs are verified, but payloads do not fit your schemas: " +
-        "appProofs[0].payload.quote.price: a number wanted",
+        "appProofs[0].payload.quote.price: expected a number",
     );
   });
 

@@ -22,11 +22,11 @@ const PARAMETERS = { walletId: "w1", walletName: "new" };
 
 /** What each refuses when it is made. */
 const INCOMPLETE: [string, object, RegExp][] = [
-  ["no bundles", { provenanceVerifier }, /^options\.provenance: wanted, since the deployment lab\.1 .* demands/],
-  ["an empty list", { provenanceVerifier, provenance: [] }, /^options\.provenance: wanted/],
-  ["no verifier", { provenance: [good] }, /^options\.provenanceVerifier: wanted.*npm install @sigstore\/verify/],
-  ["another verifier", { provenance: [good], provenanceVerifier: {} }, /^options\.provenanceVerifier: wanted/],
-  ["too many bundles", { provenance: Array(65).fill(good), provenanceVerifier }, /65 bundles, at most 64 wanted/],
+  ["no bundles", { provenanceVerifier }, /^options\.provenance: required, since the deployment lab\.1 .* demands/],
+  ["an empty list", { provenanceVerifier, provenance: [] }, /^options\.provenance: required/],
+  ["no verifier", { provenance: [good] }, /^options\.provenanceVerifier: required.*npm install @sigstore\/verify/],
+  ["another verifier", { provenance: [good], provenanceVerifier: {} }, /^options\.provenanceVerifier: required/],
+  ["too many bundles", { provenance: Array(65).fill(good), provenanceVerifier }, /65 bundles, expected at most 64/],
 ];
 
 describe("verified calls", () => {
@@ -133,6 +133,6 @@ describe("a proxy", () => {
       now: () => BOOTED,
       onNote: () => {},
     });
-    await expect(starting).rejects.toThrow(/options\.provenance: wanted/);
+    await expect(starting).rejects.toThrow(/options\.provenance: required/);
   });
 });

@@ -128,7 +128,7 @@ describe("a handler in a server of Node's http", () => {
   const rows: [string, Delivered, number][] = [
     ["a delivery that is proven", good, 204],
     ["a body that is not what was signed", { ...good, body: Buffer.concat([BODY, Buffer.from(" ")]) }, 401],
-    ["a body that is no activity", delivered({}, Buffer.from("{}")), 400],
+    ["a body that is not an activity", delivered({}, Buffer.from("{}")), 400],
     ["an empty body", { ...good, body: Buffer.alloc(0) }, 401],
     ["too large a body", large, 413],
     ["no headers", { ...good, headers: [] }, 400],

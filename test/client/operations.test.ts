@@ -559,7 +559,7 @@ describe("responses of excessive length", () => {
     );
     expect(error.faults).toHaveLength(101);
     expect(error.faults.slice(-2)).toEqual([
-      { path: "appProofs[24].signature", message: "missing, a string wanted" },
+      { path: "appProofs[24].signature", message: "expected a string, got nothing" },
       { path: "", message: "and 3900 more" },
     ]);
   });
@@ -590,13 +590,13 @@ describe("requests", () => {
     ["an empty deployment", "getTvcDeployment", { deploymentId: "" }, "parameters.deploymentId"],
     ["no deployment", "getTvcDeploymentProvisioningDetails", {}, "parameters.deploymentId"],
     [
-      "a provider that is no text",
+      "a provider that is not text",
       "updateFiatOnRampCredential",
       { ...ONRAMP, onrampProvider: 1 },
       "parameters.onrampProvider",
     ],
     [
-      "a provider of vaults that is no text",
+      "a provider of vaults that is not text",
       "listEarnEnabledVaults",
       { provider: ["EARN_PROVIDER_ALPHA"] },
       "parameters.provider",
@@ -608,7 +608,7 @@ describe("requests", () => {
       "parameters.expirationSeconds",
     ],
     ["a key that is not hex", "getBootProof", { ephemeralKey: "0x04" }, "parameters.ephemeralKey"],
-    ["a chain that is no text", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: 2 }, "parameters.caip2"],
+    ["a chain that is not text", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: 2 }, "parameters.caip2"],
     ["no chain", "getNonces", { address: `0x${"00".repeat(20)}` }, "parameters.caip2"],
     ["an address that is none", "getNonces", { address: "0x12", caip2: "eip155:1" }, "parameters.address"],
     ["an id list that is none", "deletePolicies", { policyIds: "p1" }, "parameters.policyIds"],

@@ -104,7 +104,7 @@ describe("a credential bundle", () => {
       (bundle) => (bundle[9] === "a" ? bundle.replace("a", "b") : bundle.slice(0, 9) + "a" + bundle.slice(10)),
       "not base58check",
     ],
-    ["that is no text of this alphabet", (bundle) => bundle.slice(1) + "0", "not base58check"],
+    ["that is not text of this alphabet", (bundle) => bundle.slice(1) + "0", "not base58check"],
     ["that is empty", () => "", "not base58check"],
     [
       "with a changed ciphertext",
@@ -125,12 +125,12 @@ describe("a credential bundle", () => {
       (bundle) => toBase58check(fromBase58check(bundle).subarray(0, 33)),
       "sealed to another key, or changed",
     ],
-    ["shorter than a key", (bundle) => toBase58check(fromBase58check(bundle).subarray(0, 20)), "no point of P-256"],
+    ["shorter than a key", (bundle) => toBase58check(fromBase58check(bundle).subarray(0, 20)), "not a point of P-256"],
     [
-      "whose key is no point",
+      "whose key is not a point",
       (bundle) =>
         toBase58check(Buffer.concat([Buffer.of(2), Buffer.alloc(32, 0xff), fromBase58check(bundle).subarray(33)])),
-      "no point of P-256",
+      "not a point of P-256",
     ],
     [
       "sealed to another target",

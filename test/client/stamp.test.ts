@@ -100,8 +100,8 @@ describe("X-Stamp", () => {
   const other = newApiKey();
   const bad: [string, ApiKey, string][] = [
     ["of another pair", { ...apiKey, publicKey: other.publicKey }, "not the one of its privateKey"],
-    ["whose public half is no point", { ...apiKey, publicKey: `02${"ff".repeat(32)}` }, "not a point"],
-    ["whose public half is no hex", { ...apiKey, publicKey: "key" }, "not a point"],
+    ["whose public half is not a point", { ...apiKey, publicKey: `02${"ff".repeat(32)}` }, "not a point"],
+    ["whose public half is not hex", { ...apiKey, publicKey: "key" }, "not a point"],
     ["whose public half is missing", { privateKey: apiKey.privateKey } as ApiKey, "not a point"],
     ["whose private half is too short", { ...apiKey, privateKey: apiKey.privateKey.slice(2) }, "64 hex digits"],
     ["whose private half is zero", { ...apiKey, privateKey: "00".repeat(32) }, "not a private key"],
@@ -147,7 +147,7 @@ describe("DER", () => {
     },
   );
 
-  it("of r = s = 0 is no signature", () => {
+  it("of r = s = 0 is not a signature", () => {
     expect(rawSignature(derSignature(new Uint8Array(64)), 32)).toBeNull();
   });
 });

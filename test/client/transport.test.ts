@@ -79,7 +79,7 @@ describe("a query", () => {
     ["302", { status: 302, headers: { location: "https://elsewhere.test" } }, "service"],
     ["201", { status: 201, body: USER }, "service"],
     ["429 that asks for an hour", { status: 429, headers: { "retry-after": "3600" } }, "service"],
-    ["an answer that is no JSON", { body: "<html>" }, "answer"],
+    ["an answer that is not JSON", { body: "<html>" }, "answer"],
     ["an empty answer", {}, "answer"],
     ["text after the JSON", { body: "{} {}" }, "answer"],
     ["bytes that are not UTF-8", { body: Uint8Array.of(0x22, 0xff, 0x22) }, "answer"],

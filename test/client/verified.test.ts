@@ -268,7 +268,7 @@ const LIES: Record<string, Lie> = {
   "without app proofs": {
     lies: { activity: (activity) => withoutMember(activity, "appProofs") },
     fails: ["activity.decode"],
-    says: "appProofs: missing",
+    says: "update_wallet: rejected: activity activity.decode: appProofs: expected an array, got nothing",
   },
   "with an empty list of app proofs": {
     lies: { activity: (activity) => edited(activity, { appProofs: [] }) },
@@ -488,7 +488,7 @@ const LIES: Record<string, Lie> = {
       payloads: (_, service) => [service.allow(service.now, child)],
     },
     fails: ["activity.request"],
-    says: `${ORGANIZATION} wanted`,
+    says: `expected ${ORGANIZATION}`,
   },
   "of another type": {
     lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) },
@@ -513,7 +513,7 @@ const LIES: Record<string, Lie> = {
   "with the intent of another operation": {
     lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) },
     fails: ["activity.request"],
-    says: "updateWalletIntent wanted",
+    says: "expected updateWalletIntent",
   },
   "with two intents": {
     lies: {
@@ -535,7 +535,7 @@ const LIES: Record<string, Lie> = {
   "with the result of another operation": {
     lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) },
     fails: ["activity.request"],
-    says: "updateWalletResult wanted",
+    says: "expected updateWalletResult",
   },
   "with a result of another shape": {
     lies: { activity: inside("result", "walletId", 7) },
@@ -757,7 +757,7 @@ describe("an activity", () => {
 });
 
 it.each([[undefined], [null], [Symbol("none")], [{ policy: "bootproof/1", deployments: [] }]])(
-  "is not begun under what is no policy",
+  "is not begun under what is not a policy",
   async (policy) => {
     const client = await new AttestedService().client();
     expect(() => client.withVerification(policy as never)).toThrow(TypeError);
@@ -772,7 +772,7 @@ describe("evidence that cannot be fetched", () => {
       () => ({ status: 403, body: { code: 7, message: "no", details: [] } }),
       { status: 403 },
     ],
-    ["the answer is no JSON", () => ({ body: "<html>" }), { code: "answer" }],
+    ["the answer is not JSON", () => ({ body: "<html>" }), { code: "answer" }],
   ];
   it.each(failures)("because of %s is reported as that, with the activity", async (_, bootProof, cause) => {
     const service = new AttestedService({ bootProof: bootProof! });

@@ -32,7 +32,7 @@ const NOT_IN_CORPUS: Readonly<Partial<Record<CheckId, string>>> = {
 };
 
 describe("the corpus", () => {
-  it("has every case of its tables, and no others (npm run conformance:make)", () => {
+  it("has every case of its tables, and no others (node test/conformance/make.mjs)", () => {
     const indexed = index.cases.map(({ name, folder, category, origin, from, about }) => {
       return { name, folder, category, origin, from, about };
     });
@@ -145,7 +145,7 @@ describe("the file of a category", () => {
     expect(fits({ ...readCategories(CORPUS)[0]!, cases: [{}] })).toBe(false);
   });
 
-  it("holds as base64 what is no text", () => {
+  it("holds as base64 what is not text", () => {
     const root = changed((file) => file);
     const [from, packed, to] = ["bytes", "packed", "bytes again"].map((name) => join(root, name));
     unpack(root, from!);

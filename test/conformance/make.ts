@@ -98,7 +98,7 @@ async function write(root: string, one: Case, { input, pieces }: CaseFiles, shar
   const wanted = CHECK_IDS.filter((id) => one.failed.includes(id));
   const same = one.more === true ? wanted.every((id) => failed.includes(id)) : wanted.join() === failed.join();
   if (verdict !== one.verdict || !same)
-    return [`${one.name}: ${one.verdict} by ${wanted.join()} wanted, ${verdict} by ${failed.join()}`];
+    return [`${one.name}: expected ${one.verdict} by ${wanted.join()}, ${verdict} by ${failed.join()}`];
   writeFileSync(join(folder, "expected.json"), textOf({ verdict, failed, warned }));
   return [];
 }

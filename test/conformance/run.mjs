@@ -49,7 +49,7 @@ function readAnswer(line, folder) {
   try {
     answer = JSON.parse(line);
   } catch {
-    throw new RunError(`${folder}: the answer is no JSON: ${line.slice(0, 200)}`);
+    throw new RunError(`${folder}: the answer is not JSON: ${line.slice(0, 200)}`);
   }
   const { verdict, failed, reason } = answer ?? {};
   if (!VERDICTS.includes(verdict))

@@ -55,20 +55,20 @@ describe("decodeActivity", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["id", undefined, "id: missing, a string wanted"],
-    ["id", 1, "id: a number, a string wanted"],
-    ["organizationId", undefined, "organizationId: missing, a string wanted"],
-    ["organizationId", null, "organizationId: missing, a string wanted"],
-    ["status", undefined, "status: missing, a string wanted"],
-    ["type", undefined, "type: missing, a string wanted"],
-    ["type", {}, "type: an object, a string wanted"],
-    ["intent", undefined, "intent: missing, an object wanted"],
-    ["intent", [], "intent: an array, an object wanted"],
-    ["result", undefined, "result: missing, an object wanted"],
-    ["result", "done", "result: a string, an object wanted"],
-    ["appProofs", undefined, "appProofs: missing, an array wanted"],
-    ["appProofs", null, "appProofs: missing, an array wanted"],
-    ["appProofs", {}, "appProofs: an object, an array wanted"],
+    ["id", undefined, "id: expected a string, got nothing"],
+    ["id", 1, "id: expected a string, got a number"],
+    ["organizationId", undefined, "organizationId: expected a string, got nothing"],
+    ["organizationId", null, "organizationId: expected a string, got nothing"],
+    ["status", undefined, "status: expected a string, got nothing"],
+    ["type", undefined, "type: expected a string, got nothing"],
+    ["type", {}, "type: expected a string, got an object"],
+    ["intent", undefined, "intent: expected an object, got nothing"],
+    ["intent", [], "intent: expected an object, got an array"],
+    ["result", undefined, "result: expected an object, got nothing"],
+    ["result", "done", "result: expected an object, got a string"],
+    ["appProofs", undefined, "appProofs: expected an array, got nothing"],
+    ["appProofs", null, "appProofs: expected an array, got nothing"],
+    ["appProofs", {}, "appProofs: expected an array, got an object"],
     ["appProofs", [], "appProofs: empty: nothing of this activity is proven"],
   ])("refuses %s %j", (name, member, fault) => {
     expect(refusalOf(() => decodeActivity(withMember(activity, name, member)))).toMatchObject({
@@ -91,7 +91,7 @@ describe("decodeActivity", () => {
     expect(reading.value).toMatchObject({ organizationId: "o-1", appProofs: [{ scheme: "s" }] });
   });
 
-  it("refuses what is no object, and text that is not strict JSON", () => {
+  it("refuses what is not an object, and text that is not strict JSON", () => {
     for (const input of [null, 1, [activity], { activity: null }, { activity: [] }])
       expect(refusalOf(() => decodeActivity(input)).code).toBe("activity");
     for (const text of ["", "{", `${JSON.stringify(activity)}x`, JSON.stringify(activity).replace("{", '{"id":"b",')]) {

@@ -77,23 +77,31 @@ describe("decodeAppProof", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["scheme", undefined, "scheme: missing, a string wanted"],
-    ["scheme", "SIGNATURE_SCHEME_EPHEMERAL_KEY_P384", `scheme: ${APP_PROOF_SCHEME} wanted`],
-    ["scheme", "signature_scheme_ephemeral_key_p256", `scheme: ${APP_PROOF_SCHEME} wanted`],
-    ["scheme", "", `scheme: ${APP_PROOF_SCHEME} wanted`],
-    ["scheme", 1, "scheme: a number, a string wanted"],
-    ["publicKey", undefined, "publicKey: missing, a string wanted"],
-    ["publicKey", null, "publicKey: missing, a string wanted"],
-    ["publicKey", "", "publicKey: 0 hex digits, 260 (the whole key) or 130 (its signing half) wanted"],
-    ["publicKey", "04".repeat(129), "publicKey: 258 hex digits, 260 (the whole key) or 130 (its signing half) wanted"],
-    ["publicKey", "04".repeat(131), "publicKey: 262 hex digits, 260 (the whole key) or 130 (its signing half) wanted"],
-    ["publicKey", "04".repeat(64), "publicKey: 128 hex digits, 260 (the whole key) or 130 (its signing half) wanted"],
-    ["publicKey", "04".repeat(66), "publicKey: 132 hex digits, 260 (the whole key) or 130 (its signing half) wanted"],
+    ["scheme", undefined, "scheme: expected a string, got nothing"],
+    ["scheme", "SIGNATURE_SCHEME_EPHEMERAL_KEY_P384", `scheme: expected ${APP_PROOF_SCHEME}`],
+    ["scheme", "signature_scheme_ephemeral_key_p256", `scheme: expected ${APP_PROOF_SCHEME}`],
+    ["scheme", "", `scheme: expected ${APP_PROOF_SCHEME}`],
+    ["scheme", 1, "scheme: expected a string, got a number"],
+    ["publicKey", undefined, "publicKey: expected a string, got nothing"],
+    ["publicKey", null, "publicKey: expected a string, got nothing"],
+    ["publicKey", "", "publicKey: 0 hex digits, expected 260 (the whole key) or 130 (its signing half)"],
+    [
+      "publicKey",
+      "04".repeat(129),
+      "publicKey: 258 hex digits, expected 260 (the whole key) or 130 (its signing half)",
+    ],
+    [
+      "publicKey",
+      "04".repeat(131),
+      "publicKey: 262 hex digits, expected 260 (the whole key) or 130 (its signing half)",
+    ],
+    ["publicKey", "04".repeat(64), "publicKey: 128 hex digits, expected 260 (the whole key) or 130 (its signing half)"],
+    ["publicKey", "04".repeat(66), "publicKey: 132 hex digits, expected 260 (the whole key) or 130 (its signing half)"],
     ["publicKey", `0x${"04".repeat(130)}`, "publicKey: not hex"],
     ["publicKey", "0".repeat(259), "publicKey: not hex"],
-    ["proofPayload", undefined, "proofPayload: missing, a string wanted"],
-    ["proofPayload", { type: "x" }, "proofPayload: an object, a string wanted"],
-    ["signature", undefined, "signature: missing, a string wanted"],
+    ["proofPayload", undefined, "proofPayload: expected a string, got nothing"],
+    ["proofPayload", { type: "x" }, "proofPayload: expected a string, got an object"],
+    ["signature", undefined, "signature: expected a string, got nothing"],
     ["signature", "ab".repeat(63), "signature: 63 bytes: neither r and s (64 bytes) nor strict DER"],
     ["signature", "ab".repeat(65), "signature: 65 bytes: neither r and s (64 bytes) nor strict DER"],
     ["signature", `30${"ab".repeat(70)}`, "signature: 71 bytes: neither r and s (64 bytes) nor strict DER"],
@@ -112,7 +120,7 @@ describe("decodeAppProof", () => {
     expect(reading.value.publicKey).toEqual(fromHex(proof.publicKey));
   });
 
-  it("refuses what is no object, and text that is not strict JSON", () => {
+  it("refuses what is not an object, and text that is not strict JSON", () => {
     for (const input of [null, 1, [proof], undefined])
       expect(refusalOf(() => decodeAppProof(input)).code).toBe("app-proof");
     const text = JSON.stringify(proof);
@@ -160,13 +168,13 @@ describe("appProofOf", () => {
       for (const value of [undefined, null]) {
         const made = appProofOf({ ...members, [name]: value } as AppProofMembers);
         expect(made).toEqual({ ...proof, [own]: null });
-        expect(readAppProof(made).faults).toEqual([{ path: own, message: "missing, a string wanted" }]);
+        expect(readAppProof(made).faults).toEqual([{ path: own, message: "expected a string, got nothing" }]);
       }
     const notText = appProofOf({ ...members, payload: Uint8Array.of(0xff) });
-    expect(readAppProof(notText).faults).toEqual([{ path: "proofPayload", message: "missing, a string wanted" }]);
+    expect(readAppProof(notText).faults).toEqual([{ path: "proofPayload", message: "expected a string, got nothing" }]);
   });
 
-  it("refuses names that it does not know, and what is no object", () => {
+  it("refuses names that it does not know, and what is not an object", () => {
     for (const name of ["public_key", "proofPayload", "sig", "publickey"])
       expect(() => appProofOf({ ...members, [name]: "x" })).toThrow(TypeError);
     for (const value of [null, undefined, "x", [members]])
@@ -178,7 +186,7 @@ describe("a payload without a time", () => {
   const own = { type: "ORDER", id: "42" };
   const decode = (value: Json, untimed?: readonly string[]): AppProofPayload =>
     decodeAppProofPayload(JSON.stringify(value), untimed);
-  const MISSING = "timestampMs: missing, a string wanted";
+  const MISSING = "timestampMs: expected a string, got nothing";
   const NOT_ALLOWED = "timestampMs: missing: a policy may allow that for the type (appProofs.untimed)";
 
   it("is read where its type may have none, and has null", () => {
@@ -215,7 +223,7 @@ describe("appProofList", () => {
     ["an empty array", [], []],
     ["an answer's list", { appProofs: [proof, proof] }, [proof, proof]],
     ["an empty list", { appProofs: [] }, []],
-    ["what is no proof", 1, [1]],
+    ["what is not a proof", 1, [1]],
     ["a list that is none", { appProofs: 1 }, [{ appProofs: 1 }]],
   ])("of %s", (_, input, list) => {
     expect(appProofList(input)).toEqual(list);
@@ -335,53 +343,63 @@ describe("decodeAppProofPayload", () => {
   it.each<[Json, string, Json, string]>([
     [derivation, "type", undefined, "type: missing: the application has to name a type"],
     [derivation, "type", "", "type: empty"],
-    [derivation, "type", 1, "type: a number, a string wanted"],
+    [derivation, "type", 1, "type: expected a string, got a number"],
     [derivation, "type", null, "type: missing: the application has to name a type"],
     [derivation, "addressDerivationProof.address", "", "addressDerivationProof.address: empty"],
     [derivation, "addressDerivationProof.organizationId", "", "addressDerivationProof.organizationId: empty"],
     [outcome, "policyOutcomeProof.organizationId", "", "policyOutcomeProof.organizationId: empty"],
-    [derivation, "timestampMs", undefined, "timestampMs: missing, a string wanted"],
-    [derivation, "timestampMs", 1758058763571, "timestampMs: a number, a string wanted"],
-    [derivation, "timestampMs", "", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "-1", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "+1", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "01", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "1.5", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "1e3", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "0x10", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", " 1", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "1\n", "timestampMs: a decimal number wanted"],
-    [derivation, "timestampMs", "١", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", undefined, "timestampMs: expected a string, got nothing"],
+    [derivation, "timestampMs", 1758058763571, "timestampMs: expected a string, got a number"],
+    [derivation, "timestampMs", "", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "-1", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "+1", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "01", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "1.5", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "1e3", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "0x10", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", " 1", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "1\n", "timestampMs: expected a decimal number"],
+    [derivation, "timestampMs", "١", "timestampMs: expected a decimal number"],
     [derivation, "timestampMs", "8640000000000001", "timestampMs: out of range"],
     [derivation, "timestampMs", "9".repeat(400), "timestampMs: out of range"],
-    [derivation, "addressDerivationProof", undefined, "addressDerivationProof: missing, an object wanted"],
-    [derivation, "addressDerivationProof", [], "addressDerivationProof: an array, an object wanted"],
+    [derivation, "addressDerivationProof", undefined, "addressDerivationProof: expected an object, got nothing"],
+    [derivation, "addressDerivationProof", [], "addressDerivationProof: expected an object, got an array"],
     [
       derivation,
       "addressDerivationProof.organizationId",
       undefined,
-      "addressDerivationProof.organizationId: missing, a string wanted",
+      "addressDerivationProof.organizationId: expected a string, got nothing",
     ],
     [
       derivation,
       "addressDerivationProof.address",
       undefined,
-      "addressDerivationProof.address: missing, a string wanted",
+      "addressDerivationProof.address: expected a string, got nothing",
     ],
-    [derivation, "addressDerivationProof.address", 7, "addressDerivationProof.address: a number, a string wanted"],
-    [derivation, "addressDerivationProof.walletId", 7, "addressDerivationProof.walletId: a number, a string wanted"],
+    [
+      derivation,
+      "addressDerivationProof.address",
+      7,
+      "addressDerivationProof.address: expected a string, got a number",
+    ],
+    [
+      derivation,
+      "addressDerivationProof.walletId",
+      7,
+      "addressDerivationProof.walletId: expected a string, got a number",
+    ],
     [
       derivation,
       "addressDerivationProof.derivationPath",
       [],
-      "addressDerivationProof.derivationPath: an array, a string wanted",
+      "addressDerivationProof.derivationPath: expected a string, got an array",
     ],
-    [outcome, "policyOutcomeProof", undefined, "policyOutcomeProof: missing, an object wanted"],
+    [outcome, "policyOutcomeProof", undefined, "policyOutcomeProof: expected an object, got nothing"],
     [
       outcome,
       "policyOutcomeProof.organizationId",
       undefined,
-      "policyOutcomeProof.organizationId: missing, a string wanted",
+      "policyOutcomeProof.organizationId: expected a string, got nothing",
     ],
     [outcome, "policyOutcomeProof.outcome", undefined, "policyOutcomeProof.outcome: not an outcome that is known"],
     [
@@ -402,19 +420,19 @@ describe("decodeAppProofPayload", () => {
       outcome,
       "policyOutcomeProof.decisionContextDigest",
       {},
-      "policyOutcomeProof.decisionContextDigest: an object, a string wanted",
+      "policyOutcomeProof.decisionContextDigest: expected a string, got an object",
     ],
     [
       outcome,
       "policyOutcomeProof.organizationDataDigest",
       1,
-      "policyOutcomeProof.organizationDataDigest: a number, a string wanted",
+      "policyOutcomeProof.organizationDataDigest: expected a string, got a number",
     ],
     [
       outcome,
       "policyOutcomeProof.parentOrganizationDataDigest",
       [],
-      "policyOutcomeProof.parentOrganizationDataDigest: an array, a string wanted",
+      "policyOutcomeProof.parentOrganizationDataDigest: expected a string, got an array",
     ],
   ])("refuses in $type: %s %j", (good, path, member, fault) => {
     expect(isRefused(() => payload(good))).toBe(false);
@@ -460,7 +478,7 @@ describe("decodeAppProofPayload", () => {
     expect(refusalOf(() => decodeAppProofPayload(text)).code).toBe("json");
   });
 
-  it("refuses JSON that is no object", () => {
+  it("refuses JSON that is not an object", () => {
     for (const value of [null, 1, "text", [derivation], true])
       expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
   });
@@ -480,7 +498,7 @@ describe("decodeAppProofPayload", () => {
       expect(value).toEqual({});
       expect(faults).toHaveLength(1);
     }
-    expect(readAppProofPayloadText("[]").faults).toEqual([{ path: "", message: "an array, an object wanted" }]);
+    expect(readAppProofPayloadText("[]").faults).toEqual([{ path: "", message: "expected an object, got an array" }]);
     const bad = readAppProofPayloadText('{"type":"","timestampMs":"7","n":1e999}');
     expect(bad.faults.map(({ path }) => path)).toEqual(["type", "n"]);
     expect(bad.value.timestampMs).toBe(7);

@@ -57,7 +57,7 @@ describe("decodeBootProof", () => {
       "awsAttestationDocB64: differs",
     );
     expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: 1 }))).toBe(
-      "awsAttestationDocB64: a number, a string wanted",
+      "awsAttestationDocB64: expected a string, got a number",
     );
     expect(faultsOf(() => decodeBootProof({ ...genuine, cloudAttestationDocB64: "=" }))).toContain(
       "cloudAttestationDocB64: not strict base64",
@@ -69,7 +69,7 @@ describe("decodeBootProof", () => {
     expect(decodeBootProof({ ...proof, qosManifestVersion: "" }).declaredManifestVersion).toBe("");
     expect(decodeBootProof({ ...proof, qosManifestVersion: null }).declaredManifestVersion).toBeNull();
     expect(faultsOf(() => decodeBootProof({ ...proof, qosManifestVersion: 2 }))).toBe(
-      "qosManifestVersion: a number, a string wanted",
+      "qosManifestVersion: expected a string, got a number",
     );
   });
 
@@ -81,10 +81,10 @@ describe("decodeBootProof", () => {
     TEXTS.flatMap((name): [string, Json, string][] => [
       ...(LABELS.includes(name)
         ? []
-        : [undefined, null].map((absent): [string, Json, string] => [name, absent, "missing, a string wanted"])),
-      [name, 1, "a number, a string wanted"],
-      [name, ["AA=="], "an array, a string wanted"],
-      [name, {}, "an object, a string wanted"],
+        : [undefined, null].map((absent): [string, Json, string] => [name, absent, "expected a string, got nothing"])),
+      [name, 1, "expected a string, got a number"],
+      [name, ["AA=="], "expected a string, got an array"],
+      [name, {}, "expected a string, got an object"],
     ]),
   )("refuses %s %j", (name, member, message) => {
     const refusal = refusalOf(() => decodeBootProof(withMember(proof, name, member)));
@@ -114,19 +114,19 @@ describe("decodeBootProof", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["createdAt", [], "createdAt: an array, an object wanted"],
-    ["createdAt", "2025-09-16T21:25:49Z", "createdAt: a string, an object wanted"],
-    ["createdAt", 1758057949, "createdAt: a number, an object wanted"],
-    ["createdAt.seconds", undefined, "createdAt.seconds: missing, a string wanted"],
-    ["createdAt.seconds", 1758057949, "createdAt.seconds: a number, a string wanted"],
-    ["createdAt.seconds", "", "createdAt.seconds: a decimal number wanted"],
-    ["createdAt.seconds", "-1", "createdAt.seconds: a decimal number wanted"],
-    ["createdAt.seconds", "01", "createdAt.seconds: a decimal number wanted"],
-    ["createdAt.seconds", "1.5", "createdAt.seconds: a decimal number wanted"],
-    ["createdAt.seconds", "1e9", "createdAt.seconds: a decimal number wanted"],
-    ["createdAt.seconds", "1\n", "createdAt.seconds: a decimal number wanted"],
-    ["createdAt.nanos", null, "createdAt.nanos: missing, a string wanted"],
-    ["createdAt.nanos", "x", "createdAt.nanos: a decimal number wanted"],
+    ["createdAt", [], "createdAt: expected an object, got an array"],
+    ["createdAt", "2025-09-16T21:25:49Z", "createdAt: expected an object, got a string"],
+    ["createdAt", 1758057949, "createdAt: expected an object, got a number"],
+    ["createdAt.seconds", undefined, "createdAt.seconds: expected a string, got nothing"],
+    ["createdAt.seconds", 1758057949, "createdAt.seconds: expected a string, got a number"],
+    ["createdAt.seconds", "", "createdAt.seconds: expected a decimal number"],
+    ["createdAt.seconds", "-1", "createdAt.seconds: expected a decimal number"],
+    ["createdAt.seconds", "01", "createdAt.seconds: expected a decimal number"],
+    ["createdAt.seconds", "1.5", "createdAt.seconds: expected a decimal number"],
+    ["createdAt.seconds", "1e9", "createdAt.seconds: expected a decimal number"],
+    ["createdAt.seconds", "1\n", "createdAt.seconds: expected a decimal number"],
+    ["createdAt.nanos", null, "createdAt.nanos: expected a string, got nothing"],
+    ["createdAt.nanos", "x", "createdAt.nanos: expected a decimal number"],
   ])("refuses %s %j", (path, member, fault) => {
     expect(faultsOf(() => decodeBootProof(withMember(proof, path, member)))).toBe(fault);
   });
@@ -276,7 +276,9 @@ describe("provisioning details", () => {
       for (const value of [others, { ...others, [name]: null }])
         if (isOptional) expect(decodeBootProof(value)).toEqual(decodeBootProof(made(form)));
         else expect(refusedPaths(value)).toContain(name);
-      expect(refusal({ ...others, [name]: [] })).toMatch(new RegExp(`^${name}: an array, an? (string|object|number)`));
+      expect(refusal({ ...others, [name]: [] })).toMatch(
+        new RegExp(`^${name}: expected an? (string|object|number), got an array`),
+      );
       expect(refusedPaths({ ...others, [name]: true })).toEqual([name]);
     },
   );
@@ -332,10 +334,10 @@ describe("provisioning details", () => {
       expect(refusal({ ...made(form), [DOCUMENTS[form]]: "Zg==\n" })).toContain("not strict base64");
     expect(refusal({ ...made("query"), manifestEnvelope: "-_-_" })).toContain("manifestEnvelope: not strict base64");
     expect(refusal({ ...made("query"), manifestEnvelope: made("file")["manifest_envelope"] })).toContain(
-      "an object, a string wanted",
+      "expected a string, got an object",
     );
     expect(refusal({ ...made("browser"), manifestEnvelope: made("query")["manifestEnvelope"] })).toContain(
-      "a string, an object wanted",
+      "expected an object, got a string",
     );
     expect(refusal({ ...made("browser"), ephemeralPublicKeyHex: "0x04" })).toBe("ephemeralPublicKeyHex: not hex");
   });

@@ -156,7 +156,7 @@ describe("decodeCertificate refuses", () => {
     ],
     ["no signature", without(SIGNATURE), "signatureValue: missing"],
     ["no algorithm", without(OUTER_ALGORITHM), "tag 0x3"],
-    ["an algorithm that is no sequence", replaced(OUTER_ALGORITHM, 0x06, "2a03"), "signatureAlgorithm: tag"],
+    ["an algorithm that is not a sequence", replaced(OUTER_ALGORITHM, 0x06, "2a03"), "signatureAlgorithm: tag"],
     ["a signature that is an octet string", made(SIGNATURE, (node) => ({ ...node, tag: 0x04 })), "signatureValue: tag"],
     [
       "a signature with unused bits",
@@ -187,8 +187,8 @@ describe("decodeCertificate refuses", () => {
     ["a negative serial number", replaced(SERIAL, 0x02, "80"), "serialNumber: negative"],
     ["an empty serial number", replaced(SERIAL, 0x02, ""), "serialNumber: an empty integer"],
     ["a padded serial number", replaced(SERIAL, 0x02, "007f"), "serialNumber: longer than needed"],
-    ["a serial number that is no integer", replaced(SERIAL, 0x04, "01"), "serialNumber: tag"],
-    ["an inner algorithm that is no sequence", replaced(INNER_ALGORITHM, 0x06, "2a03"), "signature: tag"],
+    ["a serial number that is not an integer", replaced(SERIAL, 0x04, "01"), "serialNumber: tag"],
+    ["an inner algorithm that is not a sequence", replaced(INNER_ALGORITHM, 0x06, "2a03"), "signature: tag"],
     ["no issuer", without(ISSUER), ""],
     ["an issuer that is a set", made(ISSUER, (node) => ({ ...node, tag: 0x31 })), "issuer: tag"],
     [
@@ -203,7 +203,7 @@ describe("decodeCertificate refuses", () => {
       made(FIRST_ATTRIBUTE, (node) => ({ ...node, trailer: hex("0c0141") })),
       "after an attribute of subject",
     ],
-    ["an attribute whose type is no identifier", replaced([...FIRST_ATTRIBUTE, 0], 0x0c, "41"), "subject: tag"],
+    ["an attribute whose type is not an identifier", replaced([...FIRST_ATTRIBUTE, 0], 0x0c, "41"), "subject: tag"],
     ["an empty identifier", replaced([...FIRST_ATTRIBUTE, 0], 0x06, ""), "not an object identifier"],
     [
       "an identifier that ends inside an arc",
@@ -225,7 +225,7 @@ describe("decodeCertificate refuses", () => {
     ["one time", without([...VALIDITY, 1]), "notAfter: missing"],
     ["three times", made(VALIDITY, (node) => ({ ...node, trailer: writeDer(node.children![0]!) })), "after notAfter"],
     ["no key", without(SPKI), "subjectPublicKeyInfo: tag"],
-    ["a key that is no sequence", made(SPKI, (node) => ({ ...node, tag: 0x31 })), "subjectPublicKeyInfo: tag"],
+    ["a key that is not a sequence", made(SPKI, (node) => ({ ...node, tag: 0x31 })), "subjectPublicKeyInfo: tag"],
     [
       "a unique identifier after the extensions",
       made(TBS, (node) => ({ ...node, trailer: hex("810100") })),

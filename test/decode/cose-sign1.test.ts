@@ -129,8 +129,8 @@ describe("signatureInput", () => {
 
 it("does not parse input above the maximal size", () => {
   for (const [length, says] of [
-    [20_481, "20481 bytes, at most 20480 wanted"],
-    [1 << 20, "at most 20480 wanted"],
+    [20_481, "20481 bytes, expected at most 20480"],
+    [1 << 20, "expected at most 20480"],
   ] as const) {
     expect(() => decodeCoseSign1(new Uint8Array(length).fill(0x80))).toThrow(says);
   }

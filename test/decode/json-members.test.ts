@@ -24,39 +24,49 @@ describe("MemberReader", () => {
   });
 
   it.each([
-    ["a missing string", {}, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
-    ["a null string", { m: null }, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
-    ["a number as a string", { m: 1 }, (r: MemberReader) => r.string("m"), "at.m: a number, a string wanted"],
+    ["a missing string", {}, (r: MemberReader) => r.string("m"), "at.m: expected a string, got nothing"],
+    ["a null string", { m: null }, (r: MemberReader) => r.string("m"), "at.m: expected a string, got nothing"],
+    ["a number as a string", { m: 1 }, (r: MemberReader) => r.string("m"), "at.m: expected a string, got a number"],
     [
       "a boxed number as a string",
       { m: new JsonNumber("1") },
       (r: MemberReader) => r.string("m"),
-      "at.m: a number, a string wanted",
+      "at.m: expected a string, got a number",
     ],
     [
       "a string as a boolean",
       { m: "true" },
       (r: MemberReader) => r.boolean("m"),
-      "at.m: a string, true or false wanted",
+      "at.m: expected true or false, got a string",
     ],
-    ["a number as a boolean", { m: 0 }, (r: MemberReader) => r.boolean("m"), "at.m: a number, true or false wanted"],
-    ["an object as an array", { m: {} }, (r: MemberReader) => r.strings("m"), "at.m: an object, an array wanted"],
+    [
+      "a number as a boolean",
+      { m: 0 },
+      (r: MemberReader) => r.boolean("m"),
+      "at.m: expected true or false, got a number",
+    ],
+    ["an object as an array", { m: {} }, (r: MemberReader) => r.strings("m"), "at.m: expected an array, got an object"],
     [
       "a number inside an array",
       { m: ["a", 1] },
       (r: MemberReader) => r.strings("m"),
-      "at.m[1]: a number, a string wanted",
+      "at.m[1]: expected a string, got a number",
     ],
-    ["null inside an array", { m: [null] }, (r: MemberReader) => r.strings("m"), "at.m[0]: null, a string wanted"],
-    ["an array as an object", { m: [] }, (r: MemberReader) => r.nested("m"), "at.m: an array, an object wanted"],
+    [
+      "null inside an array",
+      { m: [null] },
+      (r: MemberReader) => r.strings("m"),
+      "at.m[0]: expected a string, got null",
+    ],
+    ["an array as an object", { m: [] }, (r: MemberReader) => r.nested("m"), "at.m: expected an object, got an array"],
     [
       "a boxed number as an object",
       { m: new JsonNumber("1") },
       (r: MemberReader) => r.nested("m"),
-      "at.m: a number, an object wanted",
+      "at.m: expected an object, got a number",
     ],
-    ["a missing object", {}, (r: MemberReader) => r.nested("m"), "at.m: missing, an object wanted"],
-    ["a missing array", {}, (r: MemberReader) => r.strings("m"), "at.m: missing, an array wanted"],
+    ["a missing object", {}, (r: MemberReader) => r.nested("m"), "at.m: expected an object, got nothing"],
+    ["a missing array", {}, (r: MemberReader) => r.strings("m"), "at.m: expected an array, got nothing"],
   ])("reports %s", (_, object, read, fault) => {
     const members = reader(object);
     read(members);
@@ -101,21 +111,21 @@ describe("members of a spelling", () => {
   it.each([
     ["0", "0", undefined],
     ["1700000000000", "1700000000000", undefined],
-    ["01", undefined, "a decimal number wanted"],
-    ["-1", undefined, "a decimal number wanted"],
-    ["1.0", undefined, "a decimal number wanted"],
-    ["", undefined, "a decimal number wanted"],
-    [1, undefined, "a number, a string wanted"],
+    ["01", undefined, "expected a decimal number"],
+    ["-1", undefined, "expected a decimal number"],
+    ["1.0", undefined, "expected a decimal number"],
+    ["", undefined, "expected a decimal number"],
+    [1, undefined, "expected a string, got a number"],
   ])("decimal: %j", (value, text, fault) => {
     expect(read(value, (reader) => decimalMember(reader, "m"))).toEqual([text, fault]);
   });
 
   it.each([
     ["00fF", "00ff", undefined],
-    ["00", undefined, "2 hex digits, 4 wanted"],
+    ["00", undefined, "2 hex digits, expected 4"],
     ["0x00", undefined, "not hex"],
     ["0", undefined, "not hex"],
-    [null, undefined, "missing, a string wanted"],
+    [null, undefined, "expected a string, got nothing"],
   ])("hex of two bytes: %j", (value, hex, fault) => {
     expect(read(value, (reader) => asHex(hexMember(reader, "m", 2)))).toEqual([hex, fault]);
   });
@@ -123,7 +133,7 @@ describe("members of a spelling", () => {
   it.each([
     ["AA==", "00", undefined],
     ["AA", undefined, "not strict base64 (standard alphabet, padded, no white space)"],
-    [["AA=="], undefined, "an array, a string wanted"],
+    [["AA=="], undefined, "expected a string, got an array"],
   ])("base64: %j", (value, hex, fault) => {
     expect(read(value, (reader) => asHex(base64Member(reader, "m")))).toEqual([hex, fault]);
   });
@@ -131,10 +141,10 @@ describe("members of a spelling", () => {
   it.each([
     ["00fF", "00ff", undefined],
     ["0x00fF", "00ff", undefined],
-    ["0X00ff", "", "not hex, hex wanted"],
-    ["0x0x00", "", "not hex, hex wanted"],
-    ["00", "00", "1 bytes, 2 wanted"],
-    [undefined, "", "missing, hex wanted"],
+    ["0X00ff", "", "not hex"],
+    ["0x0x00", "", "not hex"],
+    ["00", "00", "1 bytes, expected 2"],
+    [undefined, "", "expected hex, got nothing"],
   ])("hex of a manifest, of two bytes: %j", (value, hex, fault) => {
     expect(read(value, (reader) => asHex(hexField(reader, "m", 2)))).toEqual([hex, fault]);
   });
@@ -142,10 +152,10 @@ describe("members of a spelling", () => {
   it.each([
     [new JsonNumber("255"), 255, undefined],
     ["255", 255, undefined],
-    [new JsonNumber("256"), 0, '"256", an integer of 0 to 255 wanted'],
-    [new JsonNumber("1.0"), 0, '"1.0", an integer of 0 to 255 wanted'],
-    ["01", 0, '"01", an integer of 0 to 255 wanted'],
-    [true, 0, "a boolean, an integer of 0 to 255 wanted"],
+    [new JsonNumber("256"), 0, 'expected an integer of 0 to 255, got "256"'],
+    [new JsonNumber("1.0"), 0, 'expected an integer of 0 to 255, got "1.0"'],
+    ["01", 0, 'expected an integer of 0 to 255, got "01"'],
+    [true, 0, "expected an integer of 0 to 255, got a boolean"],
   ])("integer of a manifest, up to 255: %j", (value, integer, fault) => {
     expect(read(value, (reader) => integerField(reader, "m", 255))).toEqual([integer, fault]);
   });

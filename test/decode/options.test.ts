@@ -42,14 +42,14 @@ describe("options", () => {
   });
 
   it.each<[unknown, string]>([
-    [null, "options: an object wanted, with name, names, limit, now"],
+    [null, "options: expected an object, with name, names, limit, now"],
     [{ nmae: "a" }, "options.nmae: unknown; known are name, names, limit, now"],
     [Object.create({ name: "a" }), "options.name: inherited from a prototype; make it a member of the object itself"],
     [{ name: "" }, "options.name: empty"],
-    [{ names: ["a", 1] }, "options.names[1]: a number, a string wanted"],
+    [{ names: ["a", 1] }, "options.names[1]: expected a string, got a number"],
     [
       { limit: -1, now: 1 },
-      "options.limit: -1, a whole number of 0 or more wanted; options.now: a number, a function wanted",
+      "options.limit: expected a whole number of 0 or more, got -1; options.now: expected a function, got a number",
     ],
   ])("of another form are a TypeError: %j", (value, message) => {
     expect(() => read(value)).toThrow(new TypeError(message));

@@ -137,7 +137,11 @@ describe("what no bundle may be", () => {
   const longName = `\u2014 ${"a".repeat(257)} AAAA\n`;
   const proofIn = (b: GenuineBundle): InclusionProof => b.verificationMaterial.tlogEntries[0]!.inclusionProof;
   const changes: readonly [name: string, says: string, change: (bundle: GenuineBundle) => void][] = [
-    ["a public key's", "publicKey: a certificate wanted", (b) => (b.verificationMaterial["publicKey"] = { hint: "a" })],
+    [
+      "a public key's",
+      "publicKey: expected a certificate",
+      (b) => (b.verificationMaterial["publicKey"] = { hint: "a" }),
+    ],
     [
       "without a certificate",
       "exactly one of certificate and x509CertificateChain",
@@ -151,35 +155,35 @@ describe("what no bundle may be", () => {
     ["with an empty chain", "certificates: empty", (b) => chain(b, () => [], "0.2")],
     [
       "with nine log entries",
-      "tlogEntries: 9 entries, at most 8 wanted",
+      "tlogEntries: 9 entries, expected at most 8",
       ({ verificationMaterial: { tlogEntries } }) => tlogEntries.push(...Array(8).fill(tlogEntries[0]!)),
     ],
     ["with log entries that are no list", "tlogEntries: ", (b) => (b.verificationMaterial.tlogEntries = {} as never)],
     [
       "with nine timestamps",
-      "rfc3161Timestamps: 9 entries, at most 8 wanted",
+      "rfc3161Timestamps: 9 entries, expected at most 8",
       (b) => (b.verificationMaterial["timestampVerificationData"] = { rfc3161Timestamps: Array(9).fill({}) }),
     ],
     [
       "with eleven certificates",
-      "certificates: 11 entries, at most 10 wanted",
+      "certificates: 11 entries, expected at most 10",
       (b) => chain(b, (leaf) => Array(11).fill(leaf) as object[], "0.1"),
     ],
     ["with a large certificate", "rawBytes: 1", (b) => Object.assign(b.verificationMaterial.certificate!, large)],
     ["with a large certificate in its chain", "[1].rawBytes: 1", (b) => chain(b, (leaf) => [leaf, large], "0.1")],
     [
       "with a certificate of many extensions",
-      "rawBytes: 65 extensions, at most 64 wanted",
+      "rawBytes: 65 extensions, expected at most 64",
       (b) => Object.assign(b.verificationMaterial.certificate!, extended),
     ],
     [
       "with a certificate of many extensions in its chain",
-      "[1].rawBytes: 65 extensions, at most 64 wanted",
+      "[1].rawBytes: 65 extensions, expected at most 64",
       (b) => chain(b, (leaf) => [leaf, extended], "0.2"),
     ],
     [
       "with 101 signatures of a checkpoint",
-      "checkpoint: 101 signatures, at most 100 wanted",
+      "checkpoint: 101 signatures, expected at most 100",
       (b) => (proofIn(b).checkpoint.envelope += "\u2014 witness AAAA\n".repeat(100)),
     ],
     ["with another root hash", "rootHash: not that", (b) => (proofIn(b).rootHash = `A${proofIn(b).rootHash.slice(1)}`)],
@@ -197,13 +201,13 @@ describe("what no bundle may be", () => {
     ],
     [
       "with an index of many digits",
-      "logIndex: an integer of 64 bits wanted",
+      "logIndex: expected an integer of 64 bits",
       (b) => Object.assign(proofIn(b), { logIndex: "9".repeat(21) }),
     ],
     ["without a tree size", "treeSize: not that", (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize],
     [
       "with a checkpoint that is a list",
-      "envelope: an array",
+      "verificationMaterial.tlogEntries[0].inclusionProof.checkpoint.envelope: expected a string, got an array",
       (b) => (proofIn(b).checkpoint.envelope = [proofIn(b).checkpoint.envelope] as never),
     ],
     ["without a checkpoint", "checkpoint: ", (b) => delete (proofIn(b) as { checkpoint?: unknown }).checkpoint],
@@ -212,11 +216,15 @@ describe("what no bundle may be", () => {
     ["without an envelope", "dsseEnvelope: ", (b) => delete (b as { dsseEnvelope?: unknown }).dsseEnvelope],
     [
       "of another payload type",
-      "payloadType: application/vnd.in-toto+json wanted",
+      "payloadType: expected application/vnd.in-toto+json",
       (b) => (b.dsseEnvelope.payloadType = "text/plain"),
     ],
-    ["without signatures", "0 signatures, exactly one wanted", (b) => (b.dsseEnvelope.signatures = [])],
-    ["with two signatures", "2 signatures, exactly one wanted", (b) => b.dsseEnvelope.signatures.push({ sig: "AAAA" })],
+    ["without signatures", "0 signatures, expected exactly one", (b) => (b.dsseEnvelope.signatures = [])],
+    [
+      "with two signatures",
+      "2 signatures, expected exactly one",
+      (b) => b.dsseEnvelope.signatures.push({ sig: "AAAA" }),
+    ],
     [
       "in lenient base64",
       "payload: not strict base64",
@@ -242,8 +250,8 @@ describe("what no bundle may be", () => {
     ["without a predicate type", "predicateType: ", (s) => ({ ...s, predicateType: undefined })],
     ["without subjects", "subject: ", (s) => ({ ...s, subject: undefined })],
     ["with a subject without a digest", "subject[0].digest", (s) => ({ ...s, subject: [{ name: "a" }] })],
-    ["with a digest that is no text", "digest.sha256", (s) => ({ ...s, subject: [{ digest: { sha256: 1 } }] })],
-    ["a statement that is no JSON", "statement: not strict JSON", () => "{"],
+    ["with a digest that is not text", "digest.sha256", (s) => ({ ...s, subject: [{ digest: { sha256: 1 } }] })],
+    ["a statement that is not JSON", "statement: not strict JSON", () => "{"],
     [
       "a statement with a member twice",
       "statement: not strict JSON",
@@ -301,7 +309,7 @@ describe("a file", () => {
     ['{"verificationMaterial":{}}', "not a Sigstore bundle"],
     ['{"verificationMaterial":null,"dsseEnvelope":{}}', "not a Sigstore bundle"],
     ['{"dsseEnvelope":{}}', "not a Sigstore bundle"],
-  ])("%j is no bundle at all", (text, why) => {
+  ])("%j is not a bundle at all", (text, why) => {
     expect(notBundle(text)).toContain(why);
   });
 
@@ -351,7 +359,7 @@ describe("the identity in a certificate", () => {
     ["no UTF-8", "issuer (.8): not UTF-8", [fulcio(8, Uint8Array.of(0x0c, 1, 0xff)), uri]],
     ["no name", "no subject alternative name", [issuer]],
     ["two names", "bytes after the first name", [issuer, name(general(0x86, "https://a"), general(0x86, "https://b"))]],
-    ["another kind of name", "a URI or an email address wanted", [issuer, name(general(0x82, "a.example"))]],
+    ["another kind of name", "expected a URI or an email address", [issuer, name(general(0x82, "a.example"))]],
     ["a name that is not ASCII", "not ASCII text", [issuer, name(Uint8Array.of(0x86, 2, 0xc3, 0xa9))]],
     ["an empty name", "not ASCII text", [issuer, name(Uint8Array.of(0x86, 0))]],
   ] as [string, string, CertificateExtension[]][])("is refused with %s", (_, says, extensions) => {

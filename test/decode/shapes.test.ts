@@ -43,50 +43,50 @@ const isEven = simple("an even number", (value): value is number => typeof value
 
 const ROWS: readonly Row[] = [
   ["anything", anything, [null, 1, "a", [], {}], []],
-  ["any object", anyObject, [{}, { a: 1 }], [[[], ": an array, an object wanted"]]],
-  ["a test of its own", isEven, [0, 2], [[3, ": a number, an even number wanted"]]],
+  ["any object", anyObject, [{}, { a: 1 }], [[[], ": expected an object, got an array"]]],
+  ["a test of its own", isEven, [0, 2], [[3, ": expected an even number, got a number"]]],
   [
     "a text",
     text,
     ["", "a"],
     [
-      [1, ": a number, a string wanted"],
-      [true, ": a boolean, a string wanted"],
-      [null, ": null, a string wanted"],
-      [undefined, ": missing, a string wanted"],
-      [[], ": an array, a string wanted"],
-      [{}, ": an object, a string wanted"],
+      [1, ": expected a string, got a number"],
+      [true, ": expected a string, got a boolean"],
+      [null, ": expected a string, got null"],
+      [undefined, ": expected a string, got nothing"],
+      [[], ": expected a string, got an array"],
+      [{}, ": expected a string, got an object"],
     ],
   ],
-  ["a flag", flag, [true, false], [["true", ": a string, true or false wanted"]]],
-  ["a number", number, [0, 1.5], [["1", ": a string, a number wanted"]]],
+  ["a flag", flag, [true, false], [["true", ": expected true or false, got a string"]]],
+  ["a number", number, [0, 1.5], [["1", ": expected a number, got a string"]]],
   [
     "a whole number",
     wholeNumber(1, 9),
     [1, 9],
     [
-      [0, ": 0, a whole number of 1 or more wanted"],
-      [10, ": 10, a whole number of 1 or more wanted"],
-      [1.5, ": 1.5, a whole number of 1 or more wanted"],
-      ["1", ": a string, a whole number of 1 or more wanted"],
+      [0, ": expected a whole number of 1 or more, got 0"],
+      [10, ": expected a whole number of 1 or more, got 10"],
+      [1.5, ": expected a whole number of 1 or more, got 1.5"],
+      ["1", ": expected a whole number of 1 or more, got a string"],
     ],
   ],
   [
     "a safe whole number",
     wholeNumber(0),
     [0, 2 ** 53 - 1],
-    [[2 ** 53, `: ${2 ** 53}, a whole number of 0 or more wanted`]],
+    [[2 ** 53, `: expected a whole number of 0 or more, got ${2 ** 53}`]],
   ],
   [
     "a text of a pattern",
     letter,
     ["a"],
     [
-      ["ab", ": a letter wanted"],
-      [1, ": a number, a letter wanted"],
+      ["ab", ": expected a letter"],
+      [1, ": expected a letter, got a number"],
     ],
   ],
-  ["a text that passes a test", matching((value) => value === "a", "an a"), ["a"], [["b", ": an a wanted"]]],
+  ["a text that passes a test", matching((value) => value === "a", "an a"), ["a"], [["b", ": expected an a"]]],
   [
     "a text of some characters",
     sizedText(1, 3),
@@ -95,7 +95,7 @@ const ROWS: readonly Row[] = [
       ["", ": empty"],
       ["abcd", ": longer than 3 characters"],
       ["\u{1f600}\u{1f600}\u{1f600}\u{1f600}", ": longer than 3 characters"],
-      [1, ": a number, a string wanted"],
+      [1, ": expected a string, got a number"],
     ],
   ],
   ["a text that is not empty", nonEmptyText, ["a", "a".repeat(10_000)], [["", ": empty"]]],
@@ -104,23 +104,23 @@ const ROWS: readonly Row[] = [
     hex(2, 3),
     ["abcd", "abcdef"],
     [
-      ["", ": 0 hex digits, 4 to 6 wanted"],
-      ["abc", ": 3 hex digits, 4 to 6 wanted"],
-      ["abcdef0", ": 7 hex digits, 4 to 6 wanted"],
-      ["abcdef01", ": 8 hex digits, 4 to 6 wanted"],
-      ["abcg", ": not hex, 4 to 6 digits wanted"],
-      [7, ": a number, hex of 4 to 6 digits wanted"],
+      ["", ": 0 hex digits, expected 4 to 6"],
+      ["abc", ": 3 hex digits, expected 4 to 6"],
+      ["abcdef0", ": 7 hex digits, expected 4 to 6"],
+      ["abcdef01", ": 8 hex digits, expected 4 to 6"],
+      ["abcg", ": not hex, expected 4 to 6 digits"],
+      [7, ": expected hex of 4 to 6 digits, got a number"],
     ],
   ],
-  ["hex of one length", hex(1), ["ff"], [["f", ": 1 hex digits, 2 wanted"]]],
+  ["hex of one length", hex(1), ["ff"], [["f", ": 1 hex digits, expected 2"]]],
   [
     "one of several",
     oneOf("a", "b", 1, null),
     ["a", "b", 1, null],
     [
-      ["c", ': "a", "b", 1 or null wanted'],
-      [2, ': a number, "a", "b", 1 or null wanted'],
-      [undefined, ': missing, "a", "b", 1 or null wanted'],
+      ["c", ': expected "a", "b", 1 or null'],
+      [2, ': expected "a", "b", 1 or null, got a number'],
+      [undefined, ': expected "a", "b", 1 or null, got nothing'],
     ],
   ],
   [
@@ -128,7 +128,7 @@ const ROWS: readonly Row[] = [
     instant,
     ["2026-03-04T05:06:07.000Z", "+012026-03-04T05:06:07.123Z"],
     ["2026-03-04", "2026-03-04T05:06:07Z", "2026-03-04T06:06:07.000+01:00", "2026-02-30T05:06:07.000Z", "x", 0].map(
-      (value) => [value, `: ${value === 0 ? "a number, " : ""}a time such as 2026-03-04T05:06:07.000Z wanted`],
+      (value) => [value, `: expected a time such as 2026-03-04T05:06:07.000Z${value === 0 ? ", got a number" : ""}`],
     ),
   ],
   [
@@ -136,52 +136,57 @@ const ROWS: readonly Row[] = [
     either(text, number, "a text or a number"),
     ["a", 1],
     [
-      [true, ": a boolean, a text or a number wanted"],
-      [undefined, ": missing, a text or a number wanted"],
+      [true, ": expected a text or a number, got a boolean"],
+      [undefined, ": expected a text or a number, got nothing"],
     ],
   ],
-  ["an optional value", optional(text), ["a", undefined], [[null, ": null, a string wanted"]]],
-  ["a nullable value", nullable(text), ["a", null], [[undefined, ": missing, a string wanted"]]],
-  ["an optional, nullable value", nullish(text), ["a", null, undefined], [[1, ": a number, a string wanted"]]],
+  ["an optional value", optional(text), ["a", undefined], [[null, ": expected a string, got null"]]],
+  ["a nullable value", nullable(text), ["a", null], [[undefined, ": expected a string, got nothing"]]],
+  ["an optional, nullable value", nullish(text), ["a", null, undefined], [[1, ": expected a string, got a number"]]],
   [
     "a list",
     list(text, 1, 2),
     [["a"], ["a", "b"]],
     [
-      [[], ": empty: at least one wanted"],
+      [[], ": empty: expected at least one"],
       [["a", "b", "c"], ": 3 entries, at most 2 allowed"],
-      [["a", 1], "[1]: a number, a string wanted"],
-      [{ length: 1 }, ": an object, an array wanted"],
+      [["a", 1], "[1]: expected a string, got a number"],
+      [{ length: 1 }, ": expected an array, got an object"],
     ],
   ],
-  ["a list of any length", list(text), [[], ["a"]], [["a", ": a string, an array wanted"]]],
+  ["a list of any length", list(text), [[], ["a"]], [["a", ": expected an array, got a string"]]],
   [
     "an object",
     object({ a: text, b: optional(flag) }),
     [{ a: "" }, { a: "", b: true }],
     [
-      [{}, "a: missing, a string wanted"],
-      [{ a: 1 }, "a: a number, a string wanted"],
-      [{ a: "", b: null }, "b: null, true or false wanted"],
+      [{}, "a: expected a string, got nothing"],
+      [{ a: 1 }, "a: expected a string, got a number"],
+      [{ a: "", b: null }, "b: expected true or false, got null"],
       [{ a: "", other: 1 }, "other: unknown member"],
       [{ a: "", b: true, bb: 1 }, "bb: unknown member, did you mean b?"],
-      [[], ": an array, an object wanted"],
-      [null, ": null, an object wanted"],
+      [[], ": expected an object, got an array"],
+      [null, ": expected an object, got null"],
     ],
   ],
-  ["an open object", openObject({ a: text }), [{ a: "" }, { a: "", b: 1 }], [[{}, "a: missing, a string wanted"]]],
+  [
+    "an open object",
+    openObject({ a: text }),
+    [{ a: "" }, { a: "", b: 1 }],
+    [[{}, "a: expected a string, got nothing"]],
+  ],
   [
     "a record",
     record(number, { name: /^[a-z]$/, fault: "no letter", least: 1 }),
     [{ a: 1 }, { a: 1, b: 2 }],
     [
-      [{}, ": empty: at least one wanted"],
+      [{}, ": empty: expected at least one"],
       [{ A: 1 }, "A: no letter"],
-      [{ a: "" }, "a: a string, a number wanted"],
-      [[1], ": an array, an object wanted"],
+      [{ a: "" }, "a: expected a number, got a string"],
+      [[1], ": expected an object, got an array"],
     ],
   ],
-  ["a record of any names", record(number), [{}, { "": 1 }], [[{ a: "" }, "a: a string, a number wanted"]]],
+  ["a record of any names", record(number), [{}, { "": 1 }], [[{ a: "" }, "a: expected a number, got a string"]]],
 ];
 
 /** Whole bytes, days of a month, exact numbers, and tests that are functions. */
@@ -209,17 +214,17 @@ describe.each(ROWS)("%s", (_, shape, good, bad) => {
 
 it("hex is in lower case once read", () => {
   expect(readShape(hex(2), "ABcd").value).toBe("abcd");
-  expect(faultsOf(hex(2, 3), "abcde")).toEqual([": 5 hex digits, 4 to 6 wanted"]);
+  expect(faultsOf(hex(2, 3), "abcde")).toEqual([": 5 hex digits, expected 4 to 6"]);
 });
 
 describe("faults", () => {
   it("have the path of the value, and all of them are reported: known members first", () => {
     const shape = object({ a: list(openObject({ b: text })), c: flag, d: optional(text) });
     expect(faultsOf(shape, { other: 1, a: [{ b: "" }, { b: 1 }, 2], d: null }, "parameters")).toEqual([
-      "parameters.a[1].b: a number, a string wanted",
-      "parameters.a[2]: a number, an object wanted",
-      "parameters.c: missing, true or false wanted",
-      "parameters.d: null, a string wanted",
+      "parameters.a[1].b: expected a string, got a number",
+      "parameters.a[2]: expected an object, got a number",
+      "parameters.c: expected true or false, got nothing",
+      "parameters.d: expected a string, got null",
       "parameters.other: unknown member",
     ]);
   });
@@ -227,7 +232,7 @@ describe("faults", () => {
   it("are the first hundred, and the number of the others", () => {
     const faults = faultsOf(list(text), ["good", ...Array(1000).fill(1)]);
     expect(faults).toHaveLength(101);
-    expect(faults.slice(-2)).toEqual(["[100]: a number, a string wanted", ": and 900 more"]);
+    expect(faults.slice(-2)).toEqual(["[100]: expected a string, got a number", ": and 900 more"]);
   });
 
   it("beyond those are not put in words, which would take time", () => {
@@ -263,7 +268,7 @@ describe("an object", () => {
     ["that ignores others", object({ a: text, toString: optional(text) }, { unknown: "ignore" })],
     ["that is open", openObject({ a: text, toString: optional(text) })],
   ])("%s has only members of its own", (_, shape) => {
-    expect(faultsOf(shape, Object.create({ a: "inherited" }))).toEqual(["a: missing, a string wanted"]);
+    expect(faultsOf(shape, Object.create({ a: "inherited" }))).toEqual(["a: expected a string, got nothing"]);
     expect(readShape<unknown>(shape, { a: "" }).faults).toEqual([]);
   });
 
@@ -282,7 +287,7 @@ describe("an object", () => {
       record(text, { beside: { note: text } }),
     ]) {
       expect(readShape<unknown>(shape, { a: "", note: "" }).value).toEqual({ a: "" });
-      expect(faultsOf(shape, { a: "", note: 1 })).toEqual(["note: a number, a string wanted"]);
+      expect(faultsOf(shape, { a: "", note: 1 })).toEqual(["note: expected a string, got a number"]);
       expect(fits(schemaOf(shape), { a: "", note: "" })).toBe(true);
       expect(fits(schemaOf(shape), { a: "", note: 1 })).toBe(false);
     }
@@ -316,7 +321,7 @@ describe("an object", () => {
   it("of a declared type has its members", () => {
     const shape = objectOf<{ readonly a: string; readonly b?: number }>({ a: text, b: optional(number) });
     expect(readShape(shape, { a: "", b: 1 }).value).toEqual({ a: "", b: 1 });
-    expect(faultsOf(shape, { other: 1 })).toEqual(["a: missing, a string wanted", "other: unknown member"]);
+    expect(faultsOf(shape, { other: 1 })).toEqual(["a: expected a string, got nothing", "other: unknown member"]);
   });
 });
 
@@ -324,7 +329,7 @@ it("a rule of its own sees only good values", () => {
   const doubled = refined(number, (value, place) => (value > 9 ? place.fault<number>("too large") : 2 * value));
   expect(readShape(doubled, 2)).toEqual({ value: 4, faults: [] });
   expect(faultsOf(doubled, 10)).toEqual([": too large"]);
-  expect(faultsOf(doubled, "10")).toEqual([": a string, a number wanted"]);
+  expect(faultsOf(doubled, "10")).toEqual([": expected a number, got a string"]);
   expect(schemaOf(doubled)).toEqual({ type: "number" });
 });
 

@@ -440,7 +440,7 @@ describe("two kinds", () => {
       "a document and a manifest",
       forged.document,
       boot.manifest,
-      "an attestation document and a manifest cannot be compared",
+      "a bare attestation document and a manifest cannot be compared",
     ],
     ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy cannot be compared"],
     ["a bundle and a policy", bundle, policy(), "a bundle and a policy cannot be compared"],
@@ -461,9 +461,9 @@ describe("refuses", () => {
 
   it.each<[string, Uint8Array, string]>([
     ["an app proof", file(forged.appProofs[0]), "this is an app proof; what can be compared: boot proof, "],
-    ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
+    ["a list of app proofs", file(forged.appProofs), "these are app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
-    ["broken JSON", toUtf8("{"), "a member name wanted"],
+    ["broken JSON", toUtf8("{"), "expected a member name"],
     ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "which needs the option readYaml"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
@@ -472,15 +472,15 @@ describe("refuses", () => {
   });
 });
 
-it("refuses a release in YAML that is no mapping", async () => {
+it("refuses a release in YAML that is not a mapping", async () => {
   const yaml = { file: read("releases/r2025.9.3.yaml"), readYaml: () => Promise.resolve(["a list"]) };
-  await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: an object wanted");
+  await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: expected an object");
 });
 
 it("throws TypeError for inputs that are not bytes", async () => {
   for (const input of [undefined, null, "{}", {}, { file: "{}" }])
     await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(
-      new TypeError("diffUnverified: the bytes of two files wanted"),
+      new TypeError("diffUnverified: expected the bytes of two files"),
     );
 });
 
@@ -540,7 +540,7 @@ describe("policies", () => {
     ]);
   });
 
-  it("one that is matched by its name is no partner of another with its pins", async () => {
+  it("one that is matched by its name is not a partner of another with its pins", async () => {
     const [a, b, c] = ["a", "b", "c"].map((name) => ({ ...pins, name }));
     expect(await toldOf(policyOf([a, b]), policyOf([c, a]))).not.toContain("policy.deployment critical");
   });

@@ -82,7 +82,7 @@ describe("the answer to a submit", () => {
     },
   );
 
-  it("is no activity that Object.prototype has", () => {
+  it("is not an activity that Object.prototype has", () => {
     const prototype = Object.prototype as unknown as JsonObject;
     prototype["activity"] = ACTIVITY;
     try {

@@ -53,11 +53,11 @@ it.each([
   ["no body", undefined],
   ["an array", [BODY]],
   ["no organization", { ...BODY, organizationId: "" }],
-  ["an organization that is no text", { ...BODY, organizationId: 1 }],
+  ["an organization that is not text", { ...BODY, organizationId: 1 }],
   ["no type", { ...BODY, type: undefined }],
   ["parameters in an array", { ...BODY, parameters: [] }],
   ["a time that is a number", { ...BODY, timestampMs: 1 }],
-  ["a time that is no decimal", { ...BODY, timestampMs: "soon" }],
+  ["a time that is not a decimal", { ...BODY, timestampMs: "soon" }],
 ])("a submit with %s has a fault", (_, body) => {
   expect(of("submit/x", body)).toMatch(/^type, organizationId, parameters and timestampMs/);
 });

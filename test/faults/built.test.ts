@@ -249,7 +249,7 @@ describe.skipIf(IS_WINDOWS)("the built command in a folder that may only be read
     // A file that is there may be written without a lock beside it.
     expect((await run([...asked, "--out", results], as)).code).toBe(1);
     const linesOf = (path: string): string[] => readFileSync(path, "utf8").split("\n");
-    // An empty line is no entry.
+    // An empty line is not an entry.
     const entries = linesOf(file("input.ndjson")).filter((line) => line !== "");
     expect(linesOf(results)).toHaveLength(entries.length + 1);
     chmodSync(closed, 0o755);

@@ -139,7 +139,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     said: /cannot be reached \(\w+\)/,
     ...UNREACHABLE,
   },
-  "something that is no HTTP": {
+  "something that is not an HTTP": {
     row: "a connection that breaks",
     ways: answers(() => Buffer.from("220 mail.example.com ESMTP\r\n")),
     said: /cannot be reached \(HPE_\w+\)/,

@@ -233,7 +233,7 @@ describe.concurrent.each(table)("a service that answers with %s", (_, fault) => 
     }));
 });
 
-/** What is no answer of a service that is there. */
+/** What is not an answer of a service that is there. */
 interface Absence {
   readonly baseUrl: () => Promise<string>;
   readonly said: RegExp;

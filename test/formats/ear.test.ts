@@ -337,7 +337,7 @@ describe("a report that somebody else made", () => {
   it.each([[null], ["verified"], [{}], [{ ...byHand({}), verifiedAt: "yesterday" }]])(
     "is refused where it is none: %j",
     async (value) => {
-      await expect(renderEar(value as Report)).rejects.toThrow(/a whole report wanted/);
+      await expect(renderEar(value as Report)).rejects.toThrow(/expected a whole report/);
     },
   );
 
@@ -431,8 +431,8 @@ describe("a signature", () => {
   const koblitz = jwkOf(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey);
   const x25519 = jwkOf(generateKeyPairSync("x25519").privateKey);
   it.each<[string, unknown, RegExp]>([
-    ["no object", "key", /a JSON Web Key wanted/],
-    ["a list", [ec], /a JSON Web Key wanted/],
+    ["no object", "key", /expected a JSON Web Key/],
+    ["a list", [ec], /expected a JSON Web Key/],
     ["no key type", { d: "secret-secret" }, /it has no kty/],
     ["a set of keys", { keys: [ec] }, /a set of keys/],
     ["a public key", jwkOf(pairs[0]![2].publicKey), /a public key/],
@@ -446,8 +446,8 @@ describe("a signature", () => {
     ["more than two primes", { ...rsa, oth: [] }, /more than two primes/],
     ["for encryption", { ...ec, use: "enc" }, /"use" is not "sig"/],
     ["for other operations", { ...ec, key_ops: ["verify"] }, /"key_ops" has no "sign"/],
-    ["another algorithm", { ...ec, alg: "ES384" }, /"alg" does not fit this kind of key: ES256 wanted/],
-    ["a kid that is no text", { ...ec, kid: 7 }, /"kid" is not text/],
+    ["another algorithm", { ...ec, alg: "ES384" }, /"alg" does not fit this kind of key: expected ES256/],
+    ["a kid that is not text", { ...ec, kid: 7 }, /"kid" is not text/],
     ["a missing member", { ...ec, y: undefined }, /y missing/],
     ["a missing prime", { ...rsa, qi: undefined }, /qi missing/],
     ["another's public half", { ...ec, x: other.x, y: other.y }, /do not belong together/],

@@ -160,7 +160,8 @@ describe("workflow commands", () => {
       {
         name: "error",
         properties: { title: "bootproof" },
-        message: "the evidence cannot be read: a <b>.json: an object wanted\nno policy\nRead the help.\nOr the README.",
+        message:
+          "the evidence cannot be read: a <b>.json: expected an object\nno policy\nRead the help.\nOr the README.",
       },
     ]);
     expect(commandsOf(renderGithubFailure({ ...FAILURE, problems: [], advice: [] }))[0]!.message).toBe(

@@ -42,7 +42,7 @@ describe("in place of a report", () => {
     ]);
     expect(casesOf(xml)).toEqual([{ classname: "report", name: "verdict", inner: expect.any(String) as string }]);
     expect(casesOf(xml)[0]!.inner.trim()).toBe(
-      '<error type="exit code 2" message="the evidence cannot be read">a &lt;b&gt;.json: an object wanted\n' +
+      '<error type="exit code 2" message="the evidence cannot be read">a &lt;b&gt;.json: expected an object\n' +
         "no policy\nRead the help.\nOr the README.</error>",
     );
   });

@@ -77,7 +77,7 @@ describe("in place of a report", () => {
             toolExecutionNotifications: [
               {
                 level: "error",
-                message: { text: `the evidence cannot be read\nan object wanted\n${advice}` },
+                message: { text: `the evidence cannot be read\nexpected an object\n${advice}` },
                 locations: [{ physicalLocation: { artifactLocation: { uri: "a%20%3Cb%3E.json" } } }],
               },
               { level: "error", message: { text: `the evidence cannot be read\nno policy\n${advice}` } },

@@ -112,7 +112,7 @@ export const HOSTILE_GOOD = reportOf(
 /** What keeps a command from being carried out. */
 export const FAILURE: CommandFailure = {
   headline: "the evidence cannot be read",
-  problems: [{ message: "an object wanted", file: "a <b>.json" }, { message: "no policy" }],
+  problems: [{ message: "expected an object", file: "a <b>.json" }, { message: "no policy" }],
   advice: ["Read the help.\nOr the README."],
   exitCode: 2,
 };

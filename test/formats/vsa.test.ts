@@ -440,8 +440,8 @@ it.each(ACCEPTED.map((row) => [row.name, row] as const))("fits, of what is accep
   if (!isDebug) expect(subject.some(({ name }) => name === "boot[0]/pcr0")).toBe(true);
 });
 
-it.each([[null], [{}]])("throws for what is no report: %j", async (value) => {
-  await expect(renderVsa(value as unknown as Report, { bootProofs: [] })).rejects.toThrow(/a whole report wanted/);
+it.each([[null], [{}]])("throws for what is not a report: %j", async (value) => {
+  await expect(renderVsa(value as unknown as Report, { bootProofs: [] })).rejects.toThrow(/expected a whole report/);
 });
 
 it.each(DETAIL_FORMS)("of provisioning details has the application of the envelope's manifest: %s", async (form) => {

@@ -9,7 +9,7 @@ export type Tree =
   /** Numbers and words; or anything at all. */
   | { readonly kind: "raw"; readonly text: string };
 
-/** Null where the text is no JSON. */
+/** Null where the text is not JSON. */
 export function jsonTree(text: string): Tree | null {
   try {
     return treeOf(JSON.parse(text));

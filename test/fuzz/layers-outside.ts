@@ -183,7 +183,7 @@ export const webhooks: Layer = {
       must(eventId === text("Event-Id") && String(timestamp.getTime()) === text("Timestamp"), "another id or time");
       must(Math.abs(timestamp.getTime() - NOW.getTime()) <= 300_000, "accepted: a delivery of another time");
       must(!/[.,]/.test(eventId), "accepted: an id that shifts what is signed");
-      must(objectOf(body) !== undefined, "accepted: a body that is no object");
+      must(objectOf(body) !== undefined, "accepted: a body that is not an object");
       return "accepted";
     } catch (error) {
       if ((error as Error).name !== "WebhookError") throw error;

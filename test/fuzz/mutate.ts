@@ -50,7 +50,7 @@ function mutateBytes(bytes: Uint8Array, around: Around): Uint8Array {
 const inside = (around: Around): Around => ({ ...around, depth: around.depth + 1 });
 
 function mutateText(bytes: Uint8Array, around: Around): Uint8Array | null {
-  // A manifest in borsh may begin with any byte: what has a zero in it is no text.
+  // A manifest in borsh may begin with any byte: what has a zero in it is not text.
   if (bytes.subarray(0, 64).includes(0)) return null;
   const text = textOf(bytes);
   return text === null ? null : utf8.encode(changeText(text, around));

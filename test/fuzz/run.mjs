@@ -29,7 +29,7 @@ const HEAP_MIB = 384;
 const number = (name) => {
   const value = values[name] === undefined ? undefined : Number(values[name]);
   if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return value;
-  throw new Error(`--${name}: a whole number wanted`);
+  throw new Error(`--${name}: expected a whole number`);
 };
 const [seconds, executions, seed] = [number("seconds"), number("executions"), number("seed")];
 

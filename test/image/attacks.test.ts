@@ -54,15 +54,15 @@ const signature = signed(signer).at(-1)!;
 /** The broken rule, the image, and its exact faults. */
 const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readonly string[]])[] = [
   ["another magic", { sections: SECTIONS, magic: ".elf" }, ["not an enclave image file: one begins with .eif"]],
-  ["version 1", { sections: without(2), version: 1 }, ["header.version: 1: 2, 3 or 4 wanted"]],
-  ["version 5", { sections: SECTIONS, version: 5 }, ["header.version: 5: 2, 3 or 4 wanted"]],
+  ["version 1", { sections: without(2), version: 1 }, ["header.version: 1: expected 2, 3 or 4"]],
+  ["version 5", { sections: SECTIONS, version: 5 }, ["header.version: 5: expected 2, 3 or 4"]],
   ["a flag", { sections: SECTIONS, flags: 3 }, ["header.flags: 0x3: bits without a meaning are set"]],
   ["a reserved field", { sections: SECTIONS, reserved: 1 }, ["header.reserved: not zero"]],
   ["a reserved field, in its first byte", { sections: SECTIONS, reserved: 0x100 }, ["header.reserved: not zero"]],
   ["the unused field", { sections: SECTIONS, unused: 1 }, ["header.unused: not zero"]],
-  ["one section", { sections: [KERNEL] }, ["header.sections: 1: 2 to 32 wanted"]],
-  ["no section", { sections: [] }, ["header.sections: 0: 2 to 32 wanted"]],
-  ["33 sections", { sections: SECTIONS, count: 33 }, ["header.sections: 33: 2 to 32 wanted"]],
+  ["one section", { sections: [KERNEL] }, ["header.sections: 1: expected 2 to 32"]],
+  ["no section", { sections: [] }, ["header.sections: 0: expected 2 to 32"]],
+  ["33 sections", { sections: SECTIONS, count: 33 }, ["header.sections: 33: expected 2 to 32"]],
   ["a CRC", { sections: SECTIONS, crc: 1 }, [expect.stringMatching(/^header.crc: 0x00000001, but/) as string]],
   [
     "an unused row's offset and size",
@@ -163,13 +163,13 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
     ["sections[5].size: 9007199254740992 bytes, more than any file has"],
   ],
   ["a section's flags", { sections: at(1, { flags: 1 }) }, ["sections[1].flags: not zero"]],
-  ["type 0", { sections: at(4, { type: 0 }) }, ["sections[4].type: 0, which no section has (1 to 5 wanted)"]],
-  ["type 6", { sections: at(3, { type: 6 }) }, ["sections[3].type: 6, which no section has (1 to 5 wanted)"]],
+  ["type 0", { sections: at(4, { type: 0 }) }, ["sections[4].type: 0, expected 1 to 5: no section has another type"]],
+  ["type 6", { sections: at(3, { type: 6 }) }, ["sections[3].type: 6, expected 1 to 5: no section has another type"]],
   [
     "an unknown type of two sizes, behind which nothing is known",
     { sections: at(3, { type: 6, tableSize: 7n }), crc: 1 },
     [
-      "sections[3].type: 6, which no section has (1 to 5 wanted)",
+      "sections[3].type: 6, expected 1 to 5: no section has another type",
       `sections[3].size: ${RAMDISK.data.length}, but the header's table has 7`,
     ],
   ],
@@ -213,7 +213,11 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
     { sections: at(2, { data: utf8('{"a":1,"a":2}') }) },
     [expect.stringMatching(/^metadata: not strict JSON: member "a" appears twice/) as string],
   ],
-  ["metadata that is a list", { sections: at(2, { data: utf8("[]") }) }, ["metadata: an array, an object wanted"]],
+  [
+    "metadata that is a list",
+    { sections: at(2, { data: utf8("[]") }) },
+    ["metadata: expected an object, got an array"],
+  ],
   [
     "much at once",
     {
@@ -227,7 +231,7 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
       "sections[0]: a ramdisk before the kernel",
       expect.stringMatching(/^header.crc/) as string,
       expect.stringMatching(/^metadata: not strict JSON/) as string,
-      "signature: an array of signatures wanted, of one at least",
+      "signature: expected an array of signatures, of one at least",
     ],
   ],
 ];
@@ -297,7 +301,7 @@ const pem = (der: Uint8Array): Uint8Array =>
 
 const CERTIFICATE = "signature[0].signing_certificate: ";
 const MESSAGE = "signature[0].signature: ";
-const PAYLOAD = "signature[0].signature.payload: register_index 0 and register_value of 48 numbers wanted";
+const PAYLOAD = "signature[0].signature.payload: expected register_index 0 and register_value of 48 numbers";
 const NOT_ITS_KEY = `${MESSAGE}not made with the key of its certificate`;
 const ALGORITHM = `${MESSAGE}its protected header is not an algorithm alone: -7, -35 or -36`;
 
@@ -307,24 +311,32 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   ["has bytes behind", section(join(signature.data, Uint8Array.of(0))), ["signature: 1 bytes after the end"]],
   ["has an array without end", section(hex("9fff")), ["signature: an indefinite length"]],
   ["has a head that is longer than needed", section(join(head(4, 1, 1), signature.data.subarray(1))), ["signature: a"]],
-  ["is a map", of({ section: (entry) => entry }), ["signature: an array of signatures wanted"]],
-  ["is an empty array", section(hex("80")), ["signature: an array of signatures wanted, of one at least"]],
-  ["has null for an entry", section(hex("81f6")), ["signature[0]: a map of signing_certificate and signature"]],
-  ["has an entry of another kind", section(encodeCbor([7])), ["signature[0]: a map of signing_certificate and signa"]],
+  ["is a map", of({ section: (entry) => entry }), ["signature: expected an array of signatures"]],
+  ["is an empty array", section(hex("80")), ["signature: expected an array of signatures, of one at least"]],
+  [
+    "has null for an entry",
+    section(hex("81f6")),
+    ["signature[0]: expected a map of signing_certificate and signature"],
+  ],
+  [
+    "has an entry of another kind",
+    section(encodeCbor([7])),
+    ["signature[0]: expected a map of signing_certificate and signature"],
+  ],
   [
     "has another member",
     of({ section: (entry) => [new Map([...(entry as Map<string, number>), ["more", 1]])] }),
-    ["signature[0]: a map of signing_certificate and signature wanted"],
+    ["signature[0]: expected a map of signing_certificate and signature"],
   ],
   [
     "has byte strings",
     section(entryOf(utf8(signer.pem), hex("84"))),
-    [`${CERTIFICATE}an array of bytes (numbers) wanted`, `${MESSAGE}an array of bytes (numbers) wanted`],
+    [`${CERTIFICATE}expected an array of bytes (numbers)`, `${MESSAGE}expected an array of bytes (numbers)`],
   ],
   [
     "has numbers that are no bytes",
     section(entryOf([256], [-1])),
-    [`${CERTIFICATE}an array of bytes (numbers) wanted`, `${MESSAGE}an array of bytes (numbers) wanted`],
+    [`${CERTIFICATE}expected an array of bytes (numbers)`, `${MESSAGE}expected an array of bytes (numbers)`],
   ],
   ["has DER in place of PEM", of({ certificate: signer.certificate }), [`${CERTIFICATE}no certificate in PEM`]],
   [
@@ -342,8 +354,8 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
     of({ certificate: pem(join(signer.certificate, Uint8Array.of(0))) }),
     [`${CERTIFICATE}1 bytes after the certificate`],
   ],
-  ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it: untagged wanted`]],
-  ["is no COSE_Sign1", of({ message: () => hex("80") }), [`${MESSAGE}not an array of four items`]],
+  ["has a tag", of({ message: (bytes) => join(hex("d2"), bytes) }), [`${MESSAGE}a tag around it: expected no tag`]],
+  ["is not a COSE_Sign1", of({ message: () => hex("80") }), [`${MESSAGE}not an array of four items`]],
   [
     "has an unprotected header",
     of({ unprotected: new Map([[4, new Uint8Array(1)]]) }),
@@ -367,7 +379,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   [
     "names the algorithm of another curve",
     of({ alg: -7, signature: (raw) => raw.subarray(0, 64) }),
-    [`${CERTIFICATE}its key is no point of P-256, with which ES256 is verified`],
+    [`${CERTIFICATE}its key is not a point of P-256, with which ES256 is verified`],
   ],
   ["is too short", of({ signature: (raw) => raw.subarray(1) }), [`${MESSAGE}95 bytes, but ES384 has 96`, NOT_ITS_KEY]],
   ["is of zeros", of({ signature: (raw) => new Uint8Array(raw.length) }), [NOT_ITS_KEY]],
@@ -375,12 +387,12 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   [
     "has a certificate of another curve",
     of({ certificate: utf8(p256.pem) }),
-    [`${CERTIFICATE}its key is no point of P-384, with which ES384 is verified`],
+    [`${CERTIFICATE}its key is not a point of P-384, with which ES384 is verified`],
   ],
   [
     "has a certificate of an RSA key",
     of({ certificate: pem(rsaCertificate) }),
-    [`${CERTIFICATE}its key is no point of P-384`],
+    [`${CERTIFICATE}its key is not a point of P-384`],
   ],
   ["signs another PCR0", of({ pcr0: "00".repeat(48) }), ["signature[0].signature.payload: signs PCR0 0000"]],
   ["signs another register", of({ payload: info(8, numbers(Buffer.from(PCR0, "hex"))) }), [PAYLOAD]],
@@ -418,7 +430,7 @@ describe("a signature is refused that", () => {
       expect(start).toBeGreaterThan(0);
       der[start + 30]! ^= 1;
       const found = await faultsOf(streamOf(imageOf(of({ signer: other, certificate: pem(der) }))));
-      expect(found).toEqual([expect.stringMatching(new RegExp(`its key is no point of ${curve}`))]);
+      expect(found).toEqual([expect.stringMatching(new RegExp(`its key is not a point of ${curve}`))]);
     }
   });
 });

@@ -217,7 +217,7 @@ it.each<[string, JsonObject, string | undefined, readonly string[]]>([
     "a known type has one",
     { type: "APP_PROOF_TYPE_POLICY_OUTCOME", policyOutcomeProof: { organizationId: "o", outcome: "OUTCOME_ALLOW" } },
     undefined,
-    ["proofPayload: timestampMs: missing, a string wanted"],
+    ["proofPayload: timestampMs: expected a string, got nothing"],
   ],
   [
     "one that is no time is a fault in any type",
@@ -236,7 +236,7 @@ it("shows the beginning of an endless list of app proofs", async () => {
   const inspection = (await inspectUnverified(
     json({ ...live.activity, appProofs: Array.from({ length: 100_000 }, () => 1) }),
   ))!;
-  expect(inspection.faults).toContain("appProofs: 100000 entries, at most 2048 wanted");
+  expect(inspection.faults).toContain("appProofs: 100000 entries, expected at most 2048");
   expect(inspection.faults.at(-1)).toBe("appProofs: 100000 entries, of which the first 2048 are shown");
   expect(renderInspection(inspection, { color: false }).length).toBeLessThan(500_000);
 });
@@ -320,8 +320,8 @@ it.each([
   ["text", "NOT VERIFIED"],
   ["an empty object", {}],
   ["one that was not awaited", inspectUnverified(json({}))],
-])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
-  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: the awaited result/);
+])("what is not an inspection is refused as that by its renderer: %s", (_, value) => {
+  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: expected the awaited result/);
 });
 
 describe("a policy", () => {
@@ -403,7 +403,10 @@ describe("a bundle", () => {
       bootProofs: [await alone(live.bootProof)],
       appProofs: [{ "(could not be read)": 7 }],
     });
-    expect(faults).toEqual(["appProofs: [0]: a number, an object wanted", "activity: id: a number, a string wanted"]);
+    expect(faults).toEqual([
+      "appProofs: [0]: expected an object, got a number",
+      "activity: id: expected a string, got a number",
+    ]);
   });
 
   it("is shown with its report as an unverified claim, and with the faults of its format", async () => {
@@ -415,8 +418,8 @@ describe("a bundle", () => {
     expect(faults).toEqual(
       expect.arrayContaining([
         "policy and report without the rest of now, policy and report",
-        "policy.deployments: empty: at least one wanted",
-        'report: format: "bootproof-report/1" wanted',
+        "policy.deployments: empty: expected at least one",
+        'report: format: expected "bootproof-report/1"',
       ]),
     );
   });
@@ -480,9 +483,9 @@ describe("a release", () => {
     const inspection = (await inspectUnverified(toUtf8(text), { readYaml: () => parsed }))!;
     expect(inspection).toMatchObject({ kind: "release", encoding: "YAML", says: parsed });
     expect(inspection.faults).toEqual([
-      "signer.PCR1: missing, a string wanted",
-      "signer.PCR2: missing, a string wanted",
-      "signer.PCR3: missing, a string wanted",
+      "signer.PCR1: expected a string, got nothing",
+      "signer.PCR2: expected a string, got nothing",
+      "signer.PCR3: expected a string, got nothing",
     ]);
     expect((await inspectUnverified(json(parsed)))!).toMatchObject({ encoding: "JSON", says: parsed });
     const short = { ...parsed.signer, PCR1: "00", PCR2: "11".repeat(48), PCR3: "11".repeat(48) };
@@ -576,11 +579,11 @@ describe("provenance", () => {
     expect(faults).toEqual([expect.stringMatching(/^\[1\]: certificate: .*twice/), expect.stringMatching(/^\[2\]: /)]);
   });
 
-  it("that is no statement is shown with what verification refuses", async () => {
+  it("that is not a statement is shown with what verification refuses", async () => {
     const key = JSON.stringify({ verificationMaterial: { publicKey: { hint: "a" } }, messageSignature: { a: 1 } });
     const { says, faults } = (await inspectUnverified(toUtf8(key)))!;
     expect(JSON.stringify(says)).toContain('"hint":"a"');
-    expect(faults.join()).toMatch(/a certificate wanted, not a public key.*not a signature of a file/);
+    expect(faults.join()).toMatch(/expected a certificate, not a public key.*not a signature of a file/);
   });
 
   it("has a trusted root, which is shown unchanged, and in JSON Lines each", async () => {

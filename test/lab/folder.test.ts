@@ -65,7 +65,7 @@ describe("a lab's files", () => {
     "one of names that a lab uses": { "lab.json": "{}", "lab-policy.json": "{}" },
     "one hidden file": { ".env": "SECRET=1" },
     "a marker of somebody else": { "lab-folder.json": "{}" },
-    "a marker that is no JSON": { "lab-folder.json": "" },
+    "a marker that is not JSON": { "lab-folder.json": "" },
     "a marker of other digests": { "lab-folder.json": '{"format":"bootproof-lab-folder/1","files":{"lab.json":"x"}}' },
   };
 

@@ -92,7 +92,7 @@ describe("X-Stamp", () => {
     ],
     ["another scheme", () => encoded({ ...stamp, scheme: "SIGNATURE_SCHEME_TK_API_SECP256K1" })],
     ["no signature", () => encoded({ ...stamp, signature: undefined })],
-    ["a signature that is no hex", () => encoded({ ...stamp, signature: "zz" })],
+    ["a signature that is not hex", () => encoded({ ...stamp, signature: "zz" })],
     ["a signature that is a number", () => encoded({ ...stamp, signature: 1 })],
     ["an empty signature", () => encoded({ ...stamp, signature: "" })],
     ["a raw signature", () => encoded({ ...stamp, signature: "11".repeat(64) })],

@@ -142,7 +142,7 @@ class Maker {
 
   #condition(node, text) {
     const type = this.checker.typeToString(this.checker.getTypeAtLocation(node));
-    // What the types say that it answers anyhow is no change.
+    // What the types say that it answers anyhow is not a change.
     const isKnown = ts.isCallExpression(node) || ts.isIdentifier(node);
     const isNews = (can, index) => can && !(isKnown && type === `${index === 0}`);
     const [canBeTrue, canBeFalse] = directions(node).map(isNews);

@@ -188,7 +188,7 @@ const loneSurrogate = {
 const RFC_8785: readonly Difference<unknown>[] = [
   refusedThere({ ...loneSurrogate, example: "\ud800" }),
   refusedHere({
-    name: "a number that is no integer, or none that JSON writes without an exponent",
+    name: "a number that is not an integer, or none that JSON writes without an exponent",
     why: "A manifest has integers alone, and 1e21 has more than one form.",
     example: [1.5],
     reason: /not an integer in its only form/,
@@ -221,7 +221,7 @@ const beside = new Comparison<unknown>({
   differences: [
     refusedThere({ ...loneSurrogate, example: ["\udc00"] }),
     refusedHere({
-      name: "a number that is no integer",
+      name: "a number that is not an integer",
       why: "A manifest has integers alone, each in its only form.",
       example: 1e21,
       reason: /not an integer in its only form/,

@@ -311,7 +311,7 @@ const LAX: readonly Row[] = [
     what: ["a CA", "a pathLen", "no digitalSignature", "keyCertSign", "version 2"],
     kinds: ["leaf"],
     who: ALL,
-    why: "What a leaf is for is asked by purpose, and signing documents is no purpose that they know.",
+    why: "What a leaf is for is asked by purpose, and signing documents is not a purpose that they know.",
   },
 ];
 

@@ -3,7 +3,7 @@
  * why; a difference without a row fails, and so does a row whose example shows no such difference any more.
  *
  * Few cases with the tests' one seed, and as many as BOOTPROOF_OPINIONS says, with a seed of its own
- * (BOOTPROOF_SEED), in `npm run test:opinions`.
+ * (BOOTPROOF_SEED), in `BOOTPROOF_OPINIONS=20000 npx vitest run test/opinions`.
  */
 import { afterAll, expect, it } from "vitest";
 import { MalformedError } from "../../src/errors.js";
@@ -23,7 +23,7 @@ export function runs(short: number, share = 1): { numRuns: number; seed?: number
 /** What an implementation makes of an input: a value, or why there is none. */
 export type Opinion = { readonly value: unknown } | { readonly refused: string };
 
-/** Ours: what is not a MalformedError is no refusal but a fault of this package, and fails the test. */
+/** Ours: what is not a MalformedError is not a refusal but a fault of this package, and fails the test. */
 export function ours(read: () => unknown): Opinion {
   try {
     return { value: read() };

@@ -15,7 +15,7 @@ const passed = (id: CheckId): Check => ({
   id,
   subject: id.startsWith("policy.") ? "policy" : "boot[0]",
   status: "pass",
-  detail: "as wanted",
+  detail: "as expected",
 });
 const ALL_PASSED = CHECK_IDS.filter((id) => !/^(?:app|activity)\./.test(id)).map(passed);
 const TOP = { anchor: "proven", certificates: "proven", document: "proven" };

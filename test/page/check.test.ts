@@ -1,6 +1,6 @@
 /** Pages and their check: every edit of a page is found, wherever it is. Needs `npm run build`, for the script. */
 import { describe, expect, it } from "vitest";
-import { PAGE_SCRIPT } from "bootproof/page/script";
+import { PAGE_SCRIPT } from "#page-script";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../../src/bootproof.js";
 import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
 import { parsePolicy } from "../../src/index.js";
@@ -236,7 +236,7 @@ describe("the check of a page", () => {
     const data = dataOf(html);
     const found = await check(withData(html, { ...data, page: "bootproof-page/2" as "bootproof-page/1" }));
     expect(found).toMatchObject({ kind: "report", sameBytes: false, differsAt: null, verification: null });
-    expect(found.faults).toEqual([{ path: "page", message: 'page: "bootproof-page/1" wanted' }]);
+    expect(found.faults).toEqual([{ path: "page", message: 'page: expected "bootproof-page/1"' }]);
     const noPolicy = await check(withData(html, { ...data, options: { ...data.options, policy: { bytes: "e30=" } } }));
     expect(noPolicy.faults.length).toBeGreaterThan(0);
     expect(noPolicy.verification).toBeNull();
@@ -417,7 +417,7 @@ describe("what would cost too much", () => {
     expect(await check(page)).toMatchObject({ sameBytes: true, sameReport: true });
   });
 
-  it("is no page larger than is read: none is made, and none is accepted", async () => {
+  it("is not a page larger than is read: none is made, and none is accepted", async () => {
     // Each takes six bytes in the data, and eight where it is shown.
     const evidence = { bootProofs: ["<".repeat(5_000_000)] };
     await expect(pageOf(...evidence.bootProofs)).rejects.toThrow(TOO_LARGE);

@@ -189,7 +189,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   it("says why, where the data cannot be read", async () => {
     const html = pageOf("verified").replace('"page":"bootproof-page/1"', '"page":"bootproof-page/9"');
     const { page } = await open(pageFile(html, "page.html"));
-    expect(await answer(page)).toMatch(/^This browser could not verify it:page: "bootproof-page\/1" wanted/);
+    expect(await answer(page)).toMatch(/^This browser could not verify it:page: expected "bootproof-page\/1"/);
   });
 
   it("is readable without JavaScript, and says that the button needs it", async () => {
@@ -280,7 +280,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.locator("#file-list li").waitFor();
       await press(page);
       await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual([expect.stringMatching(/^A policy is wanted/)]);
+      expect(await faults(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
       expect(await page.locator("#result").innerText()).toBe("");
       expect(await axe(page)).toEqual([]);
       await page.getByLabel(/^No policy: any genuine enclave/).check();
@@ -294,7 +294,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.locator("#file-list li").waitFor();
       await press(page);
       await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual([expect.stringMatching(/^A policy is wanted/)]);
+      expect(await faults(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
       await page.getByLabel(/^The bundle’s own policy/).check();
       await press(page);
       const loosened = page.locator("#faults li").filter({ hasText: "trustAnchors" });
@@ -321,7 +321,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await axe(page)).toEqual([]);
     });
 
-    it("compares expected payloads, challenge included, and says at the form what is no JSON", async () => {
+    it("compares expected payloads, challenge included, and says at the form what is not JSON", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
       await page.locator("#file-list li").nth(3).waitFor();
@@ -372,8 +372,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML page, .*; takes no part \d+ bytes, SHA-256/),
-        expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^error\.json an HTML or XML page, .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
       ]);
       await press(page);
       await page.locator("#faults li").first().waitFor();

@@ -85,7 +85,7 @@ describe("comes to the same report", () => {
       { bootProofs: [new NamedEvidence("signer", forged.bootProof, { ephemeralKey: key, latestOf: "signer" })] },
     ],
     ["no boot proof at all", { bootProofs: [], appProofs: forged.appProofs }],
-    ["what is no evidence", { bootProofs: [null, 5, "", [], { bootProof: "<script>" }, "\u2028</script><!--"] }],
+    ["what is not evidence", { bootProofs: [null, 5, "", [], { bootProof: "<script>" }, "\u2028</script><!--"] }],
   ])("of %s", async (_, evidence) => {
     const content = await contentOf(evidence);
     await expectSame(content, content.report["verdict"] as string);
@@ -200,7 +200,7 @@ describe("what is carried", () => {
     expect(JSON.stringify(options)).not.toContain("nobody's business");
   });
 
-  it("is no value beside bytes that it is not in: their digest would stand for it", async () => {
+  it("is not a value beside bytes that it is not in: their digest would stand for it", async () => {
     const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
     const other = new NamedEvidence("boot.json", { ...forged.bootProof, x: 1 }, { bytes: bytesOf(forged.bootProof) });
     expect(() => pageData({ evidence: { bootProofs: [other] }, options, report })).toThrow(
@@ -208,12 +208,14 @@ describe("what is carried", () => {
     );
   });
 
-  it("is no boot proof that is verified already, and no policy that was given as a value", async () => {
+  it("is not a boot proof that is verified already, and no policy that was given as a value", async () => {
     const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
     const { bootProofs } = await verifyEvidence({ bootProofs: [forged.bootProof] }, { policy, now });
-    expect(() => pageData({ evidence: { bootProofs }, options, report })).toThrow(/^boot\[0\]: verified already/);
+    expect(() => pageData({ evidence: { bootProofs }, options, report })).toThrow(
+      /^boot\[0\]: expected JSON, got a verified/,
+    );
     const asValue = parsePolicy(labPolicy(forged.anchorPem, [labDeployment(lab)]));
-    expect(() => plainOptions({ policy: asValue, now })).toThrow(/read from text or bytes wanted/);
+    expect(() => plainOptions({ policy: asValue, now })).toThrow(/expected one that was read from text or bytes/);
   });
 });
 
@@ -244,19 +246,19 @@ describe("malformed data", () => {
   it("is told with every fault", () => {
     expect(faultsOf(good)).toEqual([]);
     expect(faultsOf({ ...good, page: "bootproof-page/2", more: 1, files: ["?", 5], report: 7 })).toEqual([
-      'page: "bootproof-page/1" wanted',
+      'page: expected "bootproof-page/1"',
       "more: unknown member",
       "files[0]: not base64",
       "files[1]: not base64",
-      "evidence.bootProofs[0].file: one of 0 files wanted",
-      expect.stringContaining("evidence.bootProofs[0].value: an object"),
-      "report: a number, an object wanted",
+      "evidence.bootProofs[0].file: expected one of 0 files",
+      expect.stringContaining("evidence.bootProofs[0].value: expected"),
+      "report: expected an object, got a number",
     ]);
   });
 
   it.each<[string, unknown, string]>([
     ["no JSON", "{", ": not JSON"],
-    ["no object", "[]", ": an array, an object wanted"],
+    ["no object", "[]", ": expected an object, got an array"],
     ["too deep", `${'{"a":'.repeat(200)}1${"}".repeat(200)}`, ": nested deeper than 100"],
     [
       "a place that is not there",
@@ -271,33 +273,33 @@ describe("malformed data", () => {
     [
       "a value beside a file",
       piece({ value: { json: {} } }),
-      'evidence.bootProofs[0].value: "bytes", "decoded", "text" or {"at": […]} wanted',
+      'evidence.bootProofs[0].value: expected "bytes", "decoded", "text" or {"at": […]}',
     ],
-    ["a file that is not there", piece({ file: 1 }), "evidence.bootProofs[0].file: one of 1 files wanted"],
-    ["a file before the first", piece({ file: -1 }), "evidence.bootProofs[0].file: one of 1 files wanted"],
-    ["a key that is no hex", piece({ ephemeralKey: "xy" }), "evidence.bootProofs[0].ephemeralKey: not hex"],
+    ["a file that is not there", piece({ file: 1 }), "evidence.bootProofs[0].file: expected one of 1 files"],
+    ["a file before the first", piece({ file: -1 }), "evidence.bootProofs[0].file: expected one of 1 files"],
+    ["a key that is not hex", piece({ ephemeralKey: "xy" }), "evidence.bootProofs[0].ephemeralKey: not hex"],
     [
       "measurements that are no object",
       options({ measurements: 5 }),
-      "options.measurements: a number, an object wanted",
+      "options.measurements: expected an object, got a number",
     ],
     ["measurements of nothing", options({ measurements: {} }), "options.measurements: empty"],
     [
       "a PCR that there is not",
       options({ measurements: { "32": "00".repeat(48) } }),
-      "options.measurements.32: no PCR: an index of 0 to 31 wanted",
+      "options.measurements.32: no PCR: expected an index of 0 to 31",
     ],
     [
       "a PCR that is too short",
       options({ measurements: { "0": "00" } }),
-      "options.measurements.0: 2 hex digits, 96 wanted",
+      "options.measurements.0: 2 hex digits, expected 96",
     ],
     ["an empty nonce", options({ nonce: "" }), "options.nonce: empty"],
     ["no policy, and not in so many words", options({ policy: undefined }), "options.policy: missing"],
     [
       "a time in another spelling",
       options({ now: "2026-03-04T05:16:07Z" }),
-      "options.now: a time such as 2026-03-04T05:06:07.000Z wanted",
+      "options.now: expected a time such as 2026-03-04T05:06:07.000Z",
     ],
     ["a cache", options({ cache: {} }), "options.cache: unknown member"],
   ])("%s", (_, data, fault) => {
@@ -321,12 +323,12 @@ describe("malformed data", () => {
     [
       "257 boot proofs",
       () => evidence(Array<object>(257).fill(bare(1))),
-      "evidence.bootProofs: 257 entries, at most 256 wanted",
+      "evidence.bootProofs: 257 entries, expected at most 256",
     ],
     [
       "2,049 app proofs",
       () => evidence([bare(1)], Array<object>(2049).fill(bare(1))),
-      "evidence.appProofs: 2049 entries, at most 2048 wanted",
+      "evidence.appProofs: 2049 entries, expected at most 2048",
     ],
     ["500,001 values", () => `[${Array(500_000).fill("{}").join()}]`, ": more than 500000 values"],
     ["a piece of more than 8 MiB of text", () => evidence([bare("x".repeat(8 * MIB + 1))]), ofMany],
@@ -352,12 +354,12 @@ describe("malformed data", () => {
   });
 
   it.each<[unknown, string]>([
-    [[], "payload: a non-empty list wanted"],
-    [{}, "payload: a non-empty list wanted"],
-    [[{ type: "A", values: {} }], "payload[0].values: an object of values by JSON pointer wanted"],
-    [[{ type: "A", values: { "/a": [] } }], 'payload[0].values["/a"]: a string, finite number'],
-    [[{ type: "A", values: { a: 1 } }], 'payload[0].values["a"]: a JSON pointer wanted'],
-    [[{ values: { "/a": 1 } }], "payload[0].type: a non-empty string wanted"],
+    [[], "payload: expected a non-empty list"],
+    [{}, "payload: expected a non-empty list"],
+    [[{ type: "A", values: {} }], "payload[0].values: expected an object of values by JSON pointer"],
+    [[{ type: "A", values: { "/a": [] } }], 'payload[0].values["/a"]: expected a string, finite number'],
+    [[{ type: "A", values: { a: 1 } }], 'payload[0].values["a"]: expected a JSON pointer'],
+    [[{ values: { "/a": 1 } }], "payload[0].type: expected a non-empty string"],
     [[{ type: "A", values: { "/a": 1 }, value: 1 }], "payload[0]"],
     [[{ type: "A", values: { "/a": "short" }, challenge: "/a" }], "payload[0].challenge: its value is not random"],
   ])("is told where expected payloads are none: %j", (payload, fault) => {

@@ -119,9 +119,9 @@ describe("files", () => {
     expect(file("\u202egnp.exe", { publicKey: "a", privateKey: "b" })).toMatchObject({
       name: "\\u{202e}gnp.exe",
       role: null,
-      is: "an API key, which is a secret: it is not used, and belongs in no page",
+      is: "an API key file: it is a secret: keep it from others, and out of pages",
     });
-    expect(file("x", "<!doctype html>")).toMatchObject({ role: null, is: expect.stringMatching(/^an HTML page/) });
+    expect(file("x", "<!doctype html>")).toMatchObject({ role: null, is: expect.stringMatching(/^an HTML or XML page/) });
     expect(file("x", "")).toMatchObject({ role: null, is: "empty" });
   });
 });
@@ -187,7 +187,7 @@ describe("a verification", () => {
 });
 
 describe("a time", () => {
-  const fault = ["Time: one in UTC wanted, such as 2026-03-04T05:06:07Z."];
+  const fault = ["Time: expected one in UTC, such as 2026-03-04T05:06:07Z."];
   it.each(["2026-03-04", "2026-03-04T05:06:07", "2026-03-04T05:06:07+00:00", "2026-02-30T00:00:00Z", "4 March 2026"])(
     "is not %s",
     (now) => {
@@ -202,9 +202,9 @@ describe("a time", () => {
 
 describe("what is in the way is told, all of it", () => {
   it.each<[string, readonly ListedFile[], Partial<FormValues>, RegExp[]]>([
-    ["nothing at all", [], {}, [/^There is nothing to verify yet/, /^A policy is wanted/]],
-    ["no boot proof", [app], { policy: "none" }, [/^A boot proof is wanted/]],
-    ["no policy", [boot], {}, [/^A policy is wanted/]],
+    ["nothing at all", [], {}, [/^There is nothing to verify yet/, /^There is no policy among your files/]],
+    ["no boot proof", [app], { policy: "none" }, [/^There is no boot proof/]],
+    ["no policy", [boot], {}, [/^There is no policy among your files/]],
     [
       "a policy, and none",
       [boot, policyOf("lab.pem"), anchor],
@@ -223,13 +223,13 @@ describe("what is in the way is told, all of it", () => {
       "a policy that is none",
       [boot, file("policy.json", { deployment: 1 })],
       {},
-      [/^A policy is wanted, and none of your files is one: .* No policy: policy\.json \(.+\)\.$/],
+      [/^There is no policy among your files: .* No policy: policy\.json \(.+\)\.$/],
     ],
     [
       "a policy of another format",
       [boot, file("policy.json", { policy: "bootproof/9", deployments: [] })],
       {},
-      [/^policy\.json: not a usable policy: policy: "bootproof\/1" wanted.*\. Correct the file, or make a policy with/],
+      [/^policy\.json: not a usable policy: policy: expected "bootproof\/1".*\. Correct the file, or make a policy/],
     ],
     [
       "an anchor of another name",
@@ -274,7 +274,7 @@ describe("what is in the way is told, all of it", () => {
       "no hex, no key, no time",
       [boot],
       { policy: "none", nonce: "0x0", ephemeralKey: "00", now: "2026-02-30T00:00:00Z" },
-      [/^Nonce: hex/, /^Ephemeral key: 1 bytes, 130/, /^Time: one in UTC/],
+      [/^Nonce: expected hex/, /^Ephemeral key: 1 bytes, expected 130/, /^Time: expected one in UTC/],
     ],
   ])("%s", (_, files, asked, wanted) => {
     expect(faultsOf(files, asked)).toEqual(wanted.map((pattern) => expect.stringMatching(pattern) as unknown));
@@ -473,7 +473,7 @@ describe("expected payloads", () => {
       [row("/a", "hello \u202e")],
       ['Expected value 1: the value is not JSON; for a text, write "hello \\u{202e}"'],
     ],
-    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: a value is wanted, as JSON; the empty text is ""']],
+    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: expected a value as JSON; the empty text is ""']],
     [
       "a number that no double holds",
       [row("/a", "12345678901234567890"), row("/b", "1e999")],
@@ -482,14 +482,14 @@ describe("expected payloads", () => {
     [
       "an object",
       [row("/a", '{"b": 1}')],
-      ['Expected value 1: "/a": a string, finite number, boolean or null wanted; name the members of others'],
+      ['Expected value 1: "/a": expected a string, finite number, boolean or null; name the members of others'],
     ],
-    ["no pointer", [row("", "1")], [/^Expected value 1: "": a JSON pointer wanted, such as \/order\/id/]],
-    ["no type", [row("/a", "1", false, " ")], ["Expected value 1: type: a non-empty string wanted"]],
+    ["no pointer", [row("", "1")], [/^Expected value 1: "": expected a JSON pointer, such as \/order\/id/]],
+    ["no type", [row("/a", "1", false, " ")], ["Expected value 1: type: expected a non-empty string"]],
     [
       "a mark and nothing else",
       [row("", "", true, "")],
-      ['Expected value 1: a value is wanted, as JSON; the empty text is ""'],
+      ['Expected value 1: expected a value as JSON; the empty text is ""'],
     ],
     [
       "a challenge that can be guessed",

@@ -198,7 +198,7 @@ const ROWS: readonly Row[] = [
     "manifest.json",
   ],
   [
-    "manifest.json that is no JSON",
+    "manifest.json that is not JSON",
     (files) => files.set("manifest.json", Buffer.from("{")),
     ["manifest-json"],
     "manifest.json",
@@ -481,9 +481,9 @@ describe("a demand that compares nothing", () => {
     parsePolicy({ policy: "bootproof/1", deployments: [{ name: "d", ...deployment }] });
 
   it.each<[string, object, RegExp]>([
-    ["none of the three", {}, /exactly one wanted/],
-    ["two of the three", { noManifestSet: true, manifestSet: setOf("abc") }, /exactly one wanted/],
-    ["no set, said with false", { noManifestSet: false }, /true wanted/],
+    ["none of the three", {}, /expected exactly one/],
+    ["two of the three", { noManifestSet: true, manifestSet: setOf("abc") }, /expected exactly one/],
+    ["no set, said with false", { noManifestSet: false }, /expected true/],
     ["an empty set", { manifestSet: { threshold: 0, members: [] } }, /malformed policy: .*threshold/],
     ["an empty object", { manifestSet: {} }, /malformed policy/],
     ["a set without members", { manifestSet: { threshold: 1, members: [] } }, /malformed policy/],
@@ -515,7 +515,7 @@ describe("a demand that compares nothing", () => {
       { noManifestSet: true, applications: ["signer", "ump"] },
       /ump: no release of this application/,
     ],
-    ["no application", { noManifestSet: true, applications: [] }, /names wanted/],
+    ["no application", { noManifestSet: true, applications: [] }, /expected names/],
     ["an option that is none", { noManifestSet: true, skipUnaproved: true }, /unknown/],
   ])("%s is an error", async (_, demand, message) => {
     await expect(checkReleases([await release], demand as never)).rejects.toThrow(message);
@@ -563,7 +563,7 @@ describe("a policy of releases", () => {
   });
 
   it("is refused below the threshold of a set that is demanded", async () => {
-    await refused({}, /1 of its approvers are in the manifest set that is demanded, 2 wanted/, {
+    await refused({}, /1 of its approvers are in the manifest set that is demanded, expected 2/, {
       manifestSet: setOf("acd"),
     });
     const { notes } = await releasePolicy([await labRelease()], { manifestSet: setOf("abz".replace("z", "c")) });
@@ -609,7 +609,7 @@ describe("a policy of releases", () => {
         "approvers outside its set",
         { version: "2026.2.0", set: "cde", approvers: "de" },
         {},
-        /0 of its approvers are in the manifestSet of signer 2026\.1\.0, 2 wanted/,
+        /0 of its approvers are in the manifestSet of signer 2026\.1\.0, expected 2/,
       ],
       [
         "another namespace",
@@ -627,7 +627,7 @@ describe("a policy of releases", () => {
       const addTo = parsePolicy({ policy: "bootproof/1", deployments: [older, newest] });
       const add = async (approvers: string) =>
         releasePolicy([await labRelease({ version: "2026.2.0", set: "abcde", approvers })], { addTo });
-      await expect(add("ab")).rejects.toThrow(/0 of its approvers are in the manifestSet of newest, 2 wanted/);
+      await expect(add("ab")).rejects.toThrow(/0 of its approvers are in the manifestSet of newest, expected 2/);
       const { notes } = await add("cde");
       expect(notes.join()).toContain("its manifest set is another than that of newest");
     });

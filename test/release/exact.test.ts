@@ -57,7 +57,7 @@ describe("the files of a release", () => {
   });
 
   it("are pairs of a name and bytes, each once, in a place of texts", async () => {
-    const wanted = "files: pairs of a name and a Uint8Array wanted";
+    const wanted = "files: expected pairs of a name and a Uint8Array";
     for (const files of [[[5, bytes()]], [["manifest", "text"]]])
       await expect(readRelease(files as never)).rejects.toThrow(new TypeError(wanted));
     await expect(
@@ -68,7 +68,7 @@ describe("the files of a release", () => {
     ).rejects.toThrow(new TypeError("files: x is given twice"));
     for (const version of [5, {}])
       await expect(readRelease([], { version } as never)).rejects.toThrow(
-        /^options\.version: an? .*, a string, or null wanted$/,
+        /^options\.version: expected a string, or null, got an? .*$/,
       );
     await expect(readRelease([], { version: "2026.1.0", folder: "x" } as never)).rejects.toThrow(/^options/);
     const { version, application, name } = await readRelease([], { version: null, application: null });
@@ -127,7 +127,7 @@ describe("manifest.json", () => {
     }
   });
 
-  it("is a fault where it is no manifest at all", async () => {
+  it("is a fault where it is not a manifest at all", async () => {
     const none: ((json: Json) => unknown)[] = [
       (json) => {
         delete json.patchSet;
@@ -189,7 +189,7 @@ describe("the place of a release", () => {
     ["2026.0.100", 20_260_100],
   ])("%s has no nonce", async (version, nonce) => {
     expect(await faultsOf(withNonce(nonce), { version })).toEqual([
-      `nonce ${version}/manifest: no nonce follows from the version "${version}": YYYY.M.P wanted`,
+      `nonce ${version}/manifest: no nonce follows from the version "${version}": expected YYYY.M.P`,
     ]);
   });
 
@@ -205,7 +205,7 @@ describe("the place of a release", () => {
 
 it("what is wrong with approvals and their set names the file", async () => {
   const faulty = async (parts: LabRelease) => faultsOf(labFiles(parts), {});
-  expect(await faulty({ approvers: "a" })).toEqual(["threshold manifest: 1 valid approvals, 2 wanted"]);
+  expect(await faulty({ approvers: "a" })).toEqual(["threshold manifest: 1 valid approvals, 2 required"]);
   expect(await faulty({ set: "abca" })).toEqual([
     "manifest-set manifest: two members have the alias a",
     "manifest-set manifest: two members share an encryption point",
@@ -250,13 +250,13 @@ describe("a history", () => {
           release: "2026.2.0/signer",
           index: 1,
           message:
-            "0 of its approvers are in that set, 2 wanted of the manifest set of 2026.1.0/signer, the release before",
+            "0 of its approvers are in that set, 2 required by the manifest set of 2026.1.0/signer, the release before",
         },
         {
           code: "manifest-set-demanded",
           release: "2026.1.0/signer",
           index: 0,
-          message: "1 of its approvers are in the set that is demanded (the manifest set), 3 wanted",
+          message: "1 of its approvers are in the set that is demanded (the manifest set), expected 3",
         },
       ],
       [expect.objectContaining({ code: "manifest-set-demanded", release: "2026.1.0/other" })],
@@ -274,7 +274,7 @@ describe("a history", () => {
     ]);
     const { histories } = await checkReleases(releases, NONE);
     expect(histories[0]!.faults.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      'other-namespace: is of the namespace "evil/signer", and signer of "lab/signer": name the wanted ones ' +
+      'other-namespace: is of the namespace "evil/signer", and signer of "lab/signer": name those that you accept ' +
         "(--namespace, namespaces)",
       "nonce-twice: has the nonce 20260100 of signer, and another hash",
     ]);
@@ -334,16 +334,16 @@ it("repeated releases are said to be", async () => {
 describe("a demand", () => {
   it("is exactly one of three; an undefined one is none", async () => {
     const release = await labRelease();
-    const wanted = "exactly one wanted of manifestSet, policy, noManifestSet";
+    const wanted = "expected exactly one of manifestSet, policy, noManifestSet";
     for (const demand of [{}, { manifestSet: undefined }, { ...NONE, manifestSet: setOf("abc") }])
       await expect(checkReleases([release], demand as never)).rejects.toThrow(new TypeError(wanted));
     const undefinedOnes = { ...NONE, manifestSet: undefined, policy: undefined };
     expect((await checkReleases([release], undefinedOnes as never)).good).toBe(true);
     await expect(checkReleases([release], { noManifestSet: false } as never)).rejects.toThrow(
-      new TypeError("noManifestSet: true wanted"),
+      new TypeError("noManifestSet: expected true"),
     );
     await expect(checkReleases([release], { ...NONE, skipUnapproved: 1 } as never)).rejects.toThrow(
-      new TypeError("options.skipUnapproved: true or false wanted"),
+      new TypeError("options.skipUnapproved: expected true or false"),
     );
     await expect(checkReleases([release], { ...NONE, other: 1 } as never)).rejects.toThrow(/^options/);
   });
@@ -364,7 +364,7 @@ describe("a demand", () => {
 
   it("is of releases that were read, in an array", async () => {
     const release = await labRelease();
-    const wanted = "releases: what readRelease returned wanted, in an array";
+    const wanted = "releases: expected what readRelease returned, in an array";
     const every = (): boolean => true;
     for (const releases of [release, new Set([release]), { length: 1, every }, [release, { ...release }], [{}]])
       await expect(checkReleases(releases as readonly Release[], NONE)).rejects.toThrow(new TypeError(wanted));

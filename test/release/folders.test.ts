@@ -109,7 +109,7 @@ describe("the releases in a folder", () => {
   });
 });
 
-const NO_RELEASE = "no release in it: a folder with `manifest` and approvals, or one of such wanted";
+const NO_RELEASE = "no release in it: expected a folder with `manifest` and approvals, or a folder of such folders";
 const LINK = "is a symbolic link, which is not followed";
 const MIB = 1024 * 1024;
 
@@ -118,7 +118,7 @@ describe("a folder is refused", () => {
     ["with no release", () => folderOf({ "x/y": "" }), "", NO_RELEASE],
     ["that is not there", () => join(ROOT, "nowhere"), "", "there is no such file or folder"],
     ["that is a link", () => join(folderOf({ link: "->." }), "link"), "", LINK],
-    ["that is a file", () => join(folderOf({ file: "" }), "file"), "", "is no folder"],
+    ["that is a file", () => join(folderOf({ file: "" }), "file"), "", "is not a folder"],
     ["with a link to a folder", () => folderOf({ "a/manifest": "", b: `->${ROOT}` }), "/b", LINK],
     ["with a link in a release", () => folderOf({ "a/manifest": "->/dev/null" }), "/a/manifest", LINK],
     ["with a link among unread files", () => folderOf({ "a/manifest": "", "a/x": "->." }), "/a/x", LINK],
@@ -126,7 +126,7 @@ describe("a folder is refused", () => {
       "with a folder in the place of a file",
       () => folderOf({ "a/manifest": "", "a/x.approval/": "" }),
       "/a/x.approval",
-      "is no regular file",
+      "is not a regular file",
     ],
     [
       "with an empty version",
@@ -149,7 +149,7 @@ describe("a folder is refused", () => {
     const { createServer } = await import("node:net");
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(root, "a", "s"), resolve));
-    expect(await refusal(root)).toEqual(["/a/s", "is no regular file"]);
+    expect(await refusal(root)).toEqual(["/a/s", "is not a regular file"]);
     await new Promise((resolve) => server.close(resolve));
   });
 
@@ -179,8 +179,8 @@ describe.skipIf(process.platform === "win32")("a file that is replaced after it 
   });
 
   it("by a folder or a pipe is refused, and no writer is waited for", async () => {
-    expect(await replaced((path) => mkdirSync(path))).toBe("is no regular file");
-    expect(await replaced((path) => execFileSync("mkfifo", [path]))).toBe("is no regular file");
+    expect(await replaced((path) => mkdirSync(path))).toBe("is not a regular file");
+    expect(await replaced((path) => execFileSync("mkfifo", [path]))).toBe("is not a regular file");
   });
 
   it.skipIf(!existsSync("/proc/self/fd"))("leaves no file open", () => {

@@ -141,7 +141,7 @@ describe("a policy's minNonce", () => {
     expect(check.counts).toMatchObject({ good: 20, older: 8 });
   });
 
-  it("of later deployments is no fault while an earlier one compares", async () => {
+  it("of later deployments is not a fault while an earlier one compares", async () => {
     const made = await releasePolicy([await genuine("2026.4.3"), await genuine("2026.9.0")]);
     const check = await checkReleases([await genuine("2026.4.4")], { policy: parsePolicy(made.policy) });
     expect([check.good, check.histories[0]!.faults]).toEqual([true, []]);

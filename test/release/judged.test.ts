@@ -50,7 +50,7 @@ describe("a release older than the policy's minNonce", () => {
     expect(text).toContain(
       "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.\n",
     );
-    expect(text).toMatch(/^older {8}2026\.1\.0\/signer, nonce 20260100, .*, approved by h, i \(2 of 3 wanted\)$/m);
+    expect(text).toMatch(/^older {8}2026\.1\.0\/signer, nonce 20260100, .*, approved by h, i \(expected 2 of 3\)$/m);
     expect(text).toMatch(/^good {9}2026\.2\.0\/signer.*\n {2}critical {3}manifest set: member/m);
   });
 
@@ -267,11 +267,11 @@ describe("namespaces", () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ["none", [], /namespaces: names wanted/],
+    ["none", [], /namespaces: expected names/],
     ["an empty name", [""], /no release of this namespace/],
     ["one of two that is not there", ["lab/signer", "lab/sign"], /^malformed release: lab\/sign: no release/],
     ["a part of a name", ["lab"], /lab: no release of this namespace/],
-    ["a text", "lab/signer", /namespaces: names wanted/],
+    ["a text", "lab/signer", /namespaces: expected names/],
   ])("%s is an error", async (_, namespaces, message) => {
     await expect(checked([{}], { ...NONE, namespaces } as never)).rejects.toThrow(message);
   });

@@ -143,7 +143,7 @@ describe("what is written", () => {
     await expect(releasePolicy([release], { nam: "x" } as never)).rejects.toThrow(/^options/);
     for (const addTo of [{}, { deployments: [] }])
       await expect(releasePolicy([release], { addTo } as never)).rejects.toThrow(
-        new TypeError("addTo: what parsePolicy returned wanted"),
+        new TypeError("addTo: expected what parsePolicy returned"),
       );
   });
 });
@@ -176,7 +176,7 @@ describe("beside a deployment", () => {
     [
       "another manifest set",
       () => ({ manifestSet: setOf("bcd") }),
-      "1 of its approvers are in the manifestSet of signer 2026.1.0, 2 wanted",
+      "1 of its approvers are in the manifestSet of signer 2026.1.0, expected 2",
     ],
   ])("that pins %s stands none", async (_, change, message) => {
     expect(await faultsOf([next], { addTo: await base(change) })).toEqual([`2026.2.0/signer: ${message}`]);
@@ -209,7 +209,7 @@ describe("beside a deployment", () => {
   });
 
   it("whose set is demanded too: both have to be reached", async () => {
-    const message = "2026.2.0/signer: 1 of its approvers are in the manifest set that is demanded, 2 wanted";
+    const message = "2026.2.0/signer: 1 of its approvers are in the manifest set that is demanded, expected 2";
     expect(await faultsOf([next], { addTo: await base(), manifestSet: setOf("bcd") })).toEqual([message]);
   });
 });

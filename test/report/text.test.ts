@@ -244,14 +244,14 @@ it("renderFailures has the verdict and the failures alone", () => {
   expect(text).not.toContain("chain.anchor");
 });
 
-describe("what is no report", () => {
+describe("what is not a report", () => {
   const whole = report({});
   const isRefused = (value: unknown): boolean => {
     try {
       renderText(value as Report, PLAIN);
       return false;
     } catch (error) {
-      if (error instanceof TypeError && /^report: a whole report wanted/.test(error.message)) return true;
+      if (error instanceof TypeError && /^report: expected a whole report/.test(error.message)) return true;
       throw error;
     }
   };

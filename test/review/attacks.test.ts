@@ -312,7 +312,7 @@ describe.each(TABLES)("%s", (_, rows) => {
   });
 });
 
-describe("what is no fault", () => {
+describe("what is not a fault", () => {
   it("approvals: of an envelope, and in files beside it", async () => {
     const { signature, member } = approvalOf(V1, 1);
     const json = { signature: toHex(signature), member: { alias: member.alias, pubKey: toHex(member.pubKey) } };
@@ -392,7 +392,7 @@ describe("wrong use", () => {
 
   it.each<[string, Uint8Array, Partial<ReviewOptions>, RegExp]>([
     ["a policy that pins no manifests", bytesOf(V1), { policy: nitro }, /deployments: no deployment of kind qos/],
-    ["a policy as a manifest", toUtf8('{"policy":"bootproof/1","deployments":[]}'), {}, /this is no manifest: policy/],
+    ["a policy as a manifest", toUtf8('{"policy":"bootproof/1","deployments":[]}'), {}, /this is a policy, not a manifest/],
     ["half a manifest", bytesOf(V1).slice(0, 500), {}, /malformed/],
     ["noise", new Uint8Array([1, 2, 3]), {}, /neither JSON nor borsh/],
     ["a previous one that is none", bytesOf(V1), { previous: new Uint8Array([1]) }, /previous: neither JSON nor borsh/],
@@ -407,7 +407,7 @@ describe("wrong use", () => {
     ["an unknown name", { policy, accept: ["bridge"] }, /"bridge" is unknown; known are namespace, nonce/],
     ["no policy", {}, /parsePolicy/],
     ["a policy that was not parsed", { policy: { ...policy } }, /parsePolicy/],
-    ["nothing that was measured", { policy, measured: {} }, /pcrs or pivotHash wanted/],
+    ["nothing that was measured", { policy, measured: {} }, /expected pcrs or pivotHash/],
     ["an unknown option", { policy, accepts: [] }, /unknown/],
     ["text in place of bytes", { policy, previous: "{}" }, /Uint8Array/],
   ])("%s is a TypeError", async (_, options, message) => {

@@ -389,7 +389,7 @@ describe("names of accept", () => {
     "workloads.",
     "pivot.env",
     "toString",
-  ])("%s is no name", async (name) => {
+  ])("%s is not a name", async (name) => {
     await expect(since(V3, one, [name])).rejects.toThrow(/is unknown; known are namespace.*workloads\.NAME\.mounts/);
   });
 });

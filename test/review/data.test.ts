@@ -234,7 +234,7 @@ it("says what is wrong with a measurement and a root", async () => {
     { accept: [...UNPINNED.v1, "pcr0", "pcr1", "pcr2", "pcr3"], policy: policyOf(without("pcrs")) },
   );
   expect(bad.faults.map(({ about, message }) => [about, message])).toEqual([
-    ["enclave.pcr1", "PCR1 has 4 bytes, 48 wanted"],
+    ["enclave.pcr1", "PCR1 has 4 bytes, expected 48"],
     ["enclave.pcr3", "PCR3 is zeros"],
   ]);
   const anchors = [...ANCHORS, { pem: certificatePem(AWS_NITRO_ROOT_G1.certificate.der) }];
@@ -307,11 +307,11 @@ it("refuses other input with its name", async () => {
     "policy",
     "deployments",
   ]);
-  expect(await faultsOf({ policy, approvals: "ab" })).toContain("approvals: an array of Uint8Arrays wanted");
-  expect(await faultsOf({ policy, approvals: ["ab"] })).toContain("approvals[0]: a Uint8Array wanted");
-  expect(await faultsOf({ policy, accept: "dns" })).toContain("accept: an array of names wanted");
-  expect(await faultsOf({ policy, previous: 7 })).toContain("previous: a Uint8Array wanted");
-  expect(await faultsOf({ policy }, 7 as never)).toContain("manifest: a Uint8Array wanted");
+  expect(await faultsOf({ policy, approvals: "ab" })).toContain("approvals: expected an array of Uint8Arrays");
+  expect(await faultsOf({ policy, approvals: ["ab"] })).toContain("approvals[0]: expected a Uint8Array");
+  expect(await faultsOf({ policy, accept: "dns" })).toContain("accept: expected an array of names");
+  expect(await faultsOf({ policy, previous: 7 })).toContain("previous: expected a Uint8Array");
+  expect(await faultsOf({ policy }, 7 as never)).toContain("manifest: expected a Uint8Array");
   expect(await faultsOf({ policy, more: 7 })).toMatch(/^options\.more: unknown/);
-  expect(await faultsOf({ policy, measured: {} })).toBe("measured: pcrs or pivotHash wanted");
+  expect(await faultsOf({ policy, measured: {} })).toBe("measured: expected pcrs or pivotHash");
 });

@@ -101,7 +101,7 @@ it("writes this of a review that has nothing", () => {
       abababababababababababababababababababababababababababababababab
 
     Approvals
-      wanted      2 of 0 members of the manifest's own set
+      required    2 of 0 members of the manifest's own set
       approved by nobody yet
       may approve nobody else
     "
@@ -180,7 +180,7 @@ it("writes this of a review that has everything", () => {
               at      pivot.env.A
 
     Approvals
-      wanted      1 of 4 members of the manifest's own set
+      required    1 of 4 members of the manifest's own set
       approved by "alice", "carol"
       may approve "bob", "dave"
       stranger    "mallory", for the share set
@@ -219,5 +219,5 @@ it("compares two values byte by byte", () => {
 });
 
 it("takes no other object", () => {
-  expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: a whole one wanted/);
+  expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: expected a whole review/);
 });

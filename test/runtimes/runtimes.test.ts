@@ -53,7 +53,7 @@ const ALTERED: readonly (readonly [check: string, pair: Pair])[] = [
   ["bind.user-data", { ...genuine, bootProof: { ...genuine.bootProof, qosManifestB64: otherManifest } }],
 ];
 
-/** Points as keys of another's signature: what is no point at all is answered like any that is not good. */
+/** Points as keys of another's signature: what is not a point at all is answered like any that is not good. */
 const signature = newSigner("P-256").sign(MESSAGE);
 const rows = [...signatureRows, ...pointRows.map((row) => ({ ...row, message: MESSAGE, signature, valid: false }))];
 

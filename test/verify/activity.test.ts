@@ -292,7 +292,7 @@ const rows: Row[] = [
   },
   { name: "an application's own proof alone", payloads: [customPayload(after(60))], claims: "pass", coverage: "warn" },
   {
-    name: "an address that is no text",
+    name: "an address that is not text",
     payloads: [customPayload(after(60))],
     activity: result({ x: { addresses: [7, null, [address]] } }),
     claims: "pass",

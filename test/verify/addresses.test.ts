@@ -101,7 +101,7 @@ const rows: Row[] = [
     uncovered: ["A", "B", "D", "C", "E", "F"],
   },
   {
-    name: "what the intent says at the same member, and what is no address there",
+    name: "what the intent says at the same member, and what is not an address there",
     got: () => cover({ address: 7, addresses: [{}] }, { address: 7, addresses: [{}] }, [], { makesKeys: false }),
     covered: [],
     uncovered: ["address", "addresses[0]"],

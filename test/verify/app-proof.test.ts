@@ -91,7 +91,7 @@ describe("app proofs without an activity", () => {
     const none = (await ask("app.request", { payloads: [] }, { expected })).statuses;
     expect(none).toEqual({ "app[0]": "fail" });
     await expect(ask("app.request", { payloads: [] }, { expected: { organizationId } })).rejects.toThrow(
-      /^expected: app proofs or an activity wanted/,
+      /^expected: expected app proofs or an activity/,
     );
     const activity = { activity: drop("appProofs") };
     expect((await ask("app.request", activity, { expected, given: withActivity })).statuses).toEqual({});
@@ -124,7 +124,7 @@ describe("an app proof", () => {
     expect(rejected).toMatchObject({ statuses: { "app[0]": "skip" }, verified: [false] });
   });
 
-  it("of a key that is no point says that, and another that its signature is wrong", async () => {
+  it("of a key that is not a point says that, and another that its signature is wrong", async () => {
     const wrong = (publicKey: Uint8Array): Promise<Answer> =>
       ask("app.signature", appProof({ json: put("publicKey", hex(publicKey)) }), {});
     const none = new Uint8Array(130).fill(4);
@@ -141,12 +141,12 @@ const expecting = (values: object, more: object = {}): Expected =>
 
 describe("what is expected of payloads", () => {
   const item = (more: object): object => ({ type: "ORDER", values: { "/id": "42" }, ...more });
-  const VALUES = '.values: an object of values by JSON pointer wanted, such as { "/order/id": "…" }';
-  const POINTER = ": a JSON pointer wanted, such as /order/id, with ~0 for ~ and ~1 for /";
-  const VALUE = ": a string, finite number, boolean or null wanted; name the members of others";
-  const LIST = "expected.payload: a non-empty list wanted";
+  const VALUES = '.values: expected an object of values by JSON pointer, such as { "/order/id": "…" }';
+  const POINTER = ": expected a JSON pointer, such as /order/id, with ~0 for ~ and ~1 for /";
+  const VALUE = ": expected a string, finite number, boolean or null; name the members of others";
+  const LIST = "expected.payload: expected a non-empty list";
   const WEAK =
-    ".challenge: its value is not random enough: a string of 22 or more base64url characters wanted, " +
+    ".challenge: its value is not random enough: expected a string of 22 or more base64url characters, " +
     "or of 32 or more hex digits";
 
   it.each<[unknown, string]>([
@@ -156,14 +156,14 @@ describe("what is expected of payloads", () => {
     ["ORDER", LIST],
     [new Set([item({})]), LIST],
     [{ 0: item({}), length: 1 }, LIST],
-  ])("is no list: %j", (payload, message) => {
+  ])("is not a list: %j", (payload, message) => {
     expect(() => expectationOf({ payload } as Expected)).toThrow(new TypeError(message));
   });
 
   it.each<[unknown, string]>([
-    [item({ type: "" }), ".type: a non-empty string wanted"],
-    [item({ type: undefined }), ".type: a non-empty string wanted"],
-    [item({ type: 7 }), ".type: a non-empty string wanted"],
+    [item({ type: "" }), ".type: expected a non-empty string"],
+    [item({ type: undefined }), ".type: expected a non-empty string"],
+    [item({ type: 7 }), ".type: expected a non-empty string"],
     [item({ values: {} }), `${VALUES}; an empty one would compare nothing`],
     [item({ values: new Map([["/id", "42"]]) }), `${VALUES}; an empty one would compare nothing`],
     [item({ values: undefined }), VALUES],
@@ -186,9 +186,9 @@ describe("what is expected of payloads", () => {
     [item({ values: { "/a~2": "42" } }), `.values["/a~2"]${POINTER}`],
     [item({ values: { "/a~~0": "42" } }), `.values["/a~~0"]${POINTER}`],
     [item({ values: { "/id": "42", "/~x": 1 } }), `.values["/~x"]${POINTER}`],
-    [item({ challenge: "/nonce" }), ".challenge: one of the pointers of values wanted"],
-    [item({ challenge: null }), ".challenge: one of the pointers of values wanted"],
-    [item({ challenge: CHALLENGE }), ".challenge: one of the pointers of values wanted"],
+    [item({ challenge: "/nonce" }), ".challenge: expected one of the pointers of values"],
+    [item({ challenge: null }), ".challenge: expected one of the pointers of values"],
+    [item({ challenge: CHALLENGE }), ".challenge: expected one of the pointers of values"],
     [item({ challenge: "/id" }), WEAK],
     ...[
       "a".repeat(31),
@@ -256,10 +256,10 @@ describe("what is expected of payloads", () => {
 
   it("needs no organization, which without it is wanted", () => {
     expect(expectationOf(expecting({ "/id": "42" })).organizationId).toBeNull();
-    expect(() => expectationOf({})).toThrow("expected.organizationId: a non-empty string wanted");
+    expect(() => expectationOf({})).toThrow("expected.organizationId: expected a non-empty string");
     for (const organizationId of ["", null, 7])
       expect(() => expectationOf({ ...expecting({ "/id": "42" }), organizationId } as Expected)).toThrow(
-        "expected.organizationId: a non-empty string wanted",
+        "expected.organizationId: expected a non-empty string",
       );
   });
 });
@@ -288,11 +288,12 @@ describe("comparePayload", () => {
   it("tells what differs from the nearest one", () => {
     const [far, near] = [one({ "/id": "43", "/x": 1 }), one({ "/id": "42", "/nested/list/0": "1" })];
     expect(compare([far]).contradictions).toEqual([
-      'the payload differs from expected.payload[0], of type ORDER: /id is "42", "43" wanted, /x is missing, 1 wanted',
+      'the payload differs from expected.payload[0], of type ORDER: /id is "42", expected "43", ' +
+        "/x is missing, expected 1",
     ]);
     expect(compare([far, near]).contradictions).toEqual([
       "the payload differs from expected.payload[1], of type ORDER, the nearest of the 2: " +
-        '/nested/list/0 is 1, "1" wanted',
+        '/nested/list/0 is 1, expected "1"',
     ]);
   });
 
@@ -317,7 +318,7 @@ describe("comparePayload", () => {
 
   it("fails what cannot be read", () => {
     const [text] = comparePayload(payloadExpectations([one({ "/id": null })]), "ORDER", undefined).contradictions;
-    expect(text).toContain("/id is missing, null wanted");
+    expect(text).toContain("/id is missing, expected null");
   });
 });
 
@@ -380,7 +381,7 @@ describe("app.request, of an expected payload", () => {
     if (beside !== null) expect(await statuses({ given: withActivity })).toEqual(beside);
     else if (payloads.length > 0)
       await expect(statuses({ given: withActivity })).rejects.toThrow(
-        "expected.organizationId: a non-empty string wanted, since there is an activity",
+        "expected.organizationId: expected a non-empty string, since there is an activity",
       );
   });
 
@@ -403,7 +404,7 @@ describe("app.request, of an expected payload", () => {
     expect(missing.details).toContain(unmet().replaceAll('"', ""));
     const differs = await ask("app.request", { payloads: [OTHER] }, { expected: expecting(ID) });
     expect(differs.details).toBe(
-      'the payload differs from expected.payload[0], of type ORDER: /id is "43", "42" wanted',
+      'the payload differs from expected.payload[0], of type ORDER: /id is "43", expected "42"',
     );
     const two = {
       payload: [
@@ -512,7 +513,7 @@ describe("an app proof in another encoding", () => {
     expect(await isVerified({ publicKey: proof.publicKey.slice(0, 130), signature: hex(inDer(raw)) })).toBe(false);
   });
 
-  it("says of a half that is no point what it is", async () => {
+  it("says of a half that is not a point what it is", async () => {
     const none = appProof({ json: put("publicKey", "04".repeat(65)) });
     expect((await ask("app.signature", none, {})).details).toBe("the key is not a point of P-256");
     const another = appProof({ json: put("publicKey", hex(generateQosKeyPair().publicKey.subarray(65))) });

@@ -57,9 +57,9 @@ it("identity is organization, id and type, of which null is not compared", () =>
   expect(identityContradictions(answered, answered)).toEqual([]);
   for (const name of ["organizationId", "id", "type"] as const) {
     expect(identityContradictions({ ...none, [name]: "x" }, answered)).toEqual([
-      `${name} is ${answered[name]}, x wanted`,
+      `${name} is ${answered[name]}, expected x`,
     ]);
-    expect(identityContradictions({ ...none, [name]: "x" }, {})).toEqual([`${name} is missing, x wanted`]);
+    expect(identityContradictions({ ...none, [name]: "x" }, {})).toEqual([`${name} is missing, expected x`]);
   }
 });
 
@@ -142,8 +142,8 @@ describe.each(OPERATIONS)("of $type", ({ type, intent, result, repeats }) => {
   });
 
   it("intent and result have their own names", () => {
-    expect(contradictions({ type }, answer(["a", "a"], ["x", result]))).toEqual([`intent holds x, ${intent} wanted`]);
-    expect(contradictions({ type }, answer(["a", "a"], [intent, "x"]))).toEqual([`result holds x, ${result} wanted`]);
+    expect(contradictions({ type }, answer(["a", "a"], ["x", result]))).toEqual([`intent holds x, expected ${intent}`]);
+    expect(contradictions({ type }, answer(["a", "a"], [intent, "x"]))).toEqual([`result holds x, expected ${result}`]);
   });
 });
 
@@ -299,9 +299,9 @@ describe("an answer", () => {
       "of another organization",
       {},
       { ...wallet({ walletId: "w1" }), organizationId: "org-2" },
-      "organizationId is org-2, org-1 wanted",
+      "organizationId is org-2, expected org-1",
     ],
-    ["of another id", { id: "a2" }, wallet({ walletId: "w1" }), "id is a1, a2 wanted"],
+    ["of another id", { id: "a2" }, wallet({ walletId: "w1" }), "id is a1, expected a2"],
     [
       "that is not completed",
       {},
@@ -379,7 +379,7 @@ describe("an answer", () => {
       "with another operation's result",
       {},
       activity({ type: sent.type, intent: { updateWalletIntent: {} }, result: { deletePoliciesResult: {} } }),
-      "result holds deletePoliciesResult, updateWalletResult wanted",
+      "result holds deletePoliciesResult, expected updateWalletResult",
     ],
     [
       "whose result is about another wallet",
@@ -444,13 +444,14 @@ describe("an answer", () => {
       "with another operation's names, of a session",
       {},
       activity({ type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", intent: { x: {} }, result: { y: {} } }),
-      "intent holds x, createReadWriteSessionIntentV2 wanted; result holds y, createReadWriteSessionResultV2 wanted",
+      "intent holds x, expected createReadWriteSessionIntentV2; " +
+        "result holds y, expected createReadWriteSessionResultV2",
     ],
     [
       "with another operation's names, of a feature",
       {},
       activity({ type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", intent: { x: {} }, result: { y: {} } }),
-      "intent holds x, setOrganizationFeatureIntent wanted; result holds y, setOrganizationFeatureResult wanted",
+      "intent holds x, expected setOrganizationFeatureIntent; result holds y, expected setOrganizationFeatureResult",
     ],
     [
       "to a vote, an activity whose fingerprint is empty as well",
@@ -525,7 +526,7 @@ describe("an answer", () => {
 
   it("is quoted up to a length", () => {
     const given = { ...wallet({ walletId: "w1" }), organizationId: "x".repeat(101) };
-    expect(contradictions({}, given)).toEqual([`organizationId is ${"x".repeat(100)}, org-1 wanted`]);
+    expect(contradictions({}, given)).toEqual([`organizationId is ${"x".repeat(100)}, expected org-1`]);
   });
 
   it("is told of without quoting parameters, which may be confidential", () => {
@@ -620,7 +621,7 @@ describe("a question", () => {
   });
 
   it("with parameters that are no JSON is told what is wrong in them", () => {
-    const cause = /^expected\.parameters: (?!an object wanted)/;
+    const cause = /^expected\.parameters: (?!expected an object)/;
     expect(() => expectationOf({ organizationId: "o", parameters: { a: 1n } })).toThrow(cause);
   });
 

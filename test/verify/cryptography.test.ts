@@ -176,19 +176,19 @@ describe("what computes", () => {
     expect(await key!.verify(toUtf8("abc"), signers["P-256"].sign(toUtf8("abc")))).toBe(true);
   });
 
-  it.each(Object.entries(WRONG_SUBTLE))("is no WebCrypto that %s", async (_, wrong) => {
+  it.each(Object.entries(WRONG_SUBTLE))("is not a WebCrypto that %s", async (_, wrong) => {
     expect(await chosenIn({ subtle: subtle(wrong) })).toBe("noble");
     expect(await chosenIn({ node: node(), subtle: subtle(wrong), userAgent: OTHER })).toBe("node:crypto");
   });
 
-  it.each(Object.entries(WRONG_NODE))("is no node:crypto that %s", async (_, wrong) => {
+  it.each(Object.entries(WRONG_NODE))("is not a node:crypto that %s", async (_, wrong) => {
     expect(await chosenIn({ node: node(wrong), userAgent: OTHER })).toBe("noble");
     if ("createPublicKey" in wrong) return;
     expect(await chosenIn({ node: node(wrong) })).toBe("noble");
     expect(await chosenIn({ node: node(wrong), subtle: subtle() })).toBe("WebCrypto");
   });
 
-  it("is no Node whose own WebCrypto imports no key, or one beside the curve", async () => {
+  it("is not a Node whose own WebCrypto imports no key, or one beside the curve", async () => {
     for (const importKey of [unsupported, WRONG_SUBTLE["takes a point beside the curve"]!["importKey"]!]) {
       expect(await chosenIn({ node: node({}, { importKey }) })).toBe("noble");
       expect(await chosenIn({ node: node({}, { importKey }), subtle: subtle() })).toBe("WebCrypto");
@@ -216,7 +216,7 @@ describe("the choice", () => {
     expect(callsOf(offered.subtle)).toBe(before + 1);
   });
 
-  it("is no promise any more once it is made: edge runtimes tie promises to requests", async () => {
+  it("is not a promise any more once it is made: edge runtimes tie promises to requests", async () => {
     const library = await libraryIn({ subtle: subtle() });
     expect(library.cryptography()).not.toBeInstanceOf(Promise);
     expect(library.ed25519()).not.toBeInstanceOf(Promise);

@@ -202,7 +202,7 @@ describe("verifyBundle", () => {
       requireVerified(await verifyBundle(await bundleWith(), { ...options, policy: plain, ...none }));
     }
     const wrong = { ...options, policy, provenance: GENUINE as never };
-    await expect(verifyBundle(await bundleWith(), wrong)).rejects.toThrow("provenance: a list of bundles wanted");
+    await expect(verifyBundle(await bundleWith(), wrong)).rejects.toThrow("provenance: expected a list of bundles");
   });
 });
 
@@ -474,9 +474,9 @@ describe("the verifier", () => {
   it("is required where the policy demands provenance", async () => {
     const given = { bootProofs: [evidence.bootProof], provenance: [GENUINE] };
     const options = { policy: policyOf(DEMAND), now: NOW };
-    await expect(verifyEvidence(given, options)).rejects.toThrow(/^provenanceVerifier: wanted.*npm install/);
+    await expect(verifyEvidence(given, options)).rejects.toThrow(/^provenanceVerifier: required.*npm install/);
     const wrong = { ...options, provenanceVerifier: {} as ProvenanceVerifier };
-    await expect(verifyEvidence(given, wrong)).rejects.toThrow("provenanceVerifier: a ProvenanceVerifier wanted");
+    await expect(verifyEvidence(given, wrong)).rejects.toThrow("provenanceVerifier: expected a ProvenanceVerifier");
   });
 
   it.each([
@@ -522,7 +522,7 @@ describe("the verifier", () => {
 
 it("limits the number of bundles", async () => {
   await expect(verified([DEMAND], Array<string>(65).fill(GENUINE))).rejects.toThrow(RangeError);
-  await expect(verified([DEMAND], "a" as never)).rejects.toThrow("evidence.provenance: a list of bundles wanted");
+  await expect(verified([DEMAND], "a" as never)).rejects.toThrow("evidence.provenance: expected a list of bundles");
 });
 
 it("the signer's ref of the genuine bundle may be left out, with a warning", async () => {

@@ -74,7 +74,7 @@ describe("parseTrustAnchor", () => {
 
   it.each<[name: string, text: string, says: string]>([
     ["nothing", "", "0 PEM certificates"],
-    ["a text that is no PEM", "lab", "0 PEM certificates"],
+    ["a text that is not a PEM", "lab", "0 PEM certificates"],
     ["base64 alone", body, "0 PEM certificates"],
     ["a beginning alone", `-----BEGIN CERTIFICATE-----\n${body}`, "0 PEM certificates"],
     ["an end alone", `${body}\n-----END CERTIFICATE-----`, "0 PEM certificates"],

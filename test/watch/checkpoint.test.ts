@@ -82,19 +82,19 @@ describe("a checkpoint", () => {
 
   const made = (changed: string): string => madeNote(changed, origin);
   it.each<[string, string | Uint8Array, RegExp]>([
-    ["nothing", "", /no signed note/],
+    ["nothing", "", /not a signed note/],
     ["no signature", `${body}\n`, /no line with a signature/],
-    ["no empty line", body, /no signed note/],
-    ["no line feed at its end", note.slice(0, -1), /no signed note/],
+    ["no empty line", body, /not a signed note/],
+    ["no line feed at its end", note.slice(0, -1), /not a signed note/],
     ["lines that end in CR LF", note.replaceAll("\n", "\r\n"), /CR LF/],
     ["a control character", made(body.replace("4", "4\u0007")), /control characters/],
     ["bytes that are no UTF-8", Buffer.concat([Buffer.from([0xff]), Buffer.from(note)]), /not UTF-8/],
     ["a fourth line", made(`${body}more\n`), /three lines/],
     ["no head", made(`${origin}\n4\n`), /three lines/],
-    ["another origin", made(body.replace("bootproof-log/", "go.sum database ")), /no origin/],
-    ["an origin without a name", made(body.replace("signer", "")), /no origin/],
-    ["an origin with a space", made(body.replace("signer", "the signer")), /no origin/],
-    ["an origin with a plus", made(body.replace("signer", "a+b")), /no origin/],
+    ["another origin", made(body.replace("bootproof-log/", "go.sum database ")), /not an origin/],
+    ["an origin without a name", made(body.replace("signer", "")), /not an origin/],
+    ["an origin with a space", made(body.replace("signer", "the signer")), /not an origin/],
+    ["an origin with a plus", made(body.replace("signer", "a+b")), /not an origin/],
     ["a zero before its number", made(body.replace("\n4", "\n04")), /number of entries/],
     ["a sign", made(body.replace("\n4", "\n+4")), /number of entries/],
     ["too large a number", made(body.replace("\n4", "\n9007199254740993")), /number of entries/],
@@ -102,7 +102,7 @@ describe("a checkpoint", () => {
     ["another spelling of its hash", made(body.replace(/.=\n$/, "B=\n")), /base64 of a SHA-256/],
     ["a hyphen for the dash", note.replace("—", "-"), /malformed line with a signature/],
     ["two spaces", note.replace("— ", "—  "), /malformed line with a signature/],
-    ["a signature that is no base64", note.replace(/(— \S+ .{12})./, "$1_"), /malformed line with a signature/],
+    ["a signature that is not base64", note.replace(/(— \S+ .{12})./, "$1_"), /malformed line with a signature/],
     ["only the id of a key", `${body}\n— ${origin} ${btoa("1234")}\n`, /malformed line with a signature/],
     ["a signature by no name", note.replace(`— ${origin}`, "— "), /malformed line with a signature/],
     ["a name with a plus", `${note}— a+b ${btoa("12345")}\n`, /malformed line with a signature/],
@@ -119,8 +119,12 @@ describe("a checkpoint", () => {
   const encrypted = own.export({ ...PKCS8, cipher: "aes-256-cbc", passphrase: "x" }).toString();
   it.each<[string, string, RegExp]>([
     ["no PEM", "key", /not one PEM block/],
-    ["the public key", publicKey, /a PEM block with PUBLIC KEY: an Ed25519 private key wanted/],
-    ["another kind", p256.privateKey.export(PKCS8).toString(), /a key of another kind: an Ed25519 private key/],
+    ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
+    [
+      "another kind",
+      p256.privateKey.export(PKCS8).toString(),
+      /a key of another kind: expected an Ed25519 private key/,
+    ],
     ["an encrypted key", encrypted, /an encrypted key/],
     ["two keys", `${privateKey}${privateKey}`, /not one PEM block/],
     ["damaged base64", privateKey.replace("MC4", "MC"), /damaged base64/],
@@ -134,10 +138,10 @@ describe("a checkpoint", () => {
 
   it("is not verified with a private key, or a key of another kind", async () => {
     await expect(readCheckpoint(note, { key: privateKey })).rejects.toThrow(
-      /a PEM block with PRIVATE KEY: an Ed25519 pub/,
+      /a PEM block with PRIVATE KEY: expected an Ed25519 pub/,
     );
     const key = p256.publicKey.export(SPKI).toString();
-    await expect(readCheckpoint(note, { key })).rejects.toThrow(/another kind: an Ed25519 public key/);
+    await expect(readCheckpoint(note, { key })).rejects.toThrow(/another kind: expected an Ed25519 public key/);
   });
 
   it.each([

@@ -129,7 +129,7 @@ describe("a changed log", () => {
     ],
     ["one moved back", [texts[6]!, ...without(6)], 1, "moved", /entry 7 is in line 1, and entry 1 in line 2/],
     ["one moved on", [...without(2), texts[2]!], 3, "moved", /entry 4 is in line 3, and entry 3 in line 9/],
-    ["no entry", texts.map((text, at) => (at === 4 ? "{}" : text)), 5, "malformed", /line 5 is no entry: log: /],
+    ["no entry", texts.map((text, at) => (at === 4 ? "{}" : text)), 5, "malformed", /line 5 is not an entry: log: /],
     [
       "spaces in it",
       texts.map((text, at) => (at === 4 ? `${text} ` : text)),
@@ -158,7 +158,7 @@ describe("a changed log", () => {
       [...texts.slice(0, 4), "", ...texts.slice(4)],
       5,
       "malformed",
-      /line 5 is no entry: not strict JSON/,
+      /line 5 is not an entry: not strict JSON/,
     ],
     [
       "other evidence in it",
@@ -290,7 +290,7 @@ describe("a line", () => {
     );
     await fc.assert(
       fc.asyncProperty(answers, async (answer) => {
-        // As it comes through the client: what is no JSON does not come.
+        // As it comes through the client: what is not JSON does not come.
         if (!/\\ud[89a-f]/.test(JSON.stringify(answer))) {
           const { bytes, hash } = await lineAfter({ entries: 0, head: NO_LINE }, await finding("signer", answer));
           expect((await readLine(bytes)).hash).toBe(hash);
@@ -506,7 +506,7 @@ describe("a line that is longer than any entry", () => {
     ["with lines behind it", textOf([...texts.slice(0, 4), long, ...texts.slice(4)])],
     ["at the end", textOf([...texts.slice(0, 4), long])],
     ["at the end, without a line feed", textOf([...texts.slice(0, 4), long]).slice(0, -1)],
-  ])("is no entry, in whatever pieces it comes: %s", async (_, text) => {
+  ])("is not an entry, in whatever pieces it comes: %s", async (_, text) => {
     for (const size of [text.length, 1 << 20])
       expect(await verifyLog(inPieces(text, size))).toMatchObject({
         intact: false,

@@ -66,7 +66,7 @@ describe("a log in a file", () => {
       if (before > 0) await written(path, before);
       appendFileSync(path, text);
       const whole = readFileSync(path);
-      await expect(openLog(path)).rejects.toThrow(/no line feed and is no part of an entry/);
+      await expect(openLog(path)).rejects.toThrow(/no line feed and is not part of an entry/);
       expect(readFileSync(path)).toEqual(whole);
     }
   });

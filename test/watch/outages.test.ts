@@ -38,7 +38,7 @@ describe("a failure", () => {
     expect(failureOf(error)).toMatchObject({ kind, message: (error as Error).message, retryAfterMs: null });
   });
 
-  it("has the wait that the service wants, and the text of what is no error", () => {
+  it("has the wait that the service wants, and the text of what is not an error", () => {
     expect(failureOf(serviceError(503, 1200)).retryAfterMs).toBe(1200);
     expect(failureOf("down")).toEqual({ kind: "unreachable", message: "down", retryAfterMs: null });
     expect(new FetchError("answer", "none").name).toBe("FetchError");
@@ -504,9 +504,9 @@ describe("what a watch has not seen once", () => {
 
 it.each<[Partial<WatchOptions>, RegExp]>([
   [{ outageAfter: -1 }, /options\.outageAfter/],
-  [{ outageAfter: 1_000_001 }, /outageAfter: 0 to 1000000 wanted/],
-  [{ outageRepeatMs: 1000 }, /outageRepeatMs: 60000 to 604800000 wanted/],
-  [{ maxSilenceMs: MINUTE }, /maxSilenceMs: 60001 to 604800000 wanted/],
+  [{ outageAfter: 1_000_001 }, /outageAfter: expected 0 to 1000000/],
+  [{ outageRepeatMs: 1000 }, /outageRepeatMs: expected 60000 to 604800000/],
+  [{ maxSilenceMs: MINUTE }, /maxSilenceMs: expected 60001 to 604800000/],
   [{ maxSilenceMs: 2 ** 31 }, /maxSilenceMs: /],
   [{ onOutage: 7 as never }, /options\.onOutage: /],
 ])("a watch refuses %j", async (more, message) => {

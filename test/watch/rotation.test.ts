@@ -190,7 +190,7 @@ describe("a log that turns over", () => {
     ],
     ["the first is missing", (path) => rmSync(path), /^boots\.2\.jsonl is there, .* the log ends in boots\.jsonl and/],
     ["the next is a copy of the first", (path) => copyFileSync(path, nameOf(path, 2)), /a file is repeated/],
-    ["the next is no log", (path) => writeFileSync(nameOf(path, 2), "{}\n"), /line 4 is no entry/],
+    ["the next is not a log", (path) => writeFileSync(nameOf(path, 2), "{}\n"), /line 4 is not an entry/],
     ["the first was edited", (path) => edit(path, "prod", "test"), /line \d was edited/],
     [
       "the next was cut",
@@ -328,7 +328,7 @@ describe("a log with a signed state", () => {
       await expect(openLog(path, { ...MANY, checkpoint })).rejects.toThrow(/the chain is broken/);
     await (await openLog(path, { ...MANY, checkpoint: { key: other } })).close();
     // Neither is ever the other.
-    await expect(readCheckpoint(otherState)).rejects.toThrow(/its first line is no origin/);
+    await expect(readCheckpoint(otherState)).rejects.toThrow(/its first line is not an origin/);
   });
 
   it("is refused where it was cut or written anew", async () => {
@@ -406,7 +406,7 @@ describe("a checkpoint of a watch", () => {
     const path = newPath();
     writeFileSync(`${path}.note`, "a policy");
     await expect(openLog(path, sign(path))).rejects.toThrow(
-      /boots\.jsonl\.note is there, and is no checkpoint of this log/,
+      /boots\.jsonl\.note is there, and is not a checkpoint of this log/,
     );
     expect(readFileSync(`${path}.note`, "utf8")).toBe("a policy");
     rmSync(`${path}.note`);
@@ -419,7 +419,7 @@ describe("a checkpoint of a watch", () => {
     [{ key: publicKey }, /a PEM block with PUBLIC KEY/],
     [{ key, origin: "signer" }, /options\.checkpoint\.origin/],
     [{ key: 7 }, /options\.checkpoint\.key/],
-    [{}, /options\.checkpoint\.key: wanted/],
+    [{}, /options\.checkpoint\.key: required/],
   ])("has options that are refused: %j", async (checkpoint, message) => {
     const path = newPath();
     await expect(openLog(path, { checkpoint } as never)).rejects.toThrow(message);

@@ -204,7 +204,7 @@ describe("another setting", () => {
       throw error as Error;
     };
     expect(await refusedFor(() => ({ policy, provenanceVerifier: verifier }))).toMatchObject([
-      [{ file: null, reason: expect.stringMatching(/^options\.provenance: wanted, since the deployment/) as string }],
+      [{ file: null, reason: expect.stringMatching(/^options\.provenance: required, since the deployment/) as string }],
     ]);
     expect(await refusedFor(throwing("disk"))).toEqual([[{ file: null, reason: "disk" }]]);
     expect(await refusedFor(throwing(new Error("disk")))).toEqual([[{ file: null, reason: "disk" }]]);

@@ -284,7 +284,7 @@ describe("a watch", () => {
   it("treats a response that is too large as a failure", async () => {
     const { lines, messages } = await watched([() => ({ a: "x".repeat(3 * 1024 * 1024) })]);
     expect(lines).toEqual([]);
-    const message = expect.stringContaining("bytes as JSON text, at most 2097152 wanted") as string;
+    const message = expect.stringContaining("bytes as JSON text, expected at most 2097152") as string;
     expect(messages).toMatchObject([{ event: "outage", kind: "answer", message }]);
   });
 
@@ -377,14 +377,14 @@ describe("a watch", () => {
   });
 
   it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
-    ["nothing", { apps: [] }, /options\.apps: one at least wanted/],
-    ["the same twice", { apps: ["a", "a"] }, /each once wanted/],
+    ["nothing", { apps: [] }, /options\.apps: expected one at least/],
+    ["the same twice", { apps: ["a", "a"] }, /expected each once/],
     ["no key", { ephemeralKeys: ["04"] }, /260 hex digits/],
-    ["no policy", { policy: undefined }, /options\.policy: wanted/],
+    ["no policy", { policy: undefined }, /options\.policy: required/],
     ["another option", { interval: 1 }, /options\.interval: unknown/],
     ["a listener that is none", { onEntry: 7 }, /options\.onEntry: /],
-    ["no interval", { intervalMs: 10 }, /1000 to 86400000 wanted/],
-    ["more than a timer has", { intervalMs: 2 ** 31 }, /1000 to 86400000 wanted/],
+    ["no interval", { intervalMs: 10 }, /expected 1000 to 86400000/],
+    ["more than a timer has", { intervalMs: 2 ** 31 }, /expected 1000 to 86400000/],
   ])("refuses %s", async (_, more, message) => {
     const options = { apps: ["a"], policy, newest: async () => null, ...new SimulatedClock(), ...more };
     await expect(watch(options as unknown as WatchOptions)).rejects.toThrow(message);

@@ -22,7 +22,7 @@ function readJson(bytes: Uint8Array): Approval {
   const reader = MemberReader.of(parseJson(bytes), "", []);
   const approval = reader && approvalOf(reader);
   if (reader === undefined || approval === undefined || reader.faults.length > 0)
-    throw new MalformedError("approval", reader?.faults ?? [{ path: "", message: "an object wanted" }]);
+    throw new MalformedError("approval", reader?.faults ?? [{ path: "", message: "expected an object" }]);
   return approval;
 }
 

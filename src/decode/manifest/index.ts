@@ -98,7 +98,7 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
   if (manifest === undefined) return withoutFaults<ManifestEnvelope>("manifest-envelope", reader, undefined);
   const names = approvalNames(manifest.version, reader.object);
   for (const other of namesBeside(names, manifest.version, reader.object))
-    reader.fault(other, `beside ${names.manifestSet} or ${names.shareSet}: one spelling wanted`);
+    reader.fault(other, `beside ${names.manifestSet} or ${names.shareSet}: expected one spelling`);
   if (SCHEMAS[manifest.version].envelope.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
   return withoutFaults("manifest-envelope", reader, {
     manifest,
@@ -174,7 +174,7 @@ function readJsonManifest(reader: MemberReader): Manifest | undefined {
   const found = MANIFEST_VERSIONS.find((version) => isRecognised(reader, version));
   if (found !== undefined) return SCHEMAS[found].readJson(reader);
   const named = MANIFEST_VERSIONS.filter((version) => SCHEMAS[version].recognised === "by name");
-  return reader.fault("version", `${named.map((version) => JSON.stringify(version)).join(" or ")} wanted`);
+  return reader.fault("version", `expected ${named.map((version) => JSON.stringify(version)).join(" or ")}`);
 }
 
 /** JSON with a member `version` is never read as a schema without one, whatever its value. */

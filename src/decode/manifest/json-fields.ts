@@ -17,7 +17,7 @@ const U16_MAX = 0xffff;
 
 export function restartField(reader: MemberReader): "Never" | "Always" {
   const value = reader.get("restart");
-  if (value !== "Never" && value !== "Always") reader.fault("restart", `"Never" or "Always" wanted`);
+  if (value !== "Never" && value !== "Always") reader.fault("restart", `expected "Never" or "Always"`);
   return value === "Always" ? "Always" : "Never";
 }
 
@@ -100,7 +100,7 @@ function bridgeOf(reader: MemberReader | undefined): BridgeConfig | undefined {
   if (type === "server") return { type, port, host: reader.string("host") ?? "" };
   if (type === "client")
     return { type, port, host: reader.get("host") === undefined ? null : (reader.string("host") ?? null) };
-  return reader.fault("type", `"server" or "client" wanted`);
+  return reader.fault("type", `expected "server" or "client"`);
 }
 
 /** Replaces a missing object, whose fault is already reported. */

@@ -39,10 +39,10 @@ function writeBorsh(writer: BorshWriter, manifest: PivotManifest): void {
   writer.option(manifest.poolSize!, (value) => writer.u8(value));
 }
 
-/** Both members or neither: one of them alone is no layout that QOS had. */
+/** Both members or neither: one of them alone is not a layout that QOS had. */
 function readJson(reader: MemberReader): PivotManifest {
   for (const name of TAIL)
-    if (!Object.hasOwn(reader.object, name)) reader.fault(name, "missing, an integer or null wanted");
+    if (!Object.hasOwn(reader.object, name)) reader.fault(name, "expected an integer or null, got nothing");
   return {
     ...readOlderJson(reader),
     version: "v0-tail",

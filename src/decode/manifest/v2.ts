@@ -64,7 +64,7 @@ function pivotOf(pivot: MemberReader): Pivot {
 function envOf(env: MemberReader): Map<string, string> {
   const names = Object.keys(env.object);
   if (names.length > ENV_MAX)
-    env.faults.push({ path: env.path, message: `${names.length} entries, at most ${ENV_MAX} wanted` });
+    env.faults.push({ path: env.path, message: `${names.length} entries, expected at most ${ENV_MAX}` });
   return new Map(names.map((name) => [name, envValue(env, name)]));
 }
 

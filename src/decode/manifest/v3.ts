@@ -72,7 +72,7 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** Undefined if it is no object: reading it reports the fault. */
+/** Undefined if it is not an object: reading it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
@@ -83,8 +83,8 @@ function typeField<T extends string>(reader: MemberReader, names: readonly T[]):
   const known = names.find((name) => name === value);
   const wanted = names.map((name) => JSON.stringify(name)).join(" or ");
   if (known === undefined && typeof value === "string") {
-    reader.fault("type", `${JSON.stringify(value.slice(0, 64))} is not known, ${wanted} wanted`);
-  } else if (known === undefined) reader.fault("type", `${wanted} wanted`);
+    reader.fault("type", `${JSON.stringify(value.slice(0, 64))} is not known, expected ${wanted}`);
+  } else if (known === undefined) reader.fault("type", `expected ${wanted}`);
   return known;
 }
 
@@ -108,7 +108,7 @@ function workloadsField(reader: MemberReader, volumes: readonly string[]): Workl
 function inBounds(reader: MemberReader, name: string, most: number): boolean {
   const value = reader.get(name);
   if (!Array.isArray(value) || value.length <= most) return true;
-  reader.fault(name, `${value.length} entries, at most ${most} wanted`);
+  reader.fault(name, `${value.length} entries, expected at most ${most}`);
   return false;
 }
 
@@ -121,9 +121,9 @@ function workloadOf(workload: MemberReader, volumes: readonly string[]): Workloa
   workload.refuseUnknown(["name", "type", "image", "restart", "mounts"]);
   typeField(workload, ["oci"]);
   const name = workload.string("name");
-  if (name !== undefined && !WORKLOAD_NAME.test(name)) workload.fault("name", "a lower-case DNS label wanted");
+  if (name !== undefined && !WORKLOAD_NAME.test(name)) workload.fault("name", "expected a lower-case DNS label");
   const restart = workload.get("restart");
-  if (restart !== "never" && restart !== "always") workload.fault("restart", `"never" or "always" wanted`);
+  if (restart !== "never" && restart !== "always") workload.fault("restart", `expected "never" or "always"`);
   return {
     name: name ?? "",
     imageDigest: imageField(workload),
@@ -139,7 +139,7 @@ function imageField(workload: MemberReader): Uint8Array {
   typeField(image, ["ociManifest"]);
   const text = image.string("digest");
   const digest = text === undefined ? null : imageDigestOf(text);
-  if (text !== undefined && digest === null) image.fault("digest", "sha256: and 64 lower-case hex digits wanted");
+  if (text !== undefined && digest === null) image.fault("digest", "expected sha256: and 64 lower-case hex digits");
   return digest ?? new Uint8Array();
 }
 
@@ -169,8 +169,8 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   }
   if (type === undefined) return undefined;
   const isFile = source === undefined || QOS_FILES.includes(source);
-  if (!isFile) mount.fault("source", `one of ${QOS_FILES.join(", ")} wanted`);
-  if (!readOnly) mount.fault("readOnly", "true wanted of a file");
+  if (!isFile) mount.fault("source", `expected one of ${QOS_FILES.join(", ")}`);
+  if (!readOnly) mount.fault("readOnly", "expected true for a file");
   return { type, source: source ?? "", mountPath, readOnly: true };
 }
 
@@ -189,7 +189,7 @@ function pathField(reader: MemberReader): string {
   const normal =
     start === "" && parts.every((part) => part !== "" && part !== "." && part !== ".." && !part.includes("\0"));
   if (normal && parts.length > 0) return path;
-  reader.fault("mountPath", "an absolute, normalized path below the root wanted");
+  reader.fault("mountPath", "expected an absolute, normalized path below the root");
   return "";
 }
 
@@ -212,7 +212,7 @@ function volumesField(reader: MemberReader): Map<string, Volume> {
   const fields = reader.nested("volumes");
   const names = Object.keys(fields?.object ?? {});
   if (fields === undefined) return volumes;
-  if (names.length > VOLUMES_MAX) reader.fault("volumes", `${names.length} entries, at most ${VOLUMES_MAX} wanted`);
+  if (names.length > VOLUMES_MAX) reader.fault("volumes", `${names.length} entries, expected at most ${VOLUMES_MAX}`);
   for (const name of names.slice(0, VOLUMES_MAX)) {
     const volume = fields.nested(name);
     volume?.refuseUnknown(["type", "mountPath"]);

@@ -76,9 +76,9 @@ describe("JSON with a version member", () => {
     (_, version) => {
       for (const shape of PIVOT_VERSIONS) {
         const manifest = withMember(manifestJson(shape), "version", version);
-        expect(faultsOf(() => decodeJson(manifest))).toBe('version: "v2" or "v3" wanted');
+        expect(faultsOf(() => decodeJson(manifest))).toBe('version: expected "v2" or "v3"');
         const envelope = withMember(envelopeJson(shape), "manifest", manifest);
-        expect(faultsOf(() => decodeEnvelopeJson(envelope))).toBe('manifest.version: "v2" or "v3" wanted');
+        expect(faultsOf(() => decodeEnvelopeJson(envelope))).toBe('manifest.version: expected "v2" or "v3"');
       }
     },
   );
@@ -119,19 +119,19 @@ describe("JSON without a version member", () => {
 
   it("is an invalid v1 if it has v1's members with wrong types", () => {
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", "true")))).toContain(
-      "pivot.debugMode: a string",
+      "pivot.debugMode: expected true or false, got a string",
     );
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", null)))).toContain(
-      "pivot.debugMode: missing",
+      "pivot.debugMode: expected true or false, got nothing",
     );
     expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.bridgeConfig", {})))).toContain(
-      "pivot.bridgeConfig: an object",
+      "pivot.bridgeConfig: expected an array, got an object",
     );
   });
 
   it("is not v2, whatever else it looks like", () => {
     const faults = faultsOf(() => decodeJson(withMember(manifestJson("v2"), "version", undefined)));
-    expect(faults).toContain("patchSet: missing");
+    expect(faults).toContain("patchSet: expected an object, got nothing");
   });
 
   it("keeps an older schema's unknown members out of the value", () => {
@@ -143,7 +143,9 @@ describe("JSON without a version member", () => {
     expect(decodeEnvelopeJson(envelopeJson("v0")).manifestSetApprovals).toHaveLength(1);
     expect(decodeEnvelopeJson(envelopeJson("v1")).manifestSetApprovals).toHaveLength(1);
     const alsoCrossed = { ...envelopeJson("v0"), manifest: manifestJson("v1") };
-    expect(faultsOf(() => decodeEnvelopeJson(alsoCrossed))).toContain("manifestSetApprovals: missing");
+    expect(faultsOf(() => decodeEnvelopeJson(alsoCrossed))).toContain(
+      "manifestSetApprovals: expected an array, got nothing",
+    );
   });
 
   it("may have white space before it and after it", () => {
@@ -160,7 +162,7 @@ describe("JSON that is broken", () => {
     ["with a member twice", JSON.stringify(manifestJson("v1")).replace("{", '{"namespace":{},')],
     ["with a comma too many", JSON.stringify(manifestJson("v1")).replace(/\}$/, ",}")],
     ["that is an opening brace", "{"],
-  ])("%s is no borsh either", (_, text) => {
+  ])("%s is not borsh either", (_, text) => {
     expect(refusalOf(() => decodeManifest(toUtf8(text))).code).toBe("json");
     expect(refusalOf(() => decodeManifestEnvelope(toUtf8(text))).code).toBe("json");
   });
@@ -410,72 +412,72 @@ describe("declaredManifestVersions", () => {
 
 /** Rules that every version's JSON keeps: the path of a member, a value for it, and the fault. */
 const MEMBER_RULES: [string, Json, string][] = [
-  ["namespace", undefined, "namespace: missing, an object wanted"],
-  ["namespace", [], "namespace: an array, an object wanted"],
-  ["namespace", null, "namespace: missing, an object wanted"],
-  ["namespace.name", undefined, "namespace.name: missing, a string wanted"],
-  ["namespace.name", 1, "namespace.name: a number, a string wanted"],
-  ["namespace.nonce", undefined, "namespace.nonce: missing"],
-  ["namespace.nonce", -1, 'namespace.nonce: "-1"'],
-  ["namespace.nonce", 1.5, 'namespace.nonce: "1.5"'],
-  ["namespace.nonce", 4294967296, 'namespace.nonce: "4294967296"'],
-  ["namespace.nonce", "4294967296", 'namespace.nonce: "4294967296"'],
+  ["namespace", undefined, "namespace: expected an object, got nothing"],
+  ["namespace", [], "namespace: expected an object, got an array"],
+  ["namespace", null, "namespace: expected an object, got nothing"],
+  ["namespace.name", undefined, "namespace.name: expected a string, got nothing"],
+  ["namespace.name", 1, "namespace.name: expected a string, got a number"],
+  ["namespace.nonce", undefined, "namespace.nonce: expected an integer of 0 to 4294967295, got nothing"],
+  ["namespace.nonce", -1, 'namespace.nonce: expected an integer of 0 to 4294967295, got "-1"'],
+  ["namespace.nonce", 1.5, 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.5"'],
+  ["namespace.nonce", 4294967296, 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
+  ["namespace.nonce", "4294967296", 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
   ["namespace.nonce", "99999999999999999999", "namespace.nonce: "],
-  ["namespace.nonce", "", 'namespace.nonce: ""'],
-  ["namespace.nonce", "007", 'namespace.nonce: "007"'],
-  ["namespace.nonce", "+1", 'namespace.nonce: "+1"'],
-  ["namespace.nonce", "-0", 'namespace.nonce: "-0"'],
-  ["namespace.nonce", "1.0", 'namespace.nonce: "1.0"'],
-  ["namespace.nonce", "1e3", 'namespace.nonce: "1e3"'],
-  ["namespace.nonce", "0x1", 'namespace.nonce: "0x1"'],
-  ["namespace.nonce", " 1", 'namespace.nonce: " 1"'],
+  ["namespace.nonce", "", 'namespace.nonce: expected an integer of 0 to 4294967295, got ""'],
+  ["namespace.nonce", "007", 'namespace.nonce: expected an integer of 0 to 4294967295, got "007"'],
+  ["namespace.nonce", "+1", 'namespace.nonce: expected an integer of 0 to 4294967295, got "+1"'],
+  ["namespace.nonce", "-0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "-0"'],
+  ["namespace.nonce", "1.0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.0"'],
+  ["namespace.nonce", "1e3", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1e3"'],
+  ["namespace.nonce", "0x1", 'namespace.nonce: expected an integer of 0 to 4294967295, got "0x1"'],
+  ["namespace.nonce", " 1", 'namespace.nonce: expected an integer of 0 to 4294967295, got " 1"'],
   ["namespace.nonce", "1\n", "namespace.nonce: "],
   ["namespace.nonce", "١", "namespace.nonce: "],
-  ["namespace.nonce", true, "namespace.nonce: a boolean"],
-  ["namespace.nonce", [1], "namespace.nonce: an array"],
-  ["namespace.quorumKey", undefined, "namespace.quorumKey: missing, hex wanted"],
+  ["namespace.nonce", true, "namespace.nonce: expected an integer of 0 to 4294967295, got a boolean"],
+  ["namespace.nonce", [1], "namespace.nonce: expected an integer of 0 to 4294967295, got an array"],
+  ["namespace.quorumKey", undefined, "namespace.quorumKey: expected hex, got nothing"],
   ["namespace.quorumKey", "0", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "0g", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "0X04", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "0x0x04", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "04 ", "namespace.quorumKey: not hex"],
-  ["namespace.quorumKey", [4], "namespace.quorumKey: an array, hex wanted"],
-  ["namespace.quorumKey", 4, "namespace.quorumKey: a number, hex wanted"],
-  ["pivot", undefined, "pivot: missing, an object wanted"],
-  ["pivot.hash", undefined, "pivot.hash: missing, hex wanted"],
-  ["pivot.hash", "ab".repeat(31), "pivot.hash: 31 bytes, 32 wanted"],
-  ["pivot.hash", "ab".repeat(33), "pivot.hash: 33 bytes, 32 wanted"],
-  ["pivot.hash", "", "pivot.hash: 0 bytes, 32 wanted"],
-  ["pivot.restart", undefined, 'pivot.restart: "Never" or "Always" wanted'],
-  ["pivot.restart", "never", 'pivot.restart: "Never" or "Always" wanted'],
-  ["pivot.restart", "ALWAYS", 'pivot.restart: "Never" or "Always" wanted'],
-  ["pivot.restart", "Sometimes", 'pivot.restart: "Never" or "Always" wanted'],
-  ["pivot.restart", 1, 'pivot.restart: "Never" or "Always" wanted'],
-  ["pivot.args", undefined, "pivot.args: missing, an array wanted"],
-  ["pivot.args", "--flag", "pivot.args: a string, an array wanted"],
-  ["pivot.args", ["a", 1], "pivot.args[1]: a number, a string wanted"],
-  ["pivot.args", [null], "pivot.args[0]: null, a string wanted"],
-  ["manifestSet", undefined, "manifestSet: missing, an object wanted"],
-  ["manifestSet.threshold", undefined, "manifestSet.threshold: missing"],
-  ["manifestSet.threshold", -1, 'manifestSet.threshold: "-1"'],
-  ["manifestSet.members", undefined, "manifestSet.members: missing, an array wanted"],
-  ["manifestSet.members", {}, "manifestSet.members: an object, an array wanted"],
-  ["manifestSet.members", ["dev"], "manifestSet.members[0]: a string, an object wanted"],
-  ["manifestSet.members.0.alias", undefined, "manifestSet.members[0].alias: missing"],
-  ["manifestSet.members.0.alias", 1, "manifestSet.members[0].alias: a number"],
-  ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: missing"],
+  ["namespace.quorumKey", [4], "namespace.quorumKey: expected hex, got an array"],
+  ["namespace.quorumKey", 4, "namespace.quorumKey: expected hex, got a number"],
+  ["pivot", undefined, "pivot: expected an object, got nothing"],
+  ["pivot.hash", undefined, "pivot.hash: expected hex, got nothing"],
+  ["pivot.hash", "ab".repeat(31), "pivot.hash: 31 bytes, expected 32"],
+  ["pivot.hash", "ab".repeat(33), "pivot.hash: 33 bytes, expected 32"],
+  ["pivot.hash", "", "pivot.hash: 0 bytes, expected 32"],
+  ["pivot.restart", undefined, 'pivot.restart: expected "Never" or "Always"'],
+  ["pivot.restart", "never", 'pivot.restart: expected "Never" or "Always"'],
+  ["pivot.restart", "ALWAYS", 'pivot.restart: expected "Never" or "Always"'],
+  ["pivot.restart", "Sometimes", 'pivot.restart: expected "Never" or "Always"'],
+  ["pivot.restart", 1, 'pivot.restart: expected "Never" or "Always"'],
+  ["pivot.args", undefined, "pivot.args: expected an array, got nothing"],
+  ["pivot.args", "--flag", "pivot.args: expected an array, got a string"],
+  ["pivot.args", ["a", 1], "pivot.args[1]: expected a string, got a number"],
+  ["pivot.args", [null], "pivot.args[0]: expected a string, got null"],
+  ["manifestSet", undefined, "manifestSet: expected an object, got nothing"],
+  ["manifestSet.threshold", undefined, "manifestSet.threshold: expected an integer of 0 to 4294967295, got nothing"],
+  ["manifestSet.threshold", -1, 'manifestSet.threshold: expected an integer of 0 to 4294967295, got "-1"'],
+  ["manifestSet.members", undefined, "manifestSet.members: expected an array, got nothing"],
+  ["manifestSet.members", {}, "manifestSet.members: expected an array, got an object"],
+  ["manifestSet.members", ["dev"], "manifestSet.members[0]: expected an object, got a string"],
+  ["manifestSet.members.0.alias", undefined, "manifestSet.members[0].alias: expected a string, got nothing"],
+  ["manifestSet.members.0.alias", 1, "manifestSet.members[0].alias: expected a string, got a number"],
+  ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: expected hex, got nothing"],
   ["manifestSet.members.0.pubKey", "xy", "manifestSet.members[0].pubKey: not hex"],
-  ["shareSet", undefined, "shareSet: missing, an object wanted"],
+  ["shareSet", undefined, "shareSet: expected an object, got nothing"],
   ["shareSet.threshold", "two", "shareSet.threshold: "],
   ["shareSet.members.0.pubKey", "0", "shareSet.members[0].pubKey: not hex"],
-  ["enclave", undefined, "enclave: missing, an object wanted"],
-  ["enclave.pcr0", undefined, "enclave.pcr0: missing, hex wanted"],
+  ["enclave", undefined, "enclave: expected an object, got nothing"],
+  ["enclave.pcr0", undefined, "enclave.pcr0: expected hex, got nothing"],
   ["enclave.pcr1", "zz", "enclave.pcr1: not hex"],
-  ["enclave.pcr2", 0, "enclave.pcr2: a number, hex wanted"],
-  ["enclave.pcr3", null, "enclave.pcr3: missing, hex wanted"],
-  ["enclave.awsRootCertificate", undefined, "enclave.awsRootCertificate: missing, hex wanted"],
-  ["enclave.qosCommit", undefined, "enclave.qosCommit: missing, a string wanted"],
-  ["enclave.qosCommit", 1, "enclave.qosCommit: a number, a string wanted"],
+  ["enclave.pcr2", 0, "enclave.pcr2: expected hex, got a number"],
+  ["enclave.pcr3", null, "enclave.pcr3: expected hex, got nothing"],
+  ["enclave.awsRootCertificate", undefined, "enclave.awsRootCertificate: expected hex, got nothing"],
+  ["enclave.qosCommit", undefined, "enclave.qosCommit: expected a string, got nothing"],
+  ["enclave.qosCommit", 1, "enclave.qosCommit: expected a string, got a number"],
 ];
 
 describe.each(VERSIONS)("the members of %s JSON", (version) => {
@@ -529,7 +531,9 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
     const text = JSON.stringify(withMember(manifestJson(version), "namespace.name", undefined));
     const poisoned = text.replace('"namespace":{', '"namespace":{"__proto__":{"name":"inherited"},');
     expect(poisoned).not.toBe(text);
-    expect(faultsOf(() => decodeManifest(toUtf8(poisoned)))).toContain("namespace.name: missing");
+    expect(faultsOf(() => decodeManifest(toUtf8(poisoned)))).toContain(
+      "namespace.name: expected a string, got nothing",
+    );
   });
 
   it("1.0 and 1e0 are not integers", () => {
@@ -552,19 +556,19 @@ describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
   });
 
   it.each<[string, Json, string]>([
-    [setName, undefined, `${setName}: missing, an array wanted`],
-    [setName, {}, `${setName}: an object, an array wanted`],
-    [setName, null, `${setName}: missing, an array wanted`],
-    [setName, ["a"], `${setName}[0]: a string, an object wanted`],
-    [shareName, undefined, `${shareName}: missing, an array wanted`],
-    [shareName, "none", `${shareName}: a string, an array wanted`],
-    [`${setName}.0.signature`, undefined, `${setName}[0].signature: missing, hex wanted`],
+    [setName, undefined, `${setName}: expected an array, got nothing`],
+    [setName, {}, `${setName}: expected an array, got an object`],
+    [setName, null, `${setName}: expected an array, got nothing`],
+    [setName, ["a"], `${setName}[0]: expected an object, got a string`],
+    [shareName, undefined, `${shareName}: expected an array, got nothing`],
+    [shareName, "none", `${shareName}: expected an array, got a string`],
+    [`${setName}.0.signature`, undefined, `${setName}[0].signature: expected hex, got nothing`],
     [`${setName}.0.signature`, "xy", `${setName}[0].signature: not hex`],
-    [`${setName}.0.member`, undefined, `${setName}[0].member: missing, an object wanted`],
-    [`${setName}.0.member.alias`, undefined, `${setName}[0].member.alias: missing`],
+    [`${setName}.0.member`, undefined, `${setName}[0].member: expected an object, got nothing`],
+    [`${setName}.0.member.alias`, undefined, `${setName}[0].member.alias: expected a string, got nothing`],
     [`${setName}.0.member.pubKey`, "0", `${setName}[0].member.pubKey: not hex`],
-    ["manifest", undefined, "manifest: missing, an object wanted"],
-    ["manifest", "v2", "manifest: a string, an object wanted"],
+    ["manifest", undefined, "manifest: expected an object, got nothing"],
+    ["manifest", "v2", "manifest: expected an object, got a string"],
   ])("%s may not be %j", (path, member, fault) => {
     expect(faultsOf(() => decodeEnvelopeJson(withMember(envelopeJson(version), path, member)))).toContain(fault);
   });

@@ -75,17 +75,17 @@ describe("JSON", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["clientTimeoutMs", undefined, "clientTimeoutMs: missing, an integer or null wanted"],
-    ["poolSize", undefined, "poolSize: missing, an integer or null wanted"],
-    ["clientTimeoutMs", 65536, 'clientTimeoutMs: "65536", an integer of 0 to 65535 wanted'],
-    ["clientTimeoutMs", -1, 'clientTimeoutMs: "-1"'],
-    ["clientTimeoutMs", 1.5, 'clientTimeoutMs: "1.5"'],
-    ["clientTimeoutMs", "", 'clientTimeoutMs: ""'],
-    ["clientTimeoutMs", true, "clientTimeoutMs: a boolean"],
-    ["clientTimeoutMs", [], "clientTimeoutMs: an array"],
-    ["poolSize", 256, 'poolSize: "256", an integer of 0 to 255 wanted'],
-    ["poolSize", "01", 'poolSize: "01"'],
-    ["poolSize", {}, "poolSize: an object"],
+    ["clientTimeoutMs", undefined, "clientTimeoutMs: expected an integer or null, got nothing"],
+    ["poolSize", undefined, "poolSize: expected an integer or null, got nothing"],
+    ["clientTimeoutMs", 65536, 'clientTimeoutMs: expected an integer of 0 to 65535, got "65536"'],
+    ["clientTimeoutMs", -1, 'clientTimeoutMs: expected an integer of 0 to 65535, got "-1"'],
+    ["clientTimeoutMs", 1.5, 'clientTimeoutMs: expected an integer of 0 to 65535, got "1.5"'],
+    ["clientTimeoutMs", "", 'clientTimeoutMs: expected an integer of 0 to 65535, got ""'],
+    ["clientTimeoutMs", true, "clientTimeoutMs: expected an integer of 0 to 65535, got a boolean"],
+    ["clientTimeoutMs", [], "clientTimeoutMs: expected an integer of 0 to 65535, got an array"],
+    ["poolSize", 256, 'poolSize: expected an integer of 0 to 255, got "256"'],
+    ["poolSize", "01", 'poolSize: expected an integer of 0 to 255, got "01"'],
+    ["poolSize", {}, "poolSize: expected an integer of 0 to 255, got an object"],
   ])("%s may not be %j", (path, member, fault) => {
     expect(faultsOf(() => decodeJson(withMember(tail(), path, member)))).toContain(fault);
   });
@@ -93,7 +93,7 @@ describe("JSON", () => {
   const OTHER = "a member of another manifest layout";
   const shapes = ["v0", "v0-tail", "v1"] as const;
   it.each(shapes.flatMap((version) => [null, 3000].map((value) => [version, value] as const)))(
-    "%s with appHostPort or pivot.hostConfig of %j is no layout that is read",
+    "%s with appHostPort or pivot.hostConfig of %j is not a layout that is read",
     (version, value) => {
       expect(faultsOf(() => decodeJson({ ...manifestJson(version), appHostPort: value }))).toBe(
         `appHostPort: ${OTHER}`,
@@ -140,11 +140,13 @@ describe.each(["v0", "v0-tail"] as const)("an envelope of %s in JSON", (version)
 
   it("has both lists in one", () => {
     const mixed = { manifest, manifest_set_approvals, shareSetApprovals: [] };
-    expect(faultsOf(() => decode(mixed))).toContain("one spelling wanted");
+    expect(faultsOf(() => decode(mixed))).toContain("expected one spelling");
   });
 
   it.each(["manifest_set_approvals", "share_set_approvals"])("has %s", (name) => {
-    expect(faultsOf(() => decode(withMember(snake, name, undefined)))).toContain(`${name}: missing, an array wanted`);
+    expect(faultsOf(() => decode(withMember(snake, name, undefined)))).toContain(
+      `${name}: expected an array, got nothing`,
+    );
   });
 });
 

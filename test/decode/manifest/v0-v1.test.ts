@@ -124,32 +124,46 @@ describe("JSON of v1", () => {
   });
 
   it.each<[Json, string]>([
-    [{ type: "Server", port: 1, host: "h" }, 'pivot.bridgeConfig[0].type: "server" or "client" wanted'],
+    [{ type: "Server", port: 1, host: "h" }, 'pivot.bridgeConfig[0].type: expected "server" or "client"'],
     [{ type: "peer", port: 1, host: "h" }, "pivot.bridgeConfig[0].type"],
     [{ port: 1, host: "h" }, "pivot.bridgeConfig[0].type"],
     [{ type: 0, port: 1, host: "h" }, "pivot.bridgeConfig[0].type"],
-    [{ type: "server", host: "h" }, "pivot.bridgeConfig[0].port: missing"],
-    [{ type: "server", port: 65536, host: "h" }, 'pivot.bridgeConfig[0].port: "65536"'],
-    [{ type: "server", port: "65536", host: "h" }, 'pivot.bridgeConfig[0].port: "65536"'],
-    [{ type: "server", port: -1, host: "h" }, 'pivot.bridgeConfig[0].port: "-1"'],
-    [{ type: "server", port: 1 }, "pivot.bridgeConfig[0].host: missing"],
-    [{ type: "server", port: 1, host: null }, "pivot.bridgeConfig[0].host: missing"],
-    [{ type: "server", port: 1, host: 1 }, "pivot.bridgeConfig[0].host: a number"],
-    [{ type: "client", port: 1, host: 1 }, "pivot.bridgeConfig[0].host: a number"],
-    ["server", "pivot.bridgeConfig[0]: a string, an object wanted"],
-    [null, "pivot.bridgeConfig[0]: null, an object wanted"],
+    [{ type: "server", host: "h" }, "pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got nothing"],
+    [
+      { type: "server", port: 65536, host: "h" },
+      'pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got "65536"',
+    ],
+    [
+      { type: "server", port: "65536", host: "h" },
+      'pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got "65536"',
+    ],
+    [
+      { type: "server", port: -1, host: "h" },
+      'pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got "-1"',
+    ],
+    [{ type: "server", port: 1 }, "pivot.bridgeConfig[0].host: expected a string, got nothing"],
+    [{ type: "server", port: 1, host: null }, "pivot.bridgeConfig[0].host: expected a string, got nothing"],
+    [{ type: "server", port: 1, host: 1 }, "pivot.bridgeConfig[0].host: expected a string, got a number"],
+    [{ type: "client", port: 1, host: 1 }, "pivot.bridgeConfig[0].host: expected a string, got a number"],
+    ["server", "pivot.bridgeConfig[0]: expected an object, got a string"],
+    [null, "pivot.bridgeConfig[0]: expected an object, got null"],
   ])("refuses the bridge %j", (bridge, fault) => {
     expect(faultsOf(() => decodeJson(v1With("pivot.bridgeConfig", [bridge])))).toContain(fault);
   });
 
   it.each<["v0" | "v1", string, Json, string]>(
     (["v0", "v1"] as const).flatMap((version): ["v0" | "v1", string, Json, string][] => [
-      [version, "patchSet", undefined, "patchSet: missing, an object wanted"],
-      [version, "patchSet.threshold", undefined, "patchSet.threshold: missing"],
-      [version, "patchSet.threshold", -1, 'patchSet.threshold: "-1"'],
-      [version, "patchSet.members", undefined, "patchSet.members: missing"],
-      [version, "patchSet.members", ["a"], "patchSet.members[0]: a string, an object wanted"],
-      [version, "patchSet.members.0.pubKey", undefined, "patchSet.members[0].pubKey: missing"],
+      [version, "patchSet", undefined, "patchSet: expected an object, got nothing"],
+      [
+        version,
+        "patchSet.threshold",
+        undefined,
+        "patchSet.threshold: expected an integer of 0 to 4294967295, got nothing",
+      ],
+      [version, "patchSet.threshold", -1, 'patchSet.threshold: expected an integer of 0 to 4294967295, got "-1"'],
+      [version, "patchSet.members", undefined, "patchSet.members: expected an array, got nothing"],
+      [version, "patchSet.members", ["a"], "patchSet.members[0]: expected an object, got a string"],
+      [version, "patchSet.members.0.pubKey", undefined, "patchSet.members[0].pubKey: expected hex, got nothing"],
       [version, "patchSet.members.0.pubKey", "0", "patchSet.members[0].pubKey: not hex"],
     ]),
   )("%s: %s may not be %j", (version, path, member, fault) => {

@@ -64,10 +64,10 @@ describe("unknown members", () => {
 describe("bridgeConfig and debugMode", () => {
   it("are wanted, as in v1", () => {
     expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", undefined)))).toBe(
-      "pivot.bridgeConfig: missing, an array wanted",
+      "pivot.bridgeConfig: expected an array, got nothing",
     );
     expect(faultsOf(() => decodeJson(v2With("pivot.debugMode", undefined)))).toBe(
-      "pivot.debugMode: missing, true or false wanted",
+      "pivot.debugMode: expected true or false, got nothing",
     );
     expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", [{ type: "peer", port: 1 }])))).toContain(
       "pivot.bridgeConfig[0].type",
@@ -123,16 +123,16 @@ describe("env", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["an array", [], "pivot.env: an array, an object wanted"],
-    ["text", "A=1", "pivot.env: a string, an object wanted"],
-    ["a bare value", { A: "1" }, "pivot.env.A: a string, an object wanted"],
-    ["a null entry", { A: null }, "pivot.env.A: missing, an object wanted"],
-    ["an entry without plain", { A: {} }, "pivot.env.A.plain: missing, an object wanted"],
-    ["a null plain", { A: { plain: null } }, "pivot.env.A.plain: missing, an object wanted"],
-    ["a plain that is text", { A: { plain: "1" } }, "pivot.env.A.plain: a string, an object wanted"],
-    ["no value", { A: { plain: {} } }, "pivot.env.A.plain.value: missing, a string wanted"],
-    ["a value that is a number", { A: plain(1) }, "pivot.env.A.plain.value: a number, a string wanted"],
-    ["a null value", { A: plain(null) }, "pivot.env.A.plain.value: missing, a string wanted"],
+    ["an array", [], "pivot.env: expected an object, got an array"],
+    ["text", "A=1", "pivot.env: expected an object, got a string"],
+    ["a bare value", { A: "1" }, "pivot.env.A: expected an object, got a string"],
+    ["a null entry", { A: null }, "pivot.env.A: expected an object, got nothing"],
+    ["an entry without plain", { A: {} }, "pivot.env.A.plain: expected an object, got nothing"],
+    ["a null plain", { A: { plain: null } }, "pivot.env.A.plain: expected an object, got nothing"],
+    ["a plain that is text", { A: { plain: "1" } }, "pivot.env.A.plain: expected an object, got a string"],
+    ["no value", { A: { plain: {} } }, "pivot.env.A.plain.value: expected a string, got nothing"],
+    ["a value that is a number", { A: plain(1) }, "pivot.env.A.plain.value: expected a string, got a number"],
+    ["a null value", { A: plain(null) }, "pivot.env.A.plain.value: expected a string, got nothing"],
     ["another kind", { A: { secret: { value: "v" } } }, "pivot.env.A.secret: unknown member"],
     ["another kind beside plain", { A: { plain: { value: "v" }, secret: null } }, "pivot.env.A.secret: unknown member"],
     ["more beside the value", { A: { plain: { value: "v", more: 1 } } }, "pivot.env.A.plain.more: unknown member"],
@@ -142,7 +142,7 @@ describe("env", () => {
     [
       "513 entries",
       Object.fromEntries(Array.from({ length: 513 }, (__, index) => [`A${index}`, plain("")])),
-      "pivot.env: 513 entries, at most 512 wanted",
+      "pivot.env: 513 entries, expected at most 512",
     ],
   ])("refuses %s", (_, env, fault) => {
     expect(faultsOf(() => decodeJson(v2With("pivot.env", env)))).toContain(fault);
@@ -174,10 +174,10 @@ describe("dns", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["an array", ["1.1.1.1"], "dns: an array, an object wanted"],
-    ["no resolvers", {}, "dns.resolvers: missing, an array wanted"],
-    ["null resolvers", { resolvers: null }, "dns.resolvers: missing, an array wanted"],
-    ["one resolver", { resolvers: "1.1.1.1" }, "dns.resolvers: a string, an array wanted"],
+    ["an array", ["1.1.1.1"], "dns: expected an object, got an array"],
+    ["no resolvers", {}, "dns.resolvers: expected an array, got nothing"],
+    ["null resolvers", { resolvers: null }, "dns.resolvers: expected an array, got nothing"],
+    ["one resolver", { resolvers: "1.1.1.1" }, "dns.resolvers: expected an array, got a string"],
     ["a name", { resolvers: ["1.1.1.1", "dns.example"] }, "dns.resolvers[1]: not an IP address"],
     ["a port", { resolvers: ["1.1.1.1:53"] }, "dns.resolvers[0]: not an IP address"],
     ["a number", { resolvers: [16843009] }, "dns.resolvers[0]: not an IP address"],

@@ -89,67 +89,67 @@ describe("unknown members", () => {
   });
 });
 
-const LABEL = "a lower-case DNS label wanted";
-const PATH = "an absolute, normalized path below the root wanted";
-const DIGEST = "sha256: and 64 lower-case hex digits wanted";
+const LABEL = "expected a lower-case DNS label";
+const PATH = "expected an absolute, normalized path below the root";
+const DIGEST = "expected sha256: and 64 lower-case hex digits";
 const RULES: [path: string, member: Json, fault: string][] = [
-  ["enclave.type", "tdx", 'enclave.type: "tdx" is not known, "nitro" wanted'],
-  ["enclave.type", undefined, 'enclave.type: "nitro" wanted'],
-  ["enclave.type", "Nitro", 'enclave.type: "Nitro" is not known, "nitro" wanted'],
-  ["workloads", undefined, "workloads: missing, an array wanted"],
-  ["workloads", {}, "workloads: an object, an array wanted"],
+  ["enclave.type", "tdx", 'enclave.type: "tdx" is not known, expected "nitro"'],
+  ["enclave.type", undefined, 'enclave.type: expected "nitro"'],
+  ["enclave.type", "Nitro", 'enclave.type: "Nitro" is not known, expected "nitro"'],
+  ["workloads", undefined, "workloads: expected an array, got nothing"],
+  ["workloads", {}, "workloads: expected an array, got an object"],
   ["workloads", [], "workloads: empty"],
   [
     "workloads",
     Array.from({ length: 17 }, (_, index) => workload(`w${index}`)),
-    "workloads: 17 entries, at most 16 wanted",
+    "workloads: 17 entries, expected at most 16",
   ],
   ["workloads", [workload("a"), workload("b"), workload("a")], 'workloads: the name "a" appears twice'],
-  ["workloads", ["signer"], "workloads[0]: a string, an object wanted"],
-  ["workloads.0.name", undefined, "workloads[0].name: missing, a string wanted"],
-  ["workloads.0.type", "wasm", 'workloads[0].type: "wasm" is not known, "oci" wanted'],
-  ["workloads.0.type", undefined, 'workloads[0].type: "oci" wanted'],
-  ["workloads.0.image", undefined, "workloads[0].image: missing, an object wanted"],
-  ["workloads.0.image", `sha256:${"ab".repeat(32)}`, "workloads[0].image: a string, an object wanted"],
-  ["workloads.0.image.type", "ociIndex", 'workloads[0].image.type: "ociIndex" is not known, "ociManifest" wanted'],
-  ["workloads.0.image.digest", undefined, "workloads[0].image.digest: missing, a string wanted"],
+  ["workloads", ["signer"], "workloads[0]: expected an object, got a string"],
+  ["workloads.0.name", undefined, "workloads[0].name: expected a string, got nothing"],
+  ["workloads.0.type", "wasm", 'workloads[0].type: "wasm" is not known, expected "oci"'],
+  ["workloads.0.type", undefined, 'workloads[0].type: expected "oci"'],
+  ["workloads.0.image", undefined, "workloads[0].image: expected an object, got nothing"],
+  ["workloads.0.image", `sha256:${"ab".repeat(32)}`, "workloads[0].image: expected an object, got a string"],
+  ["workloads.0.image.type", "ociIndex", 'workloads[0].image.type: "ociIndex" is not known, expected "ociManifest"'],
+  ["workloads.0.image.digest", undefined, "workloads[0].image.digest: expected a string, got nothing"],
   ["workloads.0.image.digest", "ab".repeat(32), `workloads[0].image.digest: ${DIGEST}`],
   ["workloads.0.image.digest", `sha256:${"AB".repeat(32)}`, `workloads[0].image.digest: ${DIGEST}`],
   ["workloads.0.image.digest", `sha256:${"ab".repeat(31)}`, `workloads[0].image.digest: ${DIGEST}`],
   ["workloads.0.image.digest", `sha256:${"ab".repeat(32)}\n`, `workloads[0].image.digest: ${DIGEST}`],
   ["workloads.0.image.digest", `sha512:${"ab".repeat(32)}`, `workloads[0].image.digest: ${DIGEST}`],
-  ["workloads.0.restart", "Always", 'workloads[0].restart: "never" or "always" wanted'],
-  ["workloads.0.restart", undefined, 'workloads[0].restart: "never" or "always" wanted'],
-  ["workloads.0.mounts", {}, "workloads[0].mounts: an object, an array wanted"],
+  ["workloads.0.restart", "Always", 'workloads[0].restart: expected "never" or "always"'],
+  ["workloads.0.restart", undefined, 'workloads[0].restart: expected "never" or "always"'],
+  ["workloads.0.mounts", {}, "workloads[0].mounts: expected an array, got an object"],
   [
     "workloads.0.mounts",
     Array.from({ length: 65 }, (_, index) => file(`/m${index}`)),
-    "workloads[0].mounts: 65 entries, at most 64 wanted",
+    "workloads[0].mounts: 65 entries, expected at most 64",
   ],
   ["workloads.0.mounts", [file("/a"), file("/a")], 'workloads[0].mounts: "/a" overlaps "/a"'],
   ["workloads.0.mounts", [file("/a"), file("/a/b")], 'workloads[0].mounts: "/a/b" overlaps "/a"'],
   ["workloads.0.mounts", [file("/a/b/c"), file("/x"), file("/a")], 'workloads[0].mounts: "/a" overlaps "/a/b/c"'],
-  [MOUNT, "/a", "workloads[0].mounts[0]: a string, an object wanted"],
-  [`${MOUNT}.type`, "bind", 'workloads[0].mounts[0].type: "bind" is not known, "volume" or "file" wanted'],
-  [`${MOUNT}.type`, undefined, 'workloads[0].mounts[0].type: "volume" or "file" wanted'],
+  [MOUNT, "/a", "workloads[0].mounts[0]: expected an object, got a string"],
+  [`${MOUNT}.type`, "bind", 'workloads[0].mounts[0].type: "bind" is not known, expected "volume" or "file"'],
+  [`${MOUNT}.type`, undefined, 'workloads[0].mounts[0].type: expected "volume" or "file"'],
   [`${MOUNT}.source`, "other", "workloads[0].mounts[0].source: a volume that is not declared"],
   [`${MOUNT}.source`, "", "workloads[0].mounts[0].source: a volume that is not declared"],
-  [`${MOUNT}.source`, undefined, "workloads[0].mounts[0].source: missing, a string wanted"],
-  [`${MOUNT}.readOnly`, "true", "workloads[0].mounts[0].readOnly: a string, true or false wanted"],
+  [`${MOUNT}.source`, undefined, "workloads[0].mounts[0].source: expected a string, got nothing"],
+  [`${MOUNT}.readOnly`, "true", "workloads[0].mounts[0].readOnly: expected true or false, got a string"],
   [
     MOUNT,
     { ...file("/a"), source: "/qos.pivot" },
-    "workloads[0].mounts[0].source: one of /qos.quorum.key, /qos.ephemeral.key, /qos.manifest wanted",
+    "workloads[0].mounts[0].source: expected one of /qos.quorum.key, /qos.ephemeral.key, /qos.manifest",
   ],
-  [MOUNT, { ...file("/a"), source: "/etc/passwd" }, "workloads[0].mounts[0].source: one of"],
-  [MOUNT, { ...file("/a"), readOnly: false }, "workloads[0].mounts[0].readOnly: true wanted of a file"],
-  [MOUNT, { ...file("/a"), readOnly: undefined }, "workloads[0].mounts[0].readOnly: true wanted of a file"],
-  ["volumes", [], "volumes: an array, an object wanted"],
+  [MOUNT, { ...file("/a"), source: "/etc/passwd" }, "workloads[0].mounts[0].source: expected one of"],
+  [MOUNT, { ...file("/a"), readOnly: false }, "workloads[0].mounts[0].readOnly: expected true for a file"],
+  [MOUNT, { ...file("/a"), readOnly: undefined }, "workloads[0].mounts[0].readOnly: expected true for a file"],
+  ["volumes", [], "volumes: expected an object, got an array"],
   ["volumes", undefined, "workloads[0].mounts[1].source: a volume that is not declared"],
-  ["volumes.scratch", "/a", "volumes.scratch: a string, an object wanted"],
-  ["volumes.scratch.type", "disk", 'volumes.scratch.type: "disk" is not known, "tmpfs" wanted'],
+  ["volumes.scratch", "/a", "volumes.scratch: expected an object, got a string"],
+  ["volumes.scratch.type", "disk", 'volumes.scratch.type: "disk" is not known, expected "tmpfs"'],
   ["volumes.scratch.mountPath", "a", `volumes.scratch.mountPath: ${PATH}`],
-  ["dns", ["1.1.1.1"], "dns: an array, an object wanted"],
+  ["dns", ["1.1.1.1"], "dns: expected an object, got an array"],
   ["dns.resolvers", ["dns.example"], "dns.resolvers[0]: not an IP address"],
   ...["", "A", "a.b", "a_b", "-a", "a-", "a".repeat(64), "a\n", "é"].map((name): [string, Json, string] => [
     "workloads.0.name",
@@ -214,7 +214,7 @@ describe("the rules", () => {
       return Object.fromEntries(names.map((name) => [name, { type: "tmpfs", mountPath: "/a" }]));
     };
     expect(decodeJson(v3With("volumes", volumes(16))).volumes?.size).toBe(16);
-    expect(faultsOf(() => decodeJson(v3With("volumes", volumes(17))))).toBe("volumes: 17 entries, at most 16 wanted");
+    expect(faultsOf(() => decodeJson(v3With("volumes", volumes(17))))).toBe("volumes: 17 entries, expected at most 16");
   });
 
   it("are all checked: every fault is reported", () => {

@@ -25,7 +25,7 @@ import { hashAuthorization } from "viem/utils";
 import { afterAll, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { addressOf } from "../../src/lab/wallet.js";
-import { type Json, account, completed, judge, query, submit } from "./support.js";
+import { type Json, account, completed, judge, query, submit } from "../lab/support.js";
 
 const mnemonic = `${"test ".repeat(11)}junk`;
 const seed = pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512");
@@ -171,9 +171,9 @@ describe("sign_raw_payload", () => {
   });
 
   it.each([
-    ["a payload that is no digest, without a hash", raw(text, "TEXT_UTF8", "NO_OP"), 400],
+    ["a payload that is not a digest, without a hash", raw(text, "TEXT_UTF8", "NO_OP"), 400],
     ["a payload that is not hex", raw(text, "HEXADECIMAL", "SHA256"), 400],
-    ["typed data that is no JSON", raw(text, "EIP712", "NO_OP"), 400],
+    ["typed data that is not JSON", raw(text, "EIP712", "NO_OP"), 400],
     ["a hash for Ed25519", { ...raw(text, "TEXT_UTF8", "SHA256"), signWith: solana }, 400],
     ["an unknown key", { ...raw(text, "TEXT_UTF8", "SHA256"), signWith: "0x" }, 404],
   ])("refuses %s", async (_, parameters, status) => {

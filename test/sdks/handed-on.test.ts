@@ -3,8 +3,8 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { UnverifiedMethodError, reportOf, verified } from "../../src/adapters/index.js";
 import { startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
-import { POLLS, UPDATE, sdkClient, wrapped } from "../exchange/doors.js";
-import { type Asked, type Lie, changed, isGet, isSubmit, said, startLiar } from "../exchange/liar.js";
+import { POLLS, UPDATE, sdkClient, wrapped } from "./doors.js";
+import { type Asked, type Lie, changed, isGet, isSubmit, said, startLiar } from "./liar.js";
 import { type Json, completed, envelope, send, submit } from "../lab/support.js";
 import { type AnyClient, SDKS, type Sdk, inputOf } from "./support.js";
 
@@ -25,7 +25,7 @@ const inputFor = (sdk: Sdk): Json =>
 const EVIL_RESULT = { updateWalletResult: { walletId: "evil" } };
 const EVIL = { activity: { id: "x", status: "ACTIVITY_STATUS_COMPLETED", type: UPDATE.type, result: EVIL_RESULT } };
 
-/** Under zone.js promises are of another class: it has `then`, and is no Promise. */
+/** Under zone.js promises are of another class: it has `then`, and is not a Promise. */
 class OtherPromise {
   readonly #promise: Promise<unknown>;
 
