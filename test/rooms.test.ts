@@ -405,7 +405,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/sigstore.ts rawSigstoreExtension": "certificates are forged with it",
   "src/lab/sigstore.ts uriName": "certificates are forged with it",
   "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
-  "src/report/unproven.ts CAVEATS": "each of them has a case in every format",
   "src/report/claims.ts bootProofClaims": "a unit whose whole answer is compared",
   "src/report/claims.ts appProofClaims": "a unit whose whole answer is compared",
   "src/report/claims.ts activityClaims": "a unit whose whole answer is compared",

@@ -184,7 +184,7 @@ function attestersOf({ evidence }: Report): string[] {
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
-  const isAffirmed = isPassed && !hasWarnings(report, bundle);
+  const isAffirmed = isPassed && !hasWarnings(report, bundle) && !warnsOfUnknown(report);
   return isAffirmed ? "affirming" : "warning";
 }
 
@@ -195,6 +195,11 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
 function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
+}
+
+/** A warning of an unknown check counts like any other. */
+function warnsOfUnknown({ checks }: Report): boolean {
+  return checks.some(({ id, status }) => status === "warn" && checkRow(id) === undefined);
 }
 
 function isOtherRoot({ id, status }: Check): boolean {

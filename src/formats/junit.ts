@@ -13,7 +13,7 @@ import {
   notesOf,
   openLines,
   reasonLines,
-  warningLines,
+  warningTexts,
   whoOf,
 } from "./parts.js";
 
@@ -80,7 +80,7 @@ function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
   const text = verdictSentence(report, notices);
   const good = isGood(report);
-  const warnings = warningLines(report, notices);
+  const warnings = warningTexts(report, notices);
   const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...warnings])];
   return testCase({ classname: "report", name: "verdict" }, [
     ...failure,

@@ -36,7 +36,7 @@ export function badChecks({ checks }: Report): Check[] {
 
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
   return [
-    ...warningLines(report, notices),
+    ...warningTexts(report, notices),
     ...notesOf(notices),
     ...headlineFacts(report).lines,
     countsOf(report, notices),
@@ -44,7 +44,7 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
   ].filter((line) => line !== "");
 }
 
-export function warningLines(report: Report, notices: readonly Notice[]): string[] {
+export function warningTexts(report: Report, notices: readonly Notice[]): string[] {
   return warningsOf(report, notices).map((text) => `WARNING ${text}`);
 }
 

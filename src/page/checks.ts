@@ -1,8 +1,8 @@
 /** The checks of a link: detail, compared values, and advice. */
 import { type Check, checkRow } from "../checks.js";
-import { known, labelOf } from "../report/check-lines.js";
+import { type ShownCheck, known, labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { type ShownCheck, countWords, isBad, shownCheck } from "../report/facts.js";
+import { countWords, isBad, shownCheck } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";

@@ -1,10 +1,12 @@
 /** Checks as lines: the detail and, beneath a failure, what was compared and what to do. */
-import { type CheckSubject, subjectLabel } from "../checks.js";
+import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { sideBySide } from "./compare.js";
-import type { ShownCheck } from "./facts.js";
 import { type Page, type Style, padded, wrapped } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
+
+/** A check as it is shown: if its status is `warn`, and that weakens nothing, it is a note. */
+export type ShownCheck = Omit<Check, "status"> & { readonly status: CheckStatus | "note" };
 
 const WORDS: Readonly<Record<ShownCheck["status"], string>> = {
   pass: "ok  ",

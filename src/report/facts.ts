@@ -1,10 +1,11 @@
 /** What every rendering of a report shows: which checks are bad, how many there are, the warnings, and the head. */
-import { type Check, type CheckStatus, type CheckSubject, checkRow, subjectLabel } from "../checks.js";
+import { type Check, type CheckSubject, subjectLabel } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
+import type { ShownCheck } from "./check-lines.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
-import { caveats } from "./unproven.js";
+import { CAVEATS, caveats } from "./unproven.js";
 
 /** What is shown beside the verdict, but is not in the report. `item`: an item in a list of what a warning means. */
 export interface Notice {
@@ -36,9 +37,6 @@ export function isBad({ status }: Pick<Check, "status">): boolean {
   return !/^(?:pass|warn|skip)$/.test(status);
 }
 
-/** A check as it is shown: if its status is `warn`, and that weakens nothing, it is a note. */
-export type ShownCheck = Omit<Check, "status"> & { readonly status: CheckStatus | "note" };
-
 export function shownCheck(check: Check, report: Pick<Report, "claims">): ShownCheck {
   return isNote(check, report) ? { ...check, status: "note" } : check;
 }
@@ -46,7 +44,7 @@ export function shownCheck(check: Check, report: Pick<Report, "claims">): ShownC
 /** Of an app proof only a missing time is a warning. Rejected evidence has no verdict that could be weakened. */
 export function isNote({ id, status, subject }: Check, { claims }: Pick<Report, "claims">): boolean {
   if (status !== "warn" || claims === null) return status === "warn";
-  if (id !== "app.time") return checkRow(id)?.warn === "note";
+  if (id !== "app.time") return !Object.hasOwn(CAVEATS, id);
   return claims.appProofs.some(({ time }, index) => subject === `app[${index}]` && time !== null);
 }
 

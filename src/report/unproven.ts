@@ -2,7 +2,7 @@
  * What a report leaves open, as sentences (report/README.md, "Not proven"), and the warnings. Text from evidence
  * is made printable here.
  */
-import { type Check, type CheckId, type WarningCheckId, isCheckId } from "../checks.js";
+import type { CheckId, WarningCheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
 import { known } from "./check-lines.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
@@ -40,10 +40,7 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
-/**
- * What can weaken a good verdict, in the order in which it is shown: the warnings of checks, rules that were left
- * out, and the warnings of checks that only another version knows.
- */
+/** What can weaken a good verdict, in the order in which it is shown: warnings of checks, and rules left out. */
 export const CAVEATS = {
   "chain.anchor": (report, claims) =>
     ofBoots(claims, ({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)])),
@@ -54,10 +51,7 @@ export const CAVEATS = {
   "app.time": untimedCaveats,
   "activity.request": (report) => warnings(report, "activity.request").map((text) => `${text}.`),
   "activity.claims": claimCaveats,
-  unknown: ({ checks }) => warningsIn(checks.filter(({ id }) => !isCheckId(id))),
-} as const satisfies Readonly<
-  Record<WarningCheckId | "rules" | "unknown", (report: Report, claims: Claims) => readonly string[]>
->;
+} as const satisfies Readonly<Record<WarningCheckId | "rules", (report: Report, claims: Claims) => readonly string[]>>;
 
 function ofBoots({ bootProofs }: Claims, caveatsOf: (boot: BootProofClaims, index: number) => string[]): string[] {
   return mergedStatements(bootProofs.map(caveatsOf));
@@ -129,12 +123,9 @@ function claimCaveats(report: Report, { activity }: Claims): string[] {
   return [`no enclave signed that this organization is new, or yours: ${quoted(activity.subOrganizationId)}.`];
 }
 
-function warnings({ checks }: Report, id: CheckId): string[] {
-  return warningsIn(checks.filter((check) => check.id === id));
-}
-
-function warningsIn(checks: readonly Check[]): string[] {
-  return checks.flatMap(({ status, detail }) => (status === "warn" ? [printableStart(detail, MAX_REASON)] : []));
+function warnings(report: Report, id: CheckId): string[] {
+  const warned = report.checks.filter((check) => check.id === id && check.status === "warn");
+  return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
 /** Whether the policy was chosen by the evidence's maker: the verdict is then `authentic` at best. */

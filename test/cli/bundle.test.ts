@@ -144,11 +144,11 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC with 1 warning: .*, but the only policy came with .* WARNING the policy came with the bundle: .* --policy FILE\. /,
+      /^AUTHENTIC with 2 warnings: .*, but the only policy came with .* WARNING the policy came with the bundle: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(
-      /^\u001b\[30;43mAUTHENTIC\u001b\[0m with 1 warning: [^\u001b]*\n\u001b\[30;43mWARNING\u001b\[0m/,
+      /^\u001b\[30;43mAUTHENTIC\u001b\[0m with 2 warnings: [^\u001b]*\n\u001b\[30;43mWARNING\u001b\[0m/,
     );
   });
 

@@ -64,7 +64,6 @@ const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle 
   "app.time": { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
   "activity.request": { report: reportWith({}, warned("activity.request")) },
   "activity.claims": { report: reportWith({ subOrganizationId: "new" }) },
-  unknown: { report: report({ checks: [...WHOLE, { ...WARNED, id: "other.version" as Check["id"] }] }) },
   "bundle policy": { report: AUTHENTIC, bundle: { policyFrom: "bundle", packed: null } },
   "bundle report": { report: report({}), bundle: { policyFrom: "caller", packed } },
   "page policy": { report: AUTHENTIC, notices: warning(POLICY_OF_THE_PAGE) },

@@ -76,7 +76,9 @@ describe("proven", () => {
       "The document carries the public key 04ababab…abababab and the user data cdcdcdcd…cdcdcdcd.",
     );
     expect(text).toContain('of namespace "prod/signer", nonce 7, quorum key 04efefef…efefefef');
-    expect(text).toContain('application binary with SHA-256 12121212…12121212, with the arguments "--port" "3000".');
+    expect(text).toContain(
+      'application binary (pivot) with SHA-256 12121212…12121212, with the arguments "--port" "3000".',
+    );
     expect(text).toContain(
       '2 of the 3 members of its manifest set approved it (2 needed): "alice" 04aaaaaa…aaaaaaaa, "bob"',
     );
