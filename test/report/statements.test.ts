@@ -140,7 +140,7 @@ describe("proven", () => {
     expect(text).toContain(
       'That manifest runs the workloads "app" sha256:34343434…34343434, "proxy" sha256:56565656…56565656.',
     );
-    expect(text).not.toContain("binary with SHA-256");
+    expect(text).not.toContain("binary (pivot) with SHA-256");
   });
 
   it("includes PCR18 where it is there", () => {
