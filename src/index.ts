@@ -28,7 +28,7 @@ export type { Check, CheckId, CheckStatus, CheckSubject } from "./checks.js";
 
 export { decodeActivity } from "./decode/activity.js";
 export type { Activity } from "./decode/activity.js";
-export { MAX_APP_PROOFS, appProofOf, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
+export { appProofOf, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
 export type {
   AddressDerivationPayload,
   AddressDerivationProof,
@@ -50,7 +50,25 @@ export { decodeCertificate } from "./decode/certificate.js";
 export type { Certificate, CertificateExtension } from "./decode/certificate.js";
 export type { JsonObject, JsonValue } from "./decode/json.js";
 export { decodeManifest, decodeManifestEnvelope } from "./decode/manifest/index.js";
-export type * from "./decode/manifest/model.js";
+export type {
+  Approval,
+  BridgeConfig,
+  EnclaveMeasurements,
+  Manifest,
+  ManifestByVersion,
+  ManifestEnvelope,
+  ManifestVersion,
+  MemberSet,
+  Mount,
+  Namespace,
+  PatchSet,
+  Pivot,
+  PivotManifest,
+  QuorumMember,
+  Volume,
+  Workload,
+  WorkloadManifest,
+} from "./decode/manifest/model.js";
 
 export { VerifiedActivity } from "./verify/activity.js";
 export { VerifiedAppProof } from "./verify/app-proof.js";
@@ -96,7 +114,24 @@ export type { DescribedAnchor, DescribedDeployment, PolicyCheck, PolicyDescripti
 export type { MatchedDeployment } from "./appraise/appraisal.js";
 export type { Question } from "./appraise/questions.js";
 
-export type * from "./report/report.js";
+export type {
+  ActivityClaims,
+  ActivityReport,
+  AppProofClaims,
+  BootProofClaims,
+  BuildSignerClaims,
+  Claims,
+  EvidencePiece,
+  HardwareClaims,
+  ImageClaims,
+  ManifestClaims,
+  ProvenanceClaims,
+  Report,
+  ReportFormat,
+  RestsOn,
+  SignatureClaims,
+  Verdict,
+} from "./report/report.js";
 
 export { diffUnverified } from "./diff/diff.js";
 export type { Change, DiffInput, Difference } from "./diff/diff.js";

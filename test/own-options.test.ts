@@ -22,6 +22,7 @@ import * as healthNode from "../src/health/node.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
+import { LAB_BUILD } from "../src/lab/sigstore.js";
 import * as page from "../src/page/index.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
@@ -44,7 +45,7 @@ const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })
 const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
 const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;
-const BUILD = lab.LAB_BUILD;
+const BUILD = LAB_BUILD;
 const sigstore = new lab.LabSigstore();
 const build = JSON.parse(sigstore.attest({ at: AT, digest: forgeLab.pivotHash })) as JsonObject;
 const policyText = JSON.stringify(policyFile);
@@ -546,11 +547,6 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       });
     }),
   ],
-  readShape: [
-    door([{ walletId: "w", walletName: "n" }], (value) =>
-      client.readShape(client.SUBMIT_OPERATIONS.updateWallet.parameters, value, "a"),
-    ),
-  ],
   "MemoryEventStore.claim": [
     door(["a", NOW, AT] as const, async (...all) => {
       const store = new client.MemoryEventStore();
@@ -849,17 +845,10 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "RejectedActivityError",
   "ServiceError",
   "WebhookError",
-  "documentedOnly",
-  "pathOf",
-  "submitBody",
-  "queryBody",
   "readApiKeyFile",
   "readPageData",
   "Auditor",
-  "readEntry",
-  "unjudgedResult",
   "isAccepted",
-  "malformedResult",
   "resultLine",
   "AuditInputError",
   "AuditFileError",

@@ -17,7 +17,7 @@ export const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
 export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
 
 /** A parsed entry; its evidence is not verified. */
-export type Entry =
+type Entry =
   /**
    * Evidence without boot proofs is judged under those of the setting. `isBootProofs`: only boot proofs, so no app
    * proofs can be missing.

@@ -1,11 +1,9 @@
 /** Exports of `bootproof/audit`, for any JavaScript platform. */
 export { Auditor } from "./auditor.js";
 export type { Batch, Judge, JudgedBatch } from "./batch.js";
-export { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "./entry.js";
-export type { Entry } from "./entry.js";
-export { TOO_SLOW_REASON, UNJUDGED_REASON, judgeBatch, localJudge, unjudgedResult } from "./judge.js";
+export { judgeBatch, localJudge } from "./judge.js";
 export { isAccepted } from "../report/accepted.js";
-export { malformedResult, resultLine } from "./result.js";
+export { resultLine } from "./result.js";
 export type { AuditResult, EntryResult } from "./result.js";
 export { NO_ENTRIES, runAudit } from "./run.js";
 export type { AuditEnd, AuditRun, AuditSummary, AuditedPart, Slowest } from "./run.js";

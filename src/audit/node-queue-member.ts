@@ -14,19 +14,19 @@ const ALIVE_SECONDS = 10;
 const MAX_PEERS = 1000;
 const MAX_NOTES = 1000;
 
-/** For both sides, which need the same prefix and secret. */
+/** Options of both sides, which need the same prefix and secret. */
 export interface QueuePlaceOptions {
   /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
   readonly prefix?: string;
-  /** For `rediss://` URLs. Default: the certificate authorities of Node, and no certificate of this client. */
+  /** Certificates for `rediss://` URLs. Default: the authorities of Node, and no certificate of this client. */
   readonly tls?: QueueTls;
-  /** Seals jobs and answers. */
+  /** The text whose HMAC seals jobs and answers. Default: no seals. */
   readonly secret?: string;
   /** Messages for the operator: outages, a missing other side and why it is ignored, refused jobs and answers. */
   readonly onNote?: (text: string) => void;
-  /** Called every second. */
+  /** This is called every second. */
   readonly onQueue?: (contact: QueueContact) => void;
-  /** Judges the batches of a worker, or the entries of a producer whose jobs failed three times. Default: threads. */
+  /** Makes the judge of a worker's batches, or of a producer's entries that failed three times. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -107,7 +107,7 @@ export class QueueMember {
     let running: Promise<void> | null = null;
     const tick = (): void => {
       const { shown, isAway } = this.connection;
-      // Also while a command waits for a server that is away.
+      // The contact is reported also while a command waits for a server that is away.
       this.#options.onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
       running ??= this.#count()
         .then(work)

@@ -11,7 +11,7 @@ export interface QueueTls {
   readonly key?: string;
 }
 
-/** The connection to a queue's server, as it is now. */
+/** The present state of the connection to a queue's server. */
 export interface QueueContact {
   /** The server's address without credentials. */
   readonly server: string;
@@ -23,21 +23,21 @@ export interface QueueContact {
 export interface QueueAddress {
   readonly kind: "server" | "cluster" | "sentinel" | "socket";
   readonly isTls: boolean;
-  /** Of the server, of nodes of the cluster, or of sentinels. Empty for a socket. */
+  /** The server, nodes of the cluster, or sentinels. The list is empty for a socket. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** The path of the socket, or the name that the sentinels know. */
   readonly name: string;
   readonly db: number;
-  /** Empty without one. */
+  /** An empty text means none. */
   readonly username: string;
   readonly password: string;
-  /** Without user and password. */
+  /** The URL without user and password. */
   readonly shown: string;
 }
 
 const FORM = /^(redis|rediss|rediss?\+(?:cluster|sentinel)|unix):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/;
 const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
-/** Of a cluster there is only the database 0. */
+/** Forms of the path. A cluster has only the database 0. */
 const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
   server: /^\/?(?<db>\d{0,5})$/,
   cluster: /^\/?$/,
@@ -72,7 +72,7 @@ interface UrlParts {
   readonly path: string;
 }
 
-/** A path alone is that of a socket. */
+/** The parts of a URL, or of a path alone, which is that of a socket. */
 function partsOf(url: string): UrlParts {
   const [, scheme = "", user = "", authority = "", path = ""] = matched(
     FORM,
@@ -126,7 +126,7 @@ export function withCredentialsOf(url: string, other: string): string {
   return `${scheme}://${partsOf(other).user}@${authority}${path}`;
 }
 
-/** The database may differ. */
+/** The identity of a server, whatever the database. */
 function serverOf({ kind, isTls, hosts, name }: QueueAddress): string {
   return JSON.stringify([kind, isTls, hosts.map(hostText).sort(), name]);
 }

@@ -38,7 +38,7 @@ export class Seal {
     return this.#secret !== "";
   }
 
-  /** HMAC-SHA256 in hex; empty without a secret. */
+  /** Returns HMAC-SHA256 in hex, or an empty text without a secret. */
   of(kind: "job" | "answer" | "queue", sealed: string): string {
     if (!this.isThere) return "";
     return createHmac("sha256", this.#secret).update(`bootproof ${kind}\n${sealed}`).digest("hex");
@@ -63,7 +63,7 @@ export interface Job extends Omit<Part, "numbers"> {
   readonly setting: string;
 }
 
-/** Covers run, setting, numbers, expectations and the bytes of the entries. */
+/** The SHA-256, in hex, of run, setting, numbers, expectations and the bytes of the entries. */
 export function jobId({ run, setting, first, entries, expected = [] }: Job): string {
   const lengths = entries.map(({ length }) => length);
   const hash = createHash("sha256").update(`${JSON.stringify([run, setting, first, lengths, expected])}\n`);
@@ -72,12 +72,15 @@ export function jobId({ run, setting, first, entries, expected = [] }: Job): str
 }
 
 export function writeJob(id: string, { run, setting, first, entries, expected }: Job, seal: Seal): WrittenJob {
-  const base64 = entries.map((entry) => Buffer.from(entry.buffer, entry.byteOffset, entry.length).toString("base64"));
-  return { run, setting, first, entries: base64, ...(expected && { expected }), seal: seal.of("job", id) };
+  const lengths = entries.map(({ length }) => length);
+  const base64 = Buffer.concat(entries).toString("base64");
+  return { run, setting, first, lengths, entries: base64, ...(expected && { expected }), seal: seal.of("job", id) };
 }
 
 interface WrittenJob extends Omit<Job, "entries"> {
-  readonly entries: readonly string[];
+  readonly lengths: readonly number[];
+  /** The bytes of all entries, in base64. */
+  readonly entries: string;
   readonly seal: string;
 }
 
@@ -85,18 +88,21 @@ const JOB = objectOf<WrittenJob>({
   run: hex(16),
   setting: hex(32),
   first: count,
-  entries: list(text, 1),
+  lengths: list(count, 1),
+  entries: text,
   expected: optional(list(nullable(text))),
   seal: text,
 });
 
-/** Null for a malformed job, one with a wrong seal, and one that is not what its id says. */
+/** Returns null for a malformed job, one with a wrong seal, and one that is not what its id says. */
 export function readJob(id: string, data: unknown, seal: Seal): Job | null {
   const written = readShape(JOB, data).value;
   if (written === undefined || !seal.holds("job", id, written.seal)) return null;
-  const { run, setting, first, expected } = written;
-  const entries = written.entries.map((entry) => Buffer.from(entry, "base64"));
-  if (expected !== undefined && expected.length !== entries.length) return null;
+  const { run, setting, first, lengths, expected } = written;
+  const bytes = Buffer.from(written.entries, "base64");
+  let end = 0;
+  const entries = lengths.map((length) => bytes.subarray(end, (end += length)));
+  if (end !== bytes.length || (expected !== undefined && expected.length !== entries.length)) return null;
   const job = { run, setting, first, entries, ...(expected && { expected }) };
   return jobId(job) === id ? job : null;
 }
@@ -111,7 +117,7 @@ export function writeAnswer(id: string, { results, slowest }: JudgedPart, seal: 
 
 const ANSWER = object({ results: anything, slowest: optional(object({ n: count, milliseconds: number })) });
 
-/** The results of these very entries, or why the answer is refused. */
+/** Returns the results of these very entries, or why the answer is refused. */
 export function readAnswer(id: string, { first, entries }: Part, written: string, seal: Seal): JudgedPart | string {
   const [sealed] = written.split("\n", 1);
   const answer = written.slice(sealed!.length + 1);
@@ -138,7 +144,7 @@ const TOLD = objectOf<ToldSetting>({
   provenance: optional(list(text)),
 });
 
-/** Undefined if malformed. */
+/** Returns undefined for a malformed setting. */
 export function readSetting(written: string): ToldSetting | undefined {
   return readShape(TOLD, jsonOf(written)).value;
 }
@@ -154,7 +160,7 @@ export interface Peer {
 const PEER =
   /^(?<id>[0-9a-f]{32}) (?<queue>bootproof-(?<policy>[0-9a-f]{32})-(?<version>[\w.+-]{1,40})-\d+(?:-[0-9a-f]{16})?)$/;
 
-/** Reads an announcement: an id and the name of a queue. Undefined if malformed. */
+/** Reads an announcement: an id and the name of a queue. Returns undefined for a malformed one. */
 export function readPeer(announced: string): Peer | undefined {
   return PEER.exec(announced)?.groups as Peer | undefined;
 }
@@ -163,7 +169,7 @@ export function writePeer({ id, queue }: Pick<Peer, "id" | "queue">): string {
   return `${id} ${queue}`;
 }
 
-/** Why one peer ignores the other; null if it does not. */
+/** Returns why one peer ignores the other, or null if it does not. */
 export function difference(own: Peer, other: Peer): string | null {
   if (own.queue === other.queue) return null;
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;

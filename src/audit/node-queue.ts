@@ -23,28 +23,28 @@ import { QueueRoom } from "./queue-room.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** Batches in flight; as many wait. Default: 16. */
+  /** The number of batches in flight. As many wait. Default: 16. */
   readonly concurrency?: number;
 }
 
 const CONCURRENCY = 16;
-/** The most that one producer puts on a server. */
+/** The most bytes of jobs that one producer has at a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** BullMQ's events wake the producer; it also asks for each job after so many ticks. */
+/** BullMQ's events wake the producer. It also asks for each job after so many ticks. */
 const LOOK_TICKS = 3;
-/** Ticks without a worker before a note. */
+/** The number of ticks without a worker before a note. */
 const PATIENCE = 5;
-/** Few, since each part of a failed job may end other workers. */
+/** There are few parts, since each part of a failed job may end other workers. */
 const PARTS = 16;
 const TRIES = 3;
 const LOSSES = 3;
 const CLEANUP_MS = 2000;
 /** Workers drop the jobs of a run whose setting has expired. */
 const SETTING_SECONDS = 10;
-/** Of the stream that wakes producers. */
+/** The length of the stream that wakes producers. */
 const MAX_EVENTS = 1000;
 const MAX_DEAD_LETTERS = 1000;
-/** A worker that was killed counts as an attempt, too. The producer removes each job once it has read its answer. */
+/** The producer removes each job once it has read its answer. The counts are for those of killed producers. */
 const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOnFail: { count: 10_000 } };
 
 /**
@@ -106,7 +106,7 @@ class QueueJudge implements Judge {
     const { bullmq, client } = member.connection;
     const options = { connection: client, prefix: member.prefix, skipVersionCheck: true, skipMetasUpdate: true };
     this.#queue = new bullmq.Queue(member.peer.queue, options);
-    // From the first event that is left: none is missed until the stream is open.
+    // It begins with the first event that is left, so that none is missed until the stream is open.
     this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
     const sayError = (error: Error): void => member.sayError(error);
     const wake = ({ jobId: id }: { readonly jobId: string }): void => {
@@ -119,6 +119,7 @@ class QueueJudge implements Judge {
 
   async start(): Promise<void> {
     await this.#announce();
+    await this.#member.connection.client.eval(TRIM_EVENTS, 1, this.#member.queueKey("meta"));
     this.#stop = this.#member.everySecond(() => this.#tick());
   }
 
@@ -161,7 +162,7 @@ class QueueJudge implements Judge {
     return joined(await Promise.all(parts.map((each) => this.#judgePart(each, failures + 1))));
   }
 
-  /** In a thread, so that an entry cannot end the audit. */
+  /** Judges in a thread, so that an entry cannot end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#member.once(FAILED);
     this.#own ??= Promise.resolve(this.#judgeOf(this.#setting));
@@ -210,7 +211,7 @@ class QueueJudge implements Judge {
     task.settle(outcome);
   }
 
-  /** Waits for room, and while the server refuses data. Adding a job that is there changes nothing. */
+  /** Adds a job when there is room, and again while the server refuses it. Adding one that is there changes nothing. */
   async #add(task: Task): Promise<void> {
     while (!task.isAdded && !this.#member.connection.isClosed) {
       await this.#room.enter(task.bytes);
@@ -228,7 +229,7 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** False if a worker has locked the job. */
+  /** Returns false if a worker has locked the job. */
   async #remove(task: Task): Promise<boolean> {
     if ((await this.#queue.remove(task.id)) === 0 || !task.isAdded) return false;
     task.isAdded = false;
@@ -258,7 +259,7 @@ class QueueJudge implements Judge {
     void this.#add(task);
   }
 
-  /** Null, with a note, for an answer that is refused. */
+  /** Returns null, with a note, for an answer that is refused. */
   #outcomeOf(task: Task, written: string): Outcome | null {
     const answer = readAnswer(task.id, task.job, written, this.#member.seal);
     if (typeof answer === "string") {
@@ -272,23 +273,23 @@ class QueueJudge implements Judge {
   }
 
   async #tick(): Promise<void> {
-    const workers = await this.#announce();
     const tasks = [...this.#tasks.values()];
     // The newest are taken back first.
     for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
     if (++this.#ticks % LOOK_TICKS === 0)
       await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
+    // A full server may refuse this, so it comes last.
+    const workers = await this.#announce();
     if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
   /** Returns the workers that are there. Workers have their own policy and anchors, with the same digest. */
   async #announce(): Promise<Peer[]> {
-    const { connection, peer, queueKey } = this.#member;
+    const { connection, peer } = this.#member;
     const key = this.#member.key("setting", peer.id);
     const told = JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors"));
     if ((await connection.client.expire(key, SETTING_SECONDS)) === 0)
       await connection.client.set(key, told, "EX", SETTING_SECONDS);
-    await connection.client.eval(TRIM_EVENTS, 1, queueKey("meta"));
     return this.#member.meet("producers", "workers");
   }
 
@@ -309,7 +310,7 @@ class QueueJudge implements Judge {
   }
 }
 
-/** Of the job at the server, where entries are base64. */
+/** The size of a job at the server, where entries are base64. */
 function bytesOf({ entries, expected = [] }: Part): number {
   const encoded = entries.reduce((sum, { length }) => sum + Math.ceil(length / 3) * 4, 0);
   return expected.reduce((sum, each) => sum + (each?.length ?? 0), encoded);

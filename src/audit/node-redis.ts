@@ -81,10 +81,10 @@ export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
   readonly bullmq: typeof BullMq;
+  isClosed = false;
+  isAway = false;
   readonly #address: QueueAddress;
   readonly #others: Redis[] = [];
-  #isClosed = false;
-  #isAway = false;
 
   constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
     const { shown } = address;
@@ -103,22 +103,14 @@ export class RedisConnection {
       return other;
     };
     client.on("close", () => {
-      if (!this.#isAway && !this.#isClosed)
+      if (!this.isAway && !this.isClosed)
         note(`${shown}: the connection is lost; trying again until the server is there`);
-      this.#isAway = true;
+      this.isAway = true;
     });
     client.on("ready", () => {
-      if (this.#isAway) note(`${shown}: connected again`);
-      this.#isAway = false;
+      if (this.isAway) note(`${shown}: connected again`);
+      this.isAway = false;
     });
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  get isAway(): boolean {
-    return this.#isAway;
   }
 
   messageOf(error: unknown): string {
@@ -137,7 +129,7 @@ export class RedisConnection {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     for (const client of [this.client, ...this.#others]) client.disconnect();
   }
 }
@@ -150,7 +142,7 @@ export function isOutage(error: unknown): boolean {
   return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
-/** An outage, or a server that refuses writes for a while. */
+/** Whether there is an outage, or the server refuses writes for a while. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;

@@ -31,7 +31,7 @@ const THREAD_OPTIONS: Readonly<Record<keyof ThreadOptions, true>> = {
 };
 
 /** Of {@link ThreadOptions.entryTimeoutMs}. */
-export const ENTRY_TIMEOUT_MS = 60_000;
+const ENTRY_TIMEOUT_MS = 60_000;
 
 /**
  * Judges in threads, which start on demand. `Auditor.of` must accept the setting. An entry that ends its thread twice,

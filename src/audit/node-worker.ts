@@ -16,9 +16,9 @@ import type { AuditSignal } from "./run.js";
 import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions extends QueuePlaceOptions {
-  /** Threads. Default: one for each core that this process and its container may use, at most 16. */
+  /** The number of threads. Default: one for each core that this process and its container may use, at most 16. */
   readonly workers?: number;
-  /** Called after each batch that was judged here. */
+  /** This is called after each batch that was judged here. */
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
@@ -28,7 +28,7 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
 
 /** Counts of this worker so far. */
 export interface WorkerProgress extends WorkerSummary {
-  /** Entries that were not accepted. */
+  /** The number of entries that were not accepted. */
   readonly refused: number;
   /** RFC 3339: the newest time in a verified document; null without one. */
   readonly newest: string | null;
@@ -43,7 +43,7 @@ const WORKER_OPTIONS = { ...PLACE_OPTIONS, workers: true, onProgress: true, sign
 const LOCK_MS = 5000;
 const FINISH_MS = 20_000;
 const CLOSE_MS = 1000;
-/** Then an unused judge is closed. */
+/** An unused judge is closed after this time. */
 const IDLE_MS = 30_000;
 const ANSWER_SECONDS = 600;
 
@@ -132,7 +132,7 @@ class QueueWorker {
     return worker;
   }
 
-  /** What it returns only says whether there is an answer. */
+  /** The value that it returns only says whether there is an answer. */
   async #take({ id = "", data }: QueuedJob<unknown>): Promise<boolean> {
     const { connection, queueKey, seal } = this.#member;
     const job = readJob(id, data, seal);
@@ -191,7 +191,7 @@ class QueueWorker {
     }
   }
 
-  /** Null if the producer is gone, or if this worker may not judge by the job's setting, which is noted. */
+  /** Returns null if the producer is gone, or if this worker may not judge by the job's setting, which is noted. */
   async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
     const key = this.#member.key("setting", run);
     if ((await this.#member.connection.client.exists(key)) === 0) return null;
@@ -218,7 +218,7 @@ class QueueWorker {
     return judge;
   }
 
-  /** The producer's setting with this worker's policy must match the digest. */
+  /** Returns the producer's setting with this worker's policy, which must match the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
     const told = readSetting((await this.#member.connection.client.get(this.#member.key("setting", run))) ?? "");
     if (told === undefined) return null;

@@ -9,7 +9,7 @@ const SECRET = "BOOTPROOF_QUEUE_SECRET";
 const URL_NAME = "BOOTPROOF_QUEUE_URL";
 
 interface QueueFlags {
-  /** True: without a value. */
+  /** True means that the option has no value. */
   readonly queue?: string | true;
   readonly queuePrefix?: string;
   readonly queueCa?: string;
@@ -21,11 +21,11 @@ export interface QueueRequest {
   /** May have a password, and is never printed. */
   readonly url: string;
   readonly prefix: string | undefined;
-  /** Paths. */
+  /** The paths of the files. */
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
-/** Undefined, with a fault, if no URL is found. */
+/** Returns undefined, with a fault, if no URL is found. */
 export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): Promise<QueueRequest | undefined> {
   const url = await urlOf(args, flags.queue, io);
   const { queuePrefix: prefix, queueCa: ca, queueCert: cert, queueKey: key } = flags;
@@ -33,7 +33,7 @@ export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): 
   return url === undefined ? undefined : { url, prefix, files };
 }
 
-/** Those of the queue's files, for `refuseRepeatedStdin`. */
+/** The paths of the queue's files, for `refuseRepeatedStdin`. */
 export function queuePaths({ queueCa, queueCert, queueKey }: QueueFlags): (string | undefined)[] {
   return [queueCa, queueCert, queueKey];
 }
@@ -61,7 +61,7 @@ function readable(args: ArgumentReader, place: string, read: () => string): stri
   }
 }
 
-/** For producers and workers. Reads the files. */
+/** Reads the files of a producer or a worker, and returns its options. */
 export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueuePlaceOptions> {
   const secret = io.env[SECRET] ?? "";
   const files = new InputFiles(io);
@@ -79,7 +79,7 @@ export async function queueOptions({ prefix, files: paths }: QueueRequest, io: I
   };
 }
 
-/** Null for any other error. The error is of another copy of the library, so its name decides, and not its class. */
+/** Returns null for any other error. It is from another copy of the library: its name decides, and not its class. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;

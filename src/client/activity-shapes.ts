@@ -59,7 +59,7 @@ const voteShape = openObject({
   createdAt: nullish(time),
 });
 export interface VoteJson extends ReadOf<typeof voteShape> {}
-export const voteSchema: ObjectShape<VoteJson> = voteShape;
+const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
  * client/README.md, "Activities". Requires only the members of the interface's own sample, where `result.activity`

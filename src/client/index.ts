@@ -2,10 +2,25 @@
 export { createClient } from "./client.js";
 export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
-export * from "./operations.js";
-export { ACTIVITY_STATUSES, activitySchema, appProofSchema, timestampSchema, voteSchema } from "./activity-shapes.js";
+export { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "./operations.js";
+export type {
+  BootProofJson,
+  EarnVault,
+  OauthProvider,
+  ProvisioningDetails,
+  QueryName,
+  QueryOperation,
+  QueryParameters,
+  QueryResult,
+  SubmitName,
+  SubmitOperation,
+  SubmitParameters,
+  SubmitResult,
+  TvcDeployment,
+  User,
+} from "./operations.js";
+export { ACTIVITY_STATUSES } from "./activity-shapes.js";
 export type { ActivityJson, ActivityStatus, AppProofJson, Open, Timestamp, VoteJson } from "./activity-shapes.js";
-export { readShape } from "../decode/shapes.js";
 export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "../decode/shapes.js";
 
 export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
@@ -32,14 +47,7 @@ export type {
   VerifyAppProofsOptions,
 } from "./verified-app-proofs.js";
 export type { PayloadSchemas, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./payload-schemas.js";
-export {
-  MAX_BOOT_PROOFS,
-  fetchActivity,
-  fetchBootProof,
-  fetchEvidence,
-  fetchLatestBootProof,
-  withAppProofs,
-} from "./evidence.js";
+export { fetchActivity, fetchBootProof, fetchEvidence, fetchLatestBootProof, withAppProofs } from "./evidence.js";
 export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
 
 export { nodeWebhookHandler } from "./node-webhook.js";

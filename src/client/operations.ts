@@ -58,7 +58,7 @@ const bootProofShape = refined(
   },
 );
 export interface BootProofJson extends ReadOf<typeof bootProofShape> {}
-export const bootProofSchema: Shape<BootProofJson> = bootProofShape;
+const bootProofSchema: Shape<BootProofJson> = bootProofShape;
 
 const oauthProviderShape = openObject({
   providerId: text,
@@ -70,7 +70,7 @@ const oauthProviderShape = openObject({
   updatedAt: timestampSchema,
 });
 export interface OauthProvider extends ReadOf<typeof oauthProviderShape> {}
-export const oauthProviderSchema: ObjectShape<OauthProvider> = oauthProviderShape;
+const oauthProviderSchema: ObjectShape<OauthProvider> = oauthProviderShape;
 
 const credential = openObject({
   publicKey: nullish(text),
@@ -124,9 +124,9 @@ const userShape = openObject({
   updatedAt: nullish(timestampSchema),
 });
 export interface User extends ReadOf<typeof userShape> {}
-export const userSchema: ObjectShape<User> = userShape;
+const userSchema: ObjectShape<User> = userShape;
 
-export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
+const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
 const display = openObject({ usd: nullish(text), crypto: nullish(text) });
 
 /** client/README.md, "Shapes". */
@@ -148,7 +148,7 @@ const earnVaultShape = openObject({
   clientFeeWallet: nullish(text),
 });
 export interface EarnVault extends ReadOf<typeof earnVaultShape> {}
-export const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
+const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
 
 const operatorSetShape = openObject({
   id: nullish(text),
@@ -170,16 +170,16 @@ const tvcDeploymentShape = openObject({
   updatedAt: nullish(timestampSchema),
 });
 export interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
-export const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
+const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
 
 /** client/README.md, "Applications of your own". Both members are base64. */
 const provisioningDetailsShape = openObject({ attestationDocument: nonEmptyText, manifestEnvelope: nonEmptyText });
 export interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
-export const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
+const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
 
 // Requests.
 
-export const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
+const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
 
 /** client/README.md, "Operations". */
 export const CAIP2_CHAINS = [
@@ -201,7 +201,7 @@ export const CAIP2_CHAINS = [
   "eip155:421614",
 ] as const;
 
-export const DOCUMENTED_VALUES = {
+const DOCUMENTED_VALUES = {
   caip2: CAIP2_CHAINS,
   provider: EARN_PROVIDERS,
   onrampProvider: ON_RAMP_PROVIDERS,
@@ -431,7 +431,7 @@ export function pathOf(operation: { readonly group: "submit" | "query"; readonly
   return `/public/v1/${operation.group}/${operation.name}`;
 }
 
-export interface SubmitBody {
+interface SubmitBody {
   type: string;
   timestampMs: string;
   organizationId: string;
@@ -450,7 +450,7 @@ export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | 
   });
 }
 
-export interface QueryBody {
+interface QueryBody {
   organizationId: string;
   [name: string]: unknown;
 }

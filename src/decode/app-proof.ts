@@ -42,10 +42,11 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   const reader = MemberReader.of(input, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.string("scheme");
-  const isKnown = scheme === APP_PROOF_SCHEME;
-  if (scheme !== undefined && !isKnown) reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`);
   const value = {
-    scheme: isKnown ? APP_PROOF_SCHEME : undefined,
+    scheme:
+      scheme === undefined || scheme === APP_PROOF_SCHEME
+        ? scheme
+        : reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`),
     publicKey: publicKeyOf(reader),
     proofPayload: reader.string("proofPayload"),
     signature: signatureOf(reader),

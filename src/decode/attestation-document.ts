@@ -41,18 +41,18 @@ export const MAX_DOCUMENT_FIELD = 1024;
  * operations.
  */
 const MAX_CABUNDLE = 16;
-/** The member that each key becomes. */
-export const DOCUMENT_KEYS: Readonly<Record<string, keyof AttestationDocument>> = {
-  module_id: "moduleId",
-  digest: "digest",
-  timestamp: "timestamp",
-  pcrs: "pcrs",
-  certificate: "certificate",
-  cabundle: "cabundle",
-  public_key: "publicKey",
-  user_data: "userData",
-  nonce: "nonce",
-};
+/** Each becomes a member of that name, in camel case. */
+export const DOCUMENT_KEYS: readonly string[] = [
+  "module_id",
+  "digest",
+  "timestamp",
+  "pcrs",
+  "certificate",
+  "cabundle",
+  "public_key",
+  "user_data",
+  "nonce",
+];
 /** Keys that could pollute prototypes in another reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
@@ -114,7 +114,7 @@ class DocumentReader {
       else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that no document has");
       else if (key === "nitrotpm_pcrs") {
         this.#fault(key, "this is a NitroTPM document, of a whole instance and not of an enclave");
-      } else if (!Object.hasOwn(DOCUMENT_KEYS, key)) unknown.push(key);
+      } else if (!DOCUMENT_KEYS.includes(key)) unknown.push(key);
     }
     return unknown;
   }

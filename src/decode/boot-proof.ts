@@ -64,8 +64,8 @@ export { DOCUMENT_MEMBER };
 
 const SERVICE_MEMBERS: Readonly<Record<string, keyof BootProof>> = {
   ephemeralPublicKeyHex: "ephemeralPublicKey",
-  [DOCUMENT_MEMBER.name]: "attestationDocument",
-  [DOCUMENT_MEMBER.alias]: "attestationDocument",
+  cloudAttestationDocB64: "attestationDocument",
+  awsAttestationDocB64: "attestationDocument",
   qosManifestB64: "manifest",
   qosManifestEnvelopeB64: "manifestEnvelope",
   qosManifestVersion: "declaredManifestVersion",

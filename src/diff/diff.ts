@@ -16,18 +16,6 @@ import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 import { type DecodedProvenance, compareProvenance, decodedProvenance } from "./provenance.js";
 import { compareReleases } from "./release.js";
 
-const COMPARED_KINDS = [
-  "boot proof",
-  "attestation document",
-  "manifest",
-  "manifest envelope",
-  "policy",
-  "release",
-  "bundle",
-  "provenance bundle",
-] as const satisfies readonly EvidenceKind[];
-type ComparedKind = (typeof COMPARED_KINDS)[number];
-
 export interface DiffInput {
   readonly file: Uint8Array;
   /** Reads the policy's trust anchor files, as for `parsePolicy`. */
@@ -134,7 +122,10 @@ interface Given {
   readonly input: DiffInput;
 }
 
-const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> } = {
+type Reader = (given: Given) => Promise<Side>;
+
+/** The kinds that can be compared. */
+const READERS: Readonly<Record<Side["kind"], Reader>> = {
   "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
   "attestation document": async ({ recognised: { bytes } }) => {
     return { kind: "attestation document", parts: { attestationDocument: await readDocument(bytes, null) } };
@@ -170,14 +161,14 @@ async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue>
 export async function readSide(input: DiffInput): Promise<Side> {
   const recognised = recognise(input.file);
   if (recognised === null) throw notCompared("not recognised");
-  const kind = COMPARED_KINDS.find((known) => known === recognised.kind);
-  if (kind === undefined) throw notCompared(kindSentence(recognised.kind));
+  const read = (READERS as Readonly<Partial<Record<EvidenceKind, Reader>>>)[recognised.kind];
+  if (read === undefined) throw notCompared(kindSentence(recognised.kind));
   const literal = (): Content => parseJson(recognised.bytes, { numbers: "literal" });
-  return READERS[kind]({ recognised, literal, input });
+  return read({ recognised, literal, input });
 }
 
 function notCompared(what: string): MalformedError {
-  const message = `${what}; what can be compared: ${COMPARED_KINDS.join(", ")}`;
+  const message = `${what}; what can be compared: ${Object.keys(READERS).join(", ")}`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 

@@ -1,6 +1,5 @@
 /** The machine-readable formats as functions: `bootproof/formats`. */
 export { type BundleFacts, bundleNotices } from "../bundle/text.js";
-export type { Notice } from "../report/facts.js";
 export { type EarOptions, renderEar } from "./ear.js";
 export { renderGithub } from "./github.js";
 export { renderJunit } from "./junit.js";

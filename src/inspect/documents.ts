@@ -29,11 +29,13 @@ export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
   const map = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true })).value;
   const rest: DescribedObject =
     map instanceof Map
-      ? unshown(await shown(map), { value, faults, members: DOCUMENT_KEYS })
+      ? unshown(await shown(map), { value, faults, members: MEMBERS })
       : { [UNREADABLE]: toHex(payload) };
   const header = algorithmFaults(cose.value).map((message) => ({ path: "", message }));
   const unknown = unknownKeys.map((key) => ({ path: "", message: `unknown key ${JSON.stringify(key)}` }));
   return inspectedAs([...header, ...faults, ...unknown], { ...says, ...rest });
 }
 
+const inCamelCase = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const MEMBERS = Object.fromEntries(DOCUMENT_KEYS.map((key) => [key, inCamelCase(key)]));
 const TAGGED = { outermostTag: COSE_SIGN1_TAG } as const;

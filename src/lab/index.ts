@@ -1,6 +1,6 @@
 /** `bootproof/lab`: a local service with software enclaves, and the forge of its evidence. For tests and demos only. */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
-export { FAULTS, type FaultName, type GivenFaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
+export { FAULTS, type FaultName, type GivenFaultName, type LabFault } from "./faults.js";
 export type { ApplicationAnswer, ApplicationOptions, LabApplication } from "./applications.js";
 export {
   APPLICATION_FAULTS,
@@ -12,7 +12,7 @@ export {
 export type { EnclaveInfo, ReplicaInfo } from "./fleet.js";
 export type { App, ReleaseOptions } from "./release.js";
 export type { Seed, SeedIds } from "./records.js";
-export { type ApiKeyPair, generateApiKey, stampWithApiKey } from "./api-key.js";
+export { type ApiKeyPair, stampWithApiKey } from "./api-key.js";
 export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";
 export { LabFolderError } from "./folder.js";
@@ -21,7 +21,6 @@ export type { DeliveryAttempt, Sleep } from "./webhooks.js";
 export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 export { verifiedCallFor } from "./double.js";
 export {
-  LAB_BUILD,
   type LabBuild,
   LabSigstore,
   type LabSigstoreOptions,

@@ -10,12 +10,6 @@ import type { ProvenanceRefusal, ProvenanceSignature, ProvenanceVerifier } from 
 
 export { decodeProvenanceBundle, splitBundles } from "../decode/provenance-bundle.js";
 export type { ProvenanceBundle, ProvenanceStatement } from "../decode/provenance-bundle.js";
-export type {
-  ProvenanceRefusal,
-  ProvenanceSignature,
-  ProvenanceThresholds,
-  ProvenanceVerifier,
-} from "../verify/provenance-demand.js";
 
 type Bundle = Parameters<typeof toSignedEntity>[0];
 type TrustedRoot = Parameters<typeof toTrustMaterial>[0];

@@ -650,8 +650,8 @@ class Forger {
   async job(): Promise<ForgedJob> {
     for (; ; await pause(10))
       for (const key of await this.#jobs()) {
-        const data = JSON.parse((await this.#client.hget(key, "data"))!) as { run: string; first: number; entries: [] };
-        if (data.first === 1) return { key, id: idOf(key), run: data.run, first: 1, count: data.entries.length };
+        const data = JSON.parse((await this.#client.hget(key, "data"))!) as { run: string; first: number; lengths: [] };
+        if (data.first === 1) return { key, id: idOf(key), run: data.run, first: 1, count: data.lengths.length };
       }
   }
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { type InputBatch, type InputOptions, inputBatches, inputBytes } from "../../src/audit/node.js";
+import { type InputBatch, type InputOptions, inputBatches } from "../../src/audit/node.js";
+import { inputBytes } from "../../src/audit/node-inputs.js";
 import { LineCutter } from "../../src/audit/lines.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-source-"));

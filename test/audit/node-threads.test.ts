@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Batch, TOO_SLOW_REASON, UNJUDGED_REASON, localJudge } from "../../src/audit/index.js";
+import { type Batch, localJudge } from "../../src/audit/index.js";
+import { TOO_SLOW_REASON } from "../../src/audit/judge.js";
+import { UNJUDGED_REASON } from "../../src/audit/judge.js";
 import { threadJudge } from "../../src/audit/node.js";
 import { vector } from "../cli/support.js";
 

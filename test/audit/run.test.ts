@@ -11,8 +11,8 @@ import {
   localJudge,
   resultLine,
   runAudit,
-  UNJUDGED_REASON,
 } from "../../src/audit/index.js";
+import { UNJUDGED_REASON } from "../../src/audit/judge.js";
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 

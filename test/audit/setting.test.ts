@@ -8,7 +8,8 @@ import { type AuditSetting, auditSetting, policyDigest, settingDigest } from "..
 import { toUtf8 } from "../../src/bytes.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
-import { type ProvenanceVerifier, sigstoreVerifier } from "../../src/provenance/index.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
+import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { AT, NOW, forge, lab } from "../attacks/support.js";
 
 describe("the digest of a policy", () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
-import { NO_ENTRIES } from "../../src/audit/index.js";
+import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";

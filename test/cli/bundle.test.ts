@@ -144,7 +144,7 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC with 2 warnings: .*, but the only policy .* WARNING the policy came with the bundle: .* --policy FILE\. /,
+      /^AUTHENTIC with 2 warnings: .*, but the only .* WARNING the policy came with the bundle: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(

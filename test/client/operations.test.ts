@@ -2,18 +2,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   ACTIVITY_STATUSES,
-  CAIP2_CHAINS,
   type Client,
   ClientError,
   QUERY_OPERATIONS,
   type QueryName,
   SUBMIT_OPERATIONS,
   type SubmitName,
-  pathOf,
-  queryBody,
-  readShape,
-  submitBody,
 } from "../../src/client/index.js";
+import { CAIP2_CHAINS } from "../../src/client/operations.js";
+import { pathOf } from "../../src/client/operations.js";
+import { queryBody } from "../../src/client/operations.js";
+import { submitBody } from "../../src/client/operations.js";
+import { readShape } from "../../src/decode/shapes.js";
 import {
   AT,
   ORGANIZATION,

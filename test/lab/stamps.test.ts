@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
-import { type ApiKeyPair, SoftwarePasskey, generateApiKey, startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { type ApiKeyPair, SoftwarePasskey, startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { generateApiKey } from "../../src/lab/api-key.js";
 import { type Answer, type Json, completed, query, send, submit } from "./support.js";
 
 let now = new Date("2026-03-04T05:06:07.000Z");

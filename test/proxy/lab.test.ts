@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, type QueryName, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { FAULTS, type LabFault, VERIFIED_CALLS, stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { FAULTS, type LabFault, stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { VERIFIED_CALLS } from "../../src/lab/faults.js";
 import {
   type Answer,
   type Json,

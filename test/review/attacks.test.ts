@@ -392,7 +392,12 @@ describe("wrong use", () => {
 
   it.each<[string, Uint8Array, Partial<ReviewOptions>, RegExp]>([
     ["a policy that pins no manifests", bytesOf(V1), { policy: nitro }, /deployments: no deployment of kind qos/],
-    ["a policy as a manifest", toUtf8('{"policy":"bootproof/1","deployments":[]}'), {}, /this is a policy, not a manifest/],
+    [
+      "a policy as a manifest",
+      toUtf8('{"policy":"bootproof/1","deployments":[]}'),
+      {},
+      /this is a policy, not a manifest/,
+    ],
     ["half a manifest", bytesOf(V1).slice(0, 500), {}, /malformed/],
     ["noise", new Uint8Array([1, 2, 3]), {}, /neither JSON nor borsh/],
     ["a previous one that is none", bytesOf(V1), { previous: new Uint8Array([1]) }, /previous: neither JSON nor borsh/],

@@ -3,7 +3,7 @@ import { fromHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Policy, parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import type { ProvenanceVerifier } from "../../src/provenance/index.js";
+import type { ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { decodeProvenanceBundle } from "../../src/provenance/index.js";
 import { readVectorJson, readVectorText } from "./vectors.js";
 

@@ -20,7 +20,8 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type ProvenanceVerifier, decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
+import { decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
+import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { signerFaults } from "../../src/verify/build-signer.js";
 import type { ProvenanceDemand } from "../../src/verify/provenance-demand.js";
 import {
