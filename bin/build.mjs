@@ -5,6 +5,7 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import "./texts.mjs";
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
@@ -100,14 +101,15 @@ for (const [whole, entryPoints] of Object.entries(WHOLE)) entryPoints.forEach((f
 const later = Object.values(inputs)
   .flatMap(({ imports }) => imports)
   .filter(({ path, kind }) => kind === "dynamic-import" && path in inputs && !wholeOf.has(path));
-const nameOf = (file) => file.replace(/^src\/|\.ts$/g, "").replaceAll("/", "-");
+const nameOf = (file) => file.replace(/^src\/|\.[jt]s$/g, "").replaceAll("/", "-");
 
 /** Resolves imports from one whole file, or from the other files, to the file that has the source. */
 const between = (own) => ({
   name: "between files",
   setup(bundler) {
     bundler.onResolve({ filter: /^\.\.?\// }, ({ path, kind, resolveDir }) => {
-      const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
+      const made = relative("", join(resolveDir, path));
+      const file = made in inputs ? made : made.replace(/\.js$/, ".ts");
       const whole = wholeOf.get(file);
       if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
       // Only this one does something when it is loaded, whatever package.json says.

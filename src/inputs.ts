@@ -42,7 +42,7 @@ export interface VerifyOptions {
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
   /**
-   * `strict`: what weakens a good verdict (a BUT of its texts) is a failure. The verdict stays, the report has
+   * `strict`: what weakens a good verdict (a WARNING of its texts) is a failure. The verdict stays, the report has
    * `refusedFor`, and `requireVerified` and `requireAuthentic` throw. Default: `standard`.
    */
   readonly acceptance?: "standard" | "strict";

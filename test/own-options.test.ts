@@ -303,7 +303,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   renderText: [door([report, text], (...all) => library.renderText(...all)), door([report], library.renderText)],
   renderSummary: [
-    door([report, { color: true, width: 100 }, [{ kind: "but", text: "a" }]] as const, (...all) =>
+    door([report, { color: true, width: 100 }, [{ kind: "warning", text: "a" }]] as const, (...all) =>
       library.renderSummary(...all),
     ),
   ],

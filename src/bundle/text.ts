@@ -30,7 +30,7 @@ const MAX_VALUE = 120;
 
 export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verdict): Notice[] {
   return [
-    ...(policyFrom === "bundle" ? [{ kind: "but", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
+    ...(policyFrom === "bundle" ? [{ kind: "warning", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
     ...(packed === null ? [] : packedNotices(packed, policyFrom === "bundle" ? verdict : null)),
   ];
 }
@@ -53,7 +53,7 @@ function packedNotices(
   });
   const rest = differences.length - MAX_SHOWN;
   return [
-    { kind: "but", text: "the report inside does not match its evidence (the differences are below)." },
+    { kind: "warning", text: "the report inside does not match its evidence (the differences are below)." },
     ...notes,
     ...items,
     ...(rest > 0 ? [{ kind: "item", text: `and ${rest} more` } as const] : []),

@@ -121,10 +121,10 @@ async function verified(
 /** What weakens the verdict of a bundle weakens it for a strict caller, too. */
 async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
   const { bundleNotices } = await import("./text.js");
-  const buts = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "but");
+  const warnings = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "warning");
   return strictReport(
     report,
-    buts.map(({ text }) => text),
+    warnings.map(({ text }) => text),
   );
 }
 

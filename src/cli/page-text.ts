@@ -102,7 +102,7 @@ function valueText(value: string | null): string {
 function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
   if (policyFrom !== "bundle") return [];
   const text = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
-  return [{ kind: "but", text }];
+  return [{ kind: "warning", text }];
 }
 
 const MAX_QUESTION = 400;

@@ -66,7 +66,7 @@ Examples:
 ${CONNECTION_HELP}
 
 Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
-BUT), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
+warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
@@ -101,8 +101,8 @@ async function carryOut(request: VerifyRequest, io: Io): Promise<number> {
   return exitCodeOf(judged.report);
 }
 
-function refusalText(buts: readonly string[]): string {
-  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...buts, ""].join("\n");
+function refusalText(warnings: readonly string[]): string {
+  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...warnings, ""].join("\n");
 }
 
 /** A key that cannot sign is a fault of the command line: it is told before anything is fetched or verified. */

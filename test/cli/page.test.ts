@@ -47,12 +47,12 @@ describe("verify --format html", () => {
     expect(stdout === pageOf("verified")).toBe(true);
   });
 
-  it("ends with 1 for a BUT that --fail-on-warning refuses", async () => {
+  it("ends with 1 for a warning that --fail-on-warning refuses", async () => {
     const [, , ...args] = CASES["verified"]!;
     const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html", "--fail-on-warning"]);
     expect([code, stdout === pageOf("verified")]).toEqual([1, false]);
     // The page says so itself, and its data carry the acceptance: whoever verifies it again gets the same.
-    expect(stdout).toContain("<title>REFUSED with one BUT: ");
+    expect(stdout).toContain("<title>REFUSED with 1 warning: ");
     expect(stdout).toContain('"acceptance":"strict"');
     const page = pageFile(stdout, "refused.html");
     const again = built("page", "--verify", page, ...callersWords("verified"), "--format", "json");
@@ -87,21 +87,23 @@ describe("page --verify", () => {
     expect(flat(stdout)).toMatch(
       /^INTACT: \S+report\.html is, byte for byte, the page that bootproof 0\.1\.0 makes of the /,
     );
-    expect(stdout).toMatch(new RegExp(`^${verdict.toUpperCase()}[:,] `, "m"));
+    expect(stdout).toMatch(new RegExp(`^${verdict.toUpperCase()}(?: with|:|,) `, "m"));
     expect(stdout).toMatch(/^Not proven$/m);
   });
 
   it("says whose policy and whose time it was", () => {
     expect(flat(verify("verified").stdout)).toContain(
       `Its evidence, verified anew by this program, as of ${MADE.at}. The page's maker verified it as of ${MADE.at}: ` +
-        "none of that is used. VERIFIED: ",
+        "none of that is used. VERIFIED with 1 warning: ",
     );
     const own = check(pageOf("verified"), ...OWN, ...ANCHOR);
     expect([own.status, flat(own.stdout)]).toEqual([
       0,
-      expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: the page's maker chose /),
+      expect.stringMatching(
+        / AUTHENTIC with \d warnings?: .* WARNING the policy came with the page: the page's maker chose /,
+      ),
     ]);
-    expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came with the bundle");
+    expect(flat(verify("a bundle by its own policy").stdout)).toContain("WARNING the policy came with the bundle");
     expect(flat(verify("an activity").stdout)).toContain(
       `The page's maker expected {"organizationId":"${MADE.organizationId}"}: that is not checked here.`,
     );
@@ -132,7 +134,10 @@ describe("page --verify", () => {
     const own = check(pageOf("authentic"), ...POLICY);
     expect([own.status, flat(own.stdout)]).toEqual([1, expect.stringMatching(/^INTACT: .* REJECTED: /)]);
     const good = check(pageOf("a bundle by its own policy"), ...POLICY);
-    expect([good.status, flat(good.stdout)]).toEqual([0, expect.stringMatching(/^INTACT: .* VERIFIED: /)]);
+    expect([good.status, flat(good.stdout)]).toEqual([
+      0,
+      expect.stringMatching(/^INTACT: .* VERIFIED with 1 warning: /),
+    ]);
     expect(good.stdout).not.toContain("came with the page: whoever");
     expect(good.stdout).not.toContain("came with the bundle");
   });
@@ -207,7 +212,7 @@ describe("page --verify", () => {
     const good = check(pageOf("verified").replaceAll("AWS", "aws"), ...callersWords("verified"));
     expect([good.status, good.stdout]).toEqual([
       1,
-      expect.stringMatching(/^NOT INTACT: [^]*^REFUSED: [^]*^BUT the page/m),
+      expect.stringMatching(/^NOT INTACT: [^]*^REFUSED with \d warnings?: [^]*^WARNING the page/m),
     ]);
     expect(good.stdout).not.toMatch(/^VERIFIED/m);
     const evidence = check(withOtherEvidence(pageOf("authentic")), ...callersWords("authentic"));
@@ -235,7 +240,7 @@ describe("page --verify", () => {
     expect(other).toMatch(
       /^NOT CHECKED: .* bootproof 9\.8\.7 made it, and this is bootproof 0\.1\.0, .* \(npx bootproof@9\.8\.7 page/,
     );
-    expect(other).toContain('REFUSED: the verdict "verified" is not accepted with a BUT. BUT the cert');
+    expect(other).toContain('the verdict "verified" is not accepted with warnings. WARNING the cert');
     const hostile = flat(
       check(html.replace('"bootproof 0.1.0">', '"bootproof 1; rm -rf \u001b[2J">'), ...POLICY).stdout,
     );

@@ -516,17 +516,17 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await axe(page)).toEqual([]);
     });
 
-    it("refuses a BUT by choice, in its title and its first words", async () => {
+    it("refuses a warning by choice, in its title and its first words", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.anchor);
       await page.locator("#file-list li").nth(1).waitFor();
       await page.getByLabel(/^No policy/).check();
-      await page.getByLabel(/^A BUT is a failure/).check();
+      await page.getByLabel(/^A warning is a failure/).check();
       await press(page);
       expect(await result(page)).toMatch(/^REFUSED/);
-      expect(await page.title()).toMatch(/^REFUSED with one BUT: boot\.json – bootproof$/);
+      expect(await page.title()).toMatch(/^REFUSED with 1 warning: boot\.json – bootproof$/);
       expect(await page.locator("#said").innerText()).toMatch(
-        /^Verdict: REFUSED: the verdict "authentic" is not accepted with a BUT\./,
+        /^Verdict: REFUSED: the verdict "authentic" is not accepted with warnings\./,
       );
       expect(await axe(page)).toEqual([]);
     });

@@ -351,7 +351,7 @@ describe("a title", () => {
     return judged(request);
   };
 
-  it("names verdict, BUTs and subject, and the deployment only where it is proven", async () => {
+  it("names verdict, warnings and subject, and the deployment only where it is proven", async () => {
     const none = { policy: "none" } as const;
     const second = file("second.json", { bootProof: forged.bootProof });
     const titles = [
@@ -362,25 +362,25 @@ describe("a title", () => {
       await verifiedOf([file("\u202egnp.json", forged.bootProof)], none),
     ].map((one) => titleOf(one));
     expect(titles).toEqual([
-      expect.stringMatching(/^Verified with (?:one|\d) BUTs?: boot\.json, deployment "[^"]+" – bootproof$/),
-      expect.stringMatching(/^Authentic, of anybody with one BUT: boot\.json – bootproof$/),
+      expect.stringMatching(/^Verified with \d warnings?: boot\.json, deployment "[^"]+" – bootproof$/),
+      expect.stringMatching(/^Authentic, of anybody with 1 warning: boot\.json – bootproof$/),
       "REJECTED: boot.json – bootproof",
       "REJECTED: 2 boot proofs – bootproof",
       expect.stringMatching(/^REJECTED: "?\\+u\{202e\}gnp\.json"? – bootproof$/),
     ]);
   });
 
-  it("says REFUSED, as the page does, where the reader chose that a BUT is a failure", async () => {
+  it("says REFUSED, as the page does, where the reader chose that a warning is a failure", async () => {
     const files = [boot, policyOf("lab.pem"), anchor];
     const good = await verifiedOf(files);
     const refused = await verifiedOf(files, { failOnWarning: true });
     expect(refused.report).toMatchObject({ verdict: "verified", refusedFor: [expect.stringContaining("not to AWS")] });
-    expect(titleOf(refused)).toMatch(/^REFUSED with one BUT: boot\.json/);
+    expect(titleOf(refused)).toMatch(/^REFUSED with 1 warning: boot\.json/);
     const shown = toHtml(await shownReport(refused));
     expect(shown).not.toContain("--fail-on-warning");
     expect(shown).toContain('class="verdict verdict-rejected"');
     expect(shown).toContain('<span class="word">REFUSED</span>');
-    expect(shown).toMatch(/<p class="sentence">The verdict ("|&quot;)verified\1 is not accepted with a BUT\./);
+    expect(shown).toMatch(/<p class="sentence">The verdict ("|&quot;)verified\1 is not accepted with warnings\./);
     expect(good.report).not.toHaveProperty("refusedFor");
     expect(toHtml(await shownReport(good))).not.toContain("REFUSED");
   });
@@ -400,7 +400,7 @@ describe("a title", () => {
     expect(await reasonsOf(ofItsPolicy, "none")).not.toMatch(/the policy came|the report inside/);
   });
 
-  it("is not refused without a BUT, and where it is rejected anyway", async () => {
+  it("is not refused without a warning, and where it is rejected anyway", async () => {
     const genuine = readFileSync(new URL("../../test-vectors/boot-proofs/six-members.json", import.meta.url));
     const titles = [file("genuine.json", new Uint8Array(genuine)), boot, bundle].map(async (one) => {
       const verified = await verifiedOf([one], { policy: "none", failOnWarning: true });
