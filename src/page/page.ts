@@ -1,74 +1,153 @@
-/** The page in one file: the report, the data, and the script that verifies. */
-import { toBase64, toHex, toUtf8 } from "../bytes.js";
-import { ownOptions } from "../decode/input.js";
-import { printableJson } from "../decode/json.js";
-import { MalformedError } from "../errors.js";
+/** The page in one file: the report, the evidence, and the script that verifies. */
+import { toBase64, toUtf8 } from "../bytes.js";
+import { decodeBundle } from "../bundle/file.js";
+import { optionsData } from "../bundle/options.js";
+import { packEvidence, selfContainedPolicy } from "../bundle/pack.js";
+import { MAX_PAGE_BYTES } from "../bundle/page.js";
+import type { BundleFacts } from "../bundle/text.js";
+import { verifyAsPacked } from "../bundle/verify.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
+import { parseJson, printableJson } from "../decode/json.js";
+import { MalformedError, attempt } from "../errors.js";
+import {
+  type Evidence,
+  type EvidenceInput,
+  NamedEvidence,
+  evidenceMembers,
+  isDocument,
+  namedSharing,
+} from "../inputs.js";
+import { type PlainOptions, ownPlainOptions, pinsProvenance, readerOf } from "../plain-settings.js";
 import type { Notice } from "../report/facts.js";
 import type { Report } from "../report/report.js";
 import { carriesNonce } from "../report/statements.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
-import type { SignatureCache } from "../verify/signature-cache.js";
-import { MAX_PAGE_BYTES, type PageContent, type PageData, pageData } from "./data.js";
-import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
-import { type PageVerification, reproducePage } from "./verify.js";
+import { NO_PROVENANCE } from "./verify.js";
 import { NOTHING_VERIFIED, verifierView } from "./verifier-view.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
 import { thisPage } from "./this-page.js";
 
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
 
-export interface PageParts {
-  /** `PAGE_SCRIPT` of `bootproof/page/script`. */
-  readonly script: string;
+/** A verification to show. The policy of `options` is the one that decided, whoever chose it. */
+export interface PageContent {
+  readonly evidence: EvidenceInput;
+  readonly options: PlainOptions;
+  readonly report: Report;
+  /** Of evidence that came in a bundle: {@link BundleVerification}. Default: null. */
+  readonly bundle?: BundleFacts | null;
 }
 
-function ownParts(parts: PageParts): PageParts {
-  return ownOptions("parts", parts, { script: true });
-}
+const CONTENT: Readonly<Record<keyof PageContent, true>> = {
+  evidence: true,
+  options: true,
+  report: true,
+  bundle: true,
+};
 
 /**
- * The page of a verification. The evidence is verified again: throws Error if the report differs, for example one under
- * other options; {@link MalformedError} (`page`) for evidence whose page would be too large to be read; and as
- * {@link pageData} and `reproducePage` do.
+ * The page of a verification, with its evidence, policy and report as one bundle, or with its bare document. The bundle
+ * is verified again: throws Error if the report differs, for example one under other options; and {@link
+ * MalformedError} for evidence whose page would be too large, and for provenance, which no browser verifies.
  * @example
  * ```ts
  * const options = { policy, now: new Date() };
  * const { report } = await verifyEvidence(evidence, options);
- * const html = await renderPage({ evidence, options: plainOptions(options), report }, { script: PAGE_SCRIPT });
+ * const html = await renderPage({ evidence, options: plainOptions(options), report });
  * ```
  */
-export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
-  const own = ownParts(parts);
-  const page = await renderPageContent(readPageData(JSON.stringify(pageData(content))), own);
-  const [difference] = page.verification.differences;
-  if (difference !== undefined) {
-    const { place, page: given, anew } = difference;
-    throw new Error(`the report is not of this evidence and these options: ${place} is ${given}, and ${anew} anew`);
-  }
-  return page.html;
+export async function renderPage(content: PageContent): Promise<string> {
+  return pageWith(pageScript(), content);
 }
 
-/** The page from the data of another page, with a new report. */
-export async function renderPageContent(
-  content: PageContent,
-  parts: PageParts,
-  cache?: SignatureCache,
-): Promise<{ readonly html: string; readonly verification: PageVerification }> {
-  const verification = await reproducePage(content, cache);
-  const { report } = verification;
+/** {@link renderPage} with a given script. Copies the content before it waits. */
+export async function pageWith(script: string | Promise<string>, content: PageContent): Promise<string> {
+  const own = ownOptions("content", content, CONTENT);
+  const [evidence, options] = [ownEvidence(own.evidence), ownPlainOptions(own.options)];
+  const { report, bundle = null } = copyPlain(own);
+  const isBare = isDocument(evidence);
+  const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, report);
+  const verified = { evidence, report, bundle };
   const body = [
-    ...(await shownReport(verification, makersNotes(report))),
+    ...(await shownReport(verified, makersNotes(report))),
     "\n",
-    thisPage(await scriptDigest(parts.script), "report"),
+    thisPage(isBare ? "document" : "report"),
   ];
-  const data = pageData({ ...content, report });
-  const html = await documentOf({ title: titleOf(verification), body, data }, parts);
-  return { html, verification };
+  return documentOf({ title: titleOf(verified), body, carried }, await script);
+}
+
+async function pageScript(): Promise<string> {
+  const { PAGE_SCRIPT } = await import("bootproof/page/script");
+  return PAGE_SCRIPT;
+}
+
+function ownEvidence(evidence: EvidenceInput): EvidenceInput {
+  if (evidence instanceof Uint8Array || isNamed(evidence)) return ownPiece(evidence) as EvidenceInput;
+  const { bootProofs, appProofs, activity, provenance } = evidenceMembers(evidence);
+  if (provenance.length > 0)
+    throw new MalformedError("page", [
+      { path: "evidence.provenance", message: "a page takes none, as browsers verify none" },
+    ]);
+  return {
+    bootProofs: bootProofs.map(ownPiece),
+    appProofs: appProofs.map(ownPiece),
+    ...(activity !== undefined && { activity: ownPiece(activity) }),
+  };
+}
+
+/** The command loads this module from a build of its own, whose class differs. */
+function ownPiece(piece: unknown): unknown {
+  if (!isNamed(piece)) return copyPlain(piece);
+  const { name, value, bytes, ephemeralKey, latestOf } = piece;
+  const facts = { ...(ephemeralKey && { ephemeralKey }), ...(latestOf !== null && { latestOf }) };
+  return namedSharing(name, copyPlain(value), { bytes, ...facts });
+}
+
+const NAMED = ["name", "value", "bytes", "ephemeralKey", "latestOf"];
+
+function isNamed(input: unknown): input is NamedEvidence {
+  if (input instanceof NamedEvidence) return true;
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  const isPlain = [null, Object.prototype].includes(Object.getPrototypeOf(input) as object | null);
+  return !isPlain && NAMED.every((name) => Object.hasOwn(input, name));
+}
+
+/** Of a bare document, which no bundle has. */
+function documentText(document: Uint8Array | NamedEvidence): string {
+  const value = document instanceof NamedEvidence ? document.value : document;
+  return value instanceof Uint8Array ? toBase64(value) : "";
+}
+
+async function bundleText(evidence: Evidence, options: PlainOptions, report: Report): Promise<string> {
+  const remade = (await verifyAsPacked(decodeBundle(packedText(evidence, options, report))))!;
+  // In the bundle, anchors have other names than their files.
+  const differences = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
+  if (differences.length === 0) return packedText(evidence, options, remade.report);
+  const { place, packed, anew } = differences[0]!;
+  throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, and ${anew} anew`);
+}
+
+/** Escapes every character that could end the element, or begin another one. */
+function packedText(evidence: Evidence, { policy, now, ...options }: PlainOptions, report: Report): string {
+  if (policy === "bundle") throw new TypeError("options.policy: expected the bundle's policy itself");
+  if (policy !== null && pinsProvenance(attempt(() => parseJson(policy.bytes)).value))
+    throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
+  const { bundle, ...packed } = packEvidence(evidence);
+  const keys = evidence.bootProofs.map((piece) => (piece instanceof NamedEvidence ? piece.ephemeralKey : null));
+  const file = {
+    bundle,
+    now: now.toISOString(),
+    ...packed,
+    policy: policy && selfContainedPolicy(policy.bytes, { readFile: readerOf(policy) }),
+    report,
+    options: optionsData({ ...options, ...(keys.some((key) => key !== null) && { requestedKeys: keys }) }),
+  };
+  return printableJson(JSON.stringify(file)).replaceAll("<", "\\u003c");
 }
 
 /** A reader must not take the maker's nonce or challenge for the reader's own. */
@@ -88,19 +167,23 @@ function makersNotes(report: Report): Notice[] {
 }
 
 /** The page that verifies dropped files. */
-export async function renderVerifier(parts: PageParts): Promise<string> {
-  parts = ownParts(parts);
-  const body = [...verifierView(), "\n", thisPage(await scriptDigest(parts.script), "verifier")];
-  return documentOf({ title: titleText(NOTHING_VERIFIED), body, data: null }, parts);
+export async function renderVerifier(): Promise<string> {
+  return verifierWith(await pageScript());
+}
+
+export async function verifierWith(script: string): Promise<string> {
+  const body = [...verifierView(), "\n", thisPage("verifier")];
+  return documentOf({ title: titleText(NOTHING_VERIFIED), body, carried: null }, script);
 }
 
 interface Document {
   readonly title: string;
   readonly body: readonly MarkupNode[];
-  readonly data: PageData | null;
+  /** The text of the evidence. */
+  readonly carried: string | null;
 }
 
-async function documentOf({ title, body, data }: Document, { script }: PageParts): Promise<string> {
+async function documentOf({ title, body, carried }: Document, script: string): Promise<string> {
   const content = scriptContent(script);
   const head = element(
     "head",
@@ -121,7 +204,7 @@ async function documentOf({ title, body, data }: Document, { script }: PageParts
     "\n",
   );
   const end = [
-    ...(data === null ? [] : [element("script", { type: "application/json", id: IDS.data }, dataText(data))]),
+    ...(carried === null ? [] : [element("script", { type: "text/plain", id: IDS.evidence }, carried)]),
     element("script", { id: IDS.script }, content),
   ];
   const main = element("main", {}, "\n", ...body, "\n");
@@ -143,7 +226,7 @@ const MAX_PAGE_MIB = MAX_PAGE_BYTES / 1024 / 1024;
 function boundedText(page: Markup): string {
   const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
   if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
-  const message = `its page would be larger than ${MAX_PAGE_MIB} MiB, the most that page --verify reads`;
+  const message = `its page would be larger than ${MAX_PAGE_MIB} MiB, the most that is read`;
   throw new MalformedError("page", [{ path: "evidence", message }]);
 }
 
@@ -166,20 +249,10 @@ function lines(...elements: readonly Markup[]): MarkupNode[] {
   return elements.flatMap((each) => ["\n", each]);
 }
 
-/** Escapes every character that could end the element, or begin another one. */
-function dataText(data: PageData): string {
-  return printableJson(JSON.stringify(data)).replaceAll("<", "\\u003c");
-}
-
 /** Only ASCII, so that every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
   if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: expected printable ASCII and line feeds");
   return script.endsWith("\n") ? script : `${script}\n`;
-}
-
-/** The digest of the script between its tags. */
-export async function scriptDigest(script: string): Promise<string> {
-  return toHex(await sha256(toUtf8(scriptContent(script))));
 }
 
 /** Nothing is loaded, sent or submitted; only this script runs, and it cannot make elements from text. */
