@@ -256,10 +256,7 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
 }
 
 /** Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier. */
-export function refuseUnverifiable(
-  policy: Policy,
-  options: Pick<VerifyOptions, "provenanceVerifier">,
-): void {
+export function refuseUnverifiable(policy: Policy, options: Pick<VerifyOptions, "provenanceVerifier">): void {
   const faults = demandFaults(policy, options);
   if (faults.length > 0) throw new MalformedError("bundle", faults);
 }

@@ -12,6 +12,8 @@ import { certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
   /** The key by which each boot proof was requested, or null. */
   readonly requestedKeys?: readonly (Uint8Array | null)[] | undefined;
+  /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
+  readonly policyFrom?: "bundle" | undefined;
 }
 
 export function optionsData(options: BundleOptions): JsonObject {
@@ -19,7 +21,10 @@ export function optionsData(options: BundleOptions): JsonObject {
   return copyJson({
     at: at instanceof Date ? at.toISOString() : at,
     // Without other content of the files, such as keys.
-    trustAnchors: trustAnchors?.map(({ name, pem }) => ({ name, pem: certificatePem(parseTrustAnchor(name, pem).certificate.der) })),
+    trustAnchors: trustAnchors?.map(({ name, pem }) => ({
+      name,
+      pem: certificatePem(parseTrustAnchor(name, pem).certificate.der),
+    })),
     measurements: measurements && inHex(measurements),
     ephemeralKey: ephemeralKey && toHex(ephemeralKey),
     nonce: nonce && toHex(nonce),
@@ -28,6 +33,7 @@ export function optionsData(options: BundleOptions): JsonObject {
     acceptance: options.acceptance,
     bootProofsOnly: options.bootProofsOnly,
     requestedKeys: requestedKeys?.map((key) => (key === null ? "" : toHex(key))),
+    policyFrom: options.policyFrom,
   }) as JsonObject;
 }
 
@@ -59,6 +65,7 @@ const OPTION_READERS: {
   },
   bootProofsOnly: (reader, name) => reader.boolean(name),
   requestedKeys: requestedKeysOf,
+  policyFrom: (reader, name) => (reader.get(name) === "bundle" ? "bundle" : reader.fault(name, 'expected "bundle"')),
 };
 
 /** Read as the library reads a caller's. */

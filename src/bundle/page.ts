@@ -2,8 +2,10 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
-/** Enough for the largest bundle, its report and the script. */
+/** Of a page: enough for the largest bundle, what is shown of it, and the script. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
+/** Of a bundle, in a page and alone. */
+export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 
 /** Whether a file starts like HTML. No evidence does. */
 export function isHtml(bytes: Uint8Array): boolean {
@@ -37,7 +39,9 @@ export function evidenceInPage(html: string | Uint8Array): Uint8Array {
   const start = text.indexOf(START);
   const end = text.indexOf("<", start + START.length);
   if (start < 0 || !text.startsWith(END, end)) throw fault("a page whose block of evidence has other tags");
-  return toUtf8(text.slice(start + START.length, end));
+  const evidence = toUtf8(text.slice(start + START.length, end));
+  if (evidence.length > MAX_BUNDLE_BYTES) throw fault("a block of more than 8 MiB");
+  return evidence;
 }
 
 function fault(got: string): MalformedError {

@@ -161,18 +161,17 @@ function packedComparison(
 
 function preparedAsPacked(
   evidence: Evidence,
-  { policy, report, options }: Judgement,
+  { policy, options }: Judgement,
   given: CallersOptions & { readonly now: Date },
 ): () => Promise<Verification> {
   if (policy !== null) refuseUnverifiable(policy, given);
-  const { requestedKeys = [], ...rest } = copyPlain(options);
+  const { requestedKeys = [], policyFrom, ...rest } = copyPlain(options);
   try {
     const own = { ...given, ...optionsBesidePolicy({ ...rest, now: given.now }) };
-    // A report under a policy that came with the evidence is authentic at best.
-    const isByMaker = policy !== null && report["verdict"] === "authentic";
-    const setting = isByMaker
-      ? readOptionsUnder(policy, own)
-      : readOptions({ ...own, policy: policy ?? NO_POLICY_ANY_ENCLAVE });
+    const setting =
+      policy !== null && policyFrom === "bundle"
+        ? readOptionsUnder(policy, own)
+        : readOptions({ ...own, policy: policy ?? NO_POLICY_ANY_ENCLAVE });
     return preparedVerification(asRequested(evidence, requestedKeys), setting);
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;

@@ -12,8 +12,8 @@ import { ArgumentReader } from "./options.js";
 import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
-Two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or pages (of which the evidence
-inside is compared), recognised by content. A
+Two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or pages (the evidence in them
+is compared), recognised by content. A
 boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
 come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
 

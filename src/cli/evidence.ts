@@ -225,7 +225,9 @@ async function judgePageOfDocument(
 ): Promise<VerifiedSource> {
   const own = answerable({ bootProofs: [] }, underPolicy(options, undefined, file), demandsOrganization(source));
   if (builds.provenance !== undefined || own.expected !== undefined || own.ephemeralKey !== undefined)
-    throw new UsageError([`${file}: a page of a bare attestation document, which has no key, no request and no builds`]);
+    throw new UsageError([
+      `${file}: a page of a bare attestation document, which has no key, no request and no builds`,
+    ]);
   const evidence = new NamedEvidence(nameOf(file), decodeFile(bytes).bytes, { bytes: page! });
   return { report: (await verifyAttestation(evidence, own)).report, evidence, options: own, bundle: null };
 }

@@ -1,7 +1,7 @@
 /** Input files, and stdin as `-`: read whole, up to a limit. Faults are collected and thrown together. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { MAX_PAGE_BYTES, evidenceInPage, isHtml } from "../bundle/page.js";
+import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isHtml } from "../bundle/page.js";
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
@@ -10,7 +10,7 @@ import { brokenJson, tooLargeFormat, unreadableFormat } from "./file-formats.js"
 import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
-export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
+export { MAX_BUNDLE_BYTES };
 export const STDIN = "-";
 
 /** The name in messages and reports. */

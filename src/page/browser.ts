@@ -3,6 +3,7 @@
  * a clock. It makes elements from data, never from text, which the page's policy forbids (`page.ts`).
  */
 import { decodeBundle } from "../bundle/file.js";
+import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
 import { type PackedReport, verifyAsPacked } from "../bundle/verify.js";
 import { MalformedError, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -101,10 +102,7 @@ function startReport(text: string): void {
 function answerOf(report: Report, differences: PackedReport["differences"]): MarkupNode[] {
   const sentence = printable(verdictSentence(report));
   if (differences.length === 0)
-    return [
-      paragraph("The same result, verified in this browser.", { class: "message good" }),
-      paragraph(sentence),
-    ];
+    return [paragraph("The same result, verified in this browser.", { class: "message good" }), paragraph(sentence)];
   const shown = differences.slice(0, MAX_SHOWN).map(({ place, packed, anew }) => {
     const said = `${shortened(packed)} on this page, ${shortened(anew)} in truth`;
     return element("li", {}, `${printable(place)}: ${said}`);
@@ -118,8 +116,6 @@ function answerOf(report: Report, differences: PackedReport["differences"]): Mar
 }
 
 const ANOTHER = "ANOTHER RESULT: do not believe what this page says.";
-/** Of a file that is dropped: the limit of the command for a bundle. */
-const MAX_FILE_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 const MAX_VALUE = 160;
 
@@ -313,7 +309,7 @@ function listItem(file: ListedFile, label: string): Markup {
 }
 
 async function readFile(file: File): Promise<PageInputFile | string> {
-  if (file.size > MAX_FILE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
+  if (file.size > MAX_BUNDLE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
   const buffer = await file.arrayBuffer().catch(() => null);
   if (buffer === null) return printable(`${file.name}: cannot be read; is it a folder?`);
   const bytes = new Uint8Array(buffer);

@@ -1,9 +1,9 @@
 /** The page in one file: the report, the evidence, and the script that verifies. */
 import { toBase64, toUtf8 } from "../bytes.js";
 import { decodeBundle } from "../bundle/file.js";
-import { optionsData } from "../bundle/options.js";
+import { type BundleOptions, optionsData } from "../bundle/options.js";
 import { packEvidence, selfContainedPolicy } from "../bundle/pack.js";
-import { MAX_PAGE_BYTES } from "../bundle/page.js";
+import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES } from "../bundle/page.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { verifyAsPacked } from "../bundle/verify.js";
 import { copyPlain, ownOptions } from "../decode/input.js";
@@ -27,7 +27,7 @@ import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
-import { NO_PROVENANCE } from "./verify.js";
+import { type JudgedPage, NO_PROVENANCE } from "./verify.js";
 import { NOTHING_VERIFIED, verifierView } from "./verifier-view.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
 import { thisPage } from "./this-page.js";
@@ -71,13 +71,9 @@ export async function pageWith(script: string | Promise<string>, content: PageCo
   const [evidence, options] = [ownEvidence(own.evidence), ownPlainOptions(own.options)];
   const { report, bundle = null } = copyPlain(own);
   const isBare = isDocument(evidence);
-  const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, report);
   const verified = { evidence, report, bundle };
-  const body = [
-    ...(await shownReport(verified, makersNotes(report))),
-    "\n",
-    thisPage(isBare ? "document" : "report"),
-  ];
+  const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
+  const body = [...(await shownReport(verified, makersNotes(report))), "\n", thisPage(isBare ? "document" : "report")];
   return documentOf({ title: titleOf(verified), body, carried }, await script);
 }
 
@@ -123,31 +119,39 @@ function documentText(document: Uint8Array | NamedEvidence): string {
   return value instanceof Uint8Array ? toBase64(value) : "";
 }
 
-async function bundleText(evidence: Evidence, options: PlainOptions, report: Report): Promise<string> {
-  const remade = (await verifyAsPacked(decodeBundle(packedText(evidence, options, report))))!;
+async function bundleText(evidence: Evidence, options: PlainOptions, { report, bundle }: JudgedPage): Promise<string> {
+  const file = packed(evidence, options, bundle?.policyFrom === "bundle" ? "bundle" : undefined);
+  const remade = (await verifyAsPacked(decodeBundle({ ...file, report })))!;
   // In the bundle, anchors have other names than their files.
-  const differences = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
-  if (differences.length === 0) return packedText(evidence, options, remade.report);
-  const { place, packed, anew } = differences[0]!;
-  throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, and ${anew} anew`);
+  const [difference] = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
+  if (difference !== undefined) {
+    const { place, packed, anew } = difference;
+    throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, and ${anew} anew`);
+  }
+  // Escapes every character that could end the element, or begin another one.
+  const text = printableJson(JSON.stringify({ ...file, report: remade.report })).replaceAll("<", "\\u003c");
+  if (text.length > MAX_BUNDLE_BYTES) throw tooLarge("bundle", MAX_BUNDLE_BYTES);
+  return text;
 }
 
-/** Escapes every character that could end the element, or begin another one. */
-function packedText(evidence: Evidence, { policy, now, ...options }: PlainOptions, report: Report): string {
+function packed(evidence: Evidence, plain: PlainOptions, policyFrom: BundleOptions["policyFrom"]): object {
+  const { policy, now, ...options } = plain;
   if (policy === "bundle") throw new TypeError("options.policy: expected the bundle's policy itself");
   if (policy !== null && pinsProvenance(attempt(() => parseJson(policy.bytes)).value))
     throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
-  const { bundle, ...packed } = packEvidence(evidence);
   const keys = evidence.bootProofs.map((piece) => (piece instanceof NamedEvidence ? piece.ephemeralKey : null));
-  const file = {
-    bundle,
+  const requestedKeys = keys.some((key) => key !== null) ? keys : undefined;
+  return {
+    ...packEvidence(evidence),
     now: now.toISOString(),
-    ...packed,
     policy: policy && selfContainedPolicy(policy.bytes, { readFile: readerOf(policy) }),
-    report,
-    options: optionsData({ ...options, ...(keys.some((key) => key !== null) && { requestedKeys: keys }) }),
+    options: optionsData({ ...options, requestedKeys, policyFrom }),
   };
-  return printableJson(JSON.stringify(file)).replaceAll("<", "\\u003c");
+}
+
+function tooLarge(part: string, most: number): MalformedError {
+  const message = `its ${part} would be larger than ${most / 1024 / 1024} MiB, the most that is read`;
+  return new MalformedError("page", [{ path: "evidence", message }]);
 }
 
 /** A reader must not take the maker's nonce or challenge for the reader's own. */
@@ -220,14 +224,11 @@ async function documentOf({ title, body, carried }: Document, script: string): P
   return boundedText(page);
 }
 
-const MAX_PAGE_MIB = MAX_PAGE_BYTES / 1024 / 1024;
-
 /** Not larger than a page that can be read and checked. */
 function boundedText(page: Markup): string {
   const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
   if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
-  const message = `its page would be larger than ${MAX_PAGE_MIB} MiB, the most that is read`;
-  throw new MalformedError("page", [{ path: "evidence", message }]);
+  throw tooLarge("page", MAX_PAGE_BYTES);
 }
 
 function attemptRange(make: () => string): { readonly value: string | undefined } {

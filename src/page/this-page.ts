@@ -9,8 +9,7 @@ const LOADS_NOTHING = "It loads nothing and sends nothing, and works without a n
 const CARRIES: Readonly<Record<PageKind, string>> = {
   report: `It carries the evidence, the policy and the report as one bundle, and the program. ${LOADS_NOTHING}.`,
   document: `It carries the attestation document. ${LOADS_NOTHING}.`,
-  verifier:
-    `It carries the program that verifies. ${LOADS_NOTHING}: what you give it stays in this browser.`,
+  verifier: `It carries the program that verifies. ${LOADS_NOTHING}: what you give it stays in this browser.`,
 };
 
 const OF_EVIDENCE = {
@@ -18,8 +17,9 @@ const OF_EVIDENCE = {
   advice: "So verify the evidence in the file, with a bootproof that you trust, by a policy of your own:",
   command: "bootproof verify FILE --policy POLICY",
   about:
-    "It takes the evidence out of the file, and judges nothing else that the file shows. Without a policy of your own " +
-    "give --no-policy, or --bundle-policy for the policy that this page’s maker chose: then it says “authentic” at best.",
+    "It takes the evidence out of the file, and judges nothing else that the file shows. Without a policy of your " +
+    "own give --no-policy, or --bundle-policy for the policy that this page’s maker chose: then it says “authentic” " +
+    "at best.",
 };
 
 const ADVICE: Readonly<Record<PageKind, typeof OF_EVIDENCE>> = {
