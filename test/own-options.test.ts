@@ -629,14 +629,6 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   readCheckpoint: [
     door([{ key: logKeys.publicKey, origin: "bootproof-log/a" }], (given) => watching.readCheckpoint(logNote, given)),
   ],
-  witnessAt: [
-    door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
-      const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
-      const witness = watching.witnessAt("https://a.test", Object.assign(given, { fetch }));
-      witness.offer(logNote);
-      return witness.settled();
-    }),
-  ],
   isFinding: [door([lines[0]!.entry], (entry) => watching.isFinding(entry))],
   postTo: [
     door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
@@ -790,6 +782,7 @@ async function* batches(): AsyncGenerator<audit.Batch> {
 
 /** These take text, numbers, bytes (see copied-bytes.test.ts), streams, or objects of this package. */
 const WITHOUT_OBJECTS: readonly string[] = [
+  "renderVerifier",
   "ExpectedEntries",
   "ExpectedEntries.of",
   "ExpectedEntries.read",

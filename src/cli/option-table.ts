@@ -129,8 +129,6 @@ export const OPTIONS = {
   "trusted-root": ["file", "demands"],
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
-  verify: ["file", "neither"],
-  witness: ["url", "neither"],
   workers: ["number", "neither"],
 } as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
 
@@ -299,7 +297,6 @@ export const COMMAND_OPTIONS = {
       "with --log: the Ed25519 key (PEM) that signs it, and the state from which the next start reads",
     ],
     ["origin", "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)"],
-    ["witness", "post each checkpoint to this http(s):// URL"],
     [
       "on-refusal",
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
@@ -333,7 +330,6 @@ export const COMMAND_OPTIONS = {
     ["key", "the private key of the log (Ed25519, PEM)"],
     ["origin", "the name of the log (default: bootproof-log/ and the name of its first file)"],
     ["out", "write the note to this file (default: stdout)"],
-    ["witness", "post the note to this http(s):// URL, too"],
   ],
   pin: [
     [

@@ -6,7 +6,7 @@ import { packEvidence, selfContainedPolicy } from "../bundle/pack.js";
 import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES } from "../bundle/page.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { verifyAsPacked } from "../bundle/verify.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { copyPlain, otherMembers, ownOptions } from "../decode/input.js";
 import { parseJson, printableJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
 import {
@@ -69,7 +69,7 @@ export async function renderPage(content: PageContent): Promise<string> {
 export async function pageWith(script: string | Promise<string>, content: PageContent): Promise<string> {
   const own = ownOptions("content", content, CONTENT);
   const [evidence, options] = [ownEvidence(own.evidence), ownPlainOptions(own.options)];
-  const { report, bundle = null } = copyPlain(own);
+  const [report, bundle] = [copyPlain(own.report), copyPlain(own.bundle ?? null)];
   const isBare = isDocument(evidence);
   const verified = { evidence, report, bundle };
   const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
@@ -135,7 +135,7 @@ async function bundleText(evidence: Evidence, options: PlainOptions, { report, b
 }
 
 function packed(evidence: Evidence, plain: PlainOptions, policyFrom: BundleOptions["policyFrom"]): object {
-  const { policy, now, ...options } = plain;
+  const { policy, now } = plain;
   if (policy === "bundle") throw new TypeError("options.policy: expected the bundle's policy itself");
   if (policy !== null && pinsProvenance(attempt(() => parseJson(policy.bytes)).value))
     throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
@@ -145,7 +145,7 @@ function packed(evidence: Evidence, plain: PlainOptions, policyFrom: BundleOptio
     ...packEvidence(evidence),
     now: now.toISOString(),
     policy: policy && selfContainedPolicy(policy.bytes, { readFile: readerOf(policy) }),
-    options: optionsData({ ...options, requestedKeys, policyFrom }),
+    options: optionsData(Object.assign(otherMembers(plain, "policy", "now"), { requestedKeys, policyFrom })),
   };
 }
 
