@@ -7,7 +7,6 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 
 /** The values that examples use without declaring them, and their types. */
 const GIVEN: Readonly<Record<string, string>> = {
-  PAGE_SCRIPT: "string",
   activityId: "string",
   appProof: "unknown",
   appProofs: "readonly unknown[]",
