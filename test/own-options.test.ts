@@ -829,7 +829,6 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "submitBody",
   "queryBody",
   "readApiKeyFile",
-  "readPageData",
   "Auditor",
   "readEntry",
   "unjudgedResult",
