@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type TestProjectInlineConfiguration, defineConfig } from "vitest/config";
 
@@ -12,6 +12,9 @@ const { built, thorough } = listOf("tiers.json") as Readonly<Record<"built" | "t
  */
 const ALONE = listOf("alone.json") as readonly string[];
 
+/** Without the SDKs one test says what to run, and the others of test/sdks/ are not there. */
+const HAS_SDKS = existsSync(new URL("test/sdks/node_modules/.package-lock.json", import.meta.url));
+
 interface Project {
   readonly name: string;
   readonly include: readonly string[];
@@ -21,9 +24,10 @@ interface Project {
 }
 
 const PROJECTS: readonly Project[] = [
-  { name: "fast", include: ["test/**/*.test.ts"], exclude: [...built, ...thorough, ...ALONE] },
+  { name: "fast", include: ["test/**/*.test.ts"], exclude: ["test/sdks/**", ...built, ...thorough, ...ALONE] },
   { name: "built", include: without(built, ALONE), needsBuild: true },
   { name: "thorough", include: without(thorough, ALONE) },
+  { name: "sdks", include: [`test/sdks/${HAS_SDKS ? "*" : "installed"}.test.ts`], alone: true },
   { name: "alone", include: without(ALONE, built), alone: true },
   { name: "built-alone", include: built.filter((file) => ALONE.includes(file)), alone: true, needsBuild: true },
 ];

@@ -1,7 +1,6 @@
 /** The process of the command line: its streams, clock and exit code. */
+import { runAny } from "../src/cli/commands.js";
 import { EXIT } from "../src/cli/exit-codes.js";
-import { run } from "../src/cli/main.js";
-import { addVerifyCommand } from "../src/cli/verify.js";
 import { printable } from "../src/report/printable.js";
 
 process.on("uncaughtException", (error) => {
@@ -17,7 +16,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on("error", () => {});
 
-/** Empty if the folder was removed. */
+/** The root if the current folder was removed. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -37,14 +36,7 @@ const io = {
   now: () => new Date(),
 };
 
-/** This file has the most common command only, so that it starts fast. */
-async function carryOut(argv: readonly string[]): Promise<number> {
-  if (argv[0] === "verify") return run(argv, io, [["verify", "evidence", addVerifyCommand]]);
-  const { runAny } = await import("../src/cli/commands.js");
-  return runAny(argv, io);
-}
-
-void carryOut(process.argv.slice(2)).then((code) => {
+void runAny(process.argv.slice(2), io).then((code) => {
   // A result that could not be written has set its own exit code.
   process.exitCode ??= code;
 });

@@ -1,11 +1,8 @@
 /**
- * Bundles the command: one file for `verify`, which starts fast, one for all commands, each self-contained, and the
- * large parts, which only some commands load. The two are CommonJS, which Node starts faster; the others are ES modules
- * and may share code. Also makes the demo, which is not in the package, and the JSON Schemas of policy and report.
+ * Bundles the command, the checks that the library loads when it needs them, the script of pages, and what runs in
+ * threads. Also makes the demo, which is not in the package, and the JSON Schemas of policy and report.
  */
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 
@@ -18,24 +15,13 @@ const shared = {
   // Dependencies are installed once, in the version of the user's lock file. This file makes the script of pages.
   external: [
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
-    "bootproof/page/script",
+    "#page-script",
   ],
   // Its build for Node is CommonJS with calls of require; the other is the same code in ES modules.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
   metafile: true,
   logLevel: "warning",
 };
-
-/** Modules that are loaded when needed: those of large rooms, and those that need a package of their own. */
-const LOADED_LATER = new RegExp(
-  [
-    String.raw`^\.\.\/(?:audit|client|health|lab|page|provenance|proxy|watch)\/`,
-    String.raw`^\.\.\/image\/measure\.js$`,
-    String.raw`^\.\.\/report\/explanations\.js$`,
-    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521|signatures|provenance-checks)\.js$`,
-    String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
-  ].join("|"),
-);
 
 /**
  * What the library loads when it needs it, each bundled with what it imports. A bundler that splits code would put what
@@ -70,41 +56,6 @@ function refuseSecondCopies({ outputs }) {
         throw new Error(`${file}: a second copy of ${input}, which keeps state`);
 }
 
-const entries = new Set();
-const rooms = {
-  name: "rooms",
-  setup(bundler) {
-    bundler.onResolve({ filter: LOADED_LATER }, ({ path, kind, importer, resolveDir }) => {
-      if (kind !== "dynamic-import")
-        return { errors: [{ text: `${path} is loaded when it is needed: await import it in ${importer}` }] };
-      const file = relative("src", join(resolveDir, path));
-      entries.add(join("src", file.replace(/\.js$/, ".ts")));
-      return { path: `./rooms/${file.replaceAll("\\", "/")}`, external: true };
-    });
-  },
-};
-
-/** The file of all commands: the file of `verify` loads it for any other command. */
-const allCommands = {
-  name: "all commands",
-  setup(bundler) {
-    bundler.onResolve({ filter: /\/cli\/commands\.js$/ }, ({ kind }) => {
-      return kind === "entry-point" ? undefined : { path: "./commands.cjs", external: true };
-    });
-  },
-};
-
-/** commander loads node:child_process at once, for subcommands in separate files, which this command does not have. */
-const childProcess = {
-  name: "child_process",
-  setup(bundler) {
-    bundler.onResolve({ filter: /^node:child_process$/ }, () => ({ path: "child_process", namespace: "lazy" }));
-    const contents =
-      'module.exports = new Proxy({}, { get: (_, name) => process.getBuiltinModule("node:child_process")[name] });';
-    bundler.onLoad({ filter: /.*/, namespace: "lazy" }, () => ({ contents }));
-  },
-};
-
 /** Name, version and licence of every package in the bundles, as the licences require. */
 function notices(what, metafiles) {
   const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
@@ -119,61 +70,75 @@ function notices(what, metafiles) {
   return `${what} has code of these packages in it.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
+const command = {
+  ...shared,
+  minify: true,
+  format: "esm",
+  outdir: "dist/bin",
+  // commander calls require. It uses child_process only for subcommands in files of their own, and there are none.
+  banner: { js: 'const require=name=>name==="node:child_process"?{}:process.getBuiltinModule(name);' },
+};
 /**
- * The module as a function with an import function, `bring`: code from a cache cannot import in Node 20. In
- * parentheses, V8 compiles it at once, without parsing it twice.
+ * Files that are loaded whole, by their entries: each has what its entries import at once, except what a file above it
+ * has. esbuild alone would cut them into a hundred chunks, and Node needs a third of a millisecond for each.
  */
-function imported(text) {
-  return `module.exports=(function(bring){${text.trimEnd().replace(/\bimport\("/g, 'bring("')}});\n`;
+const WHOLE = {
+  main: ["bin/bootproof.ts"],
+  verify: ["src/cli/verify.ts", "src/report/unproven.ts", "src/inspect/kind.ts"],
+  policy: ["src/appraise/policy.ts", "src/appraise/appraise.ts", "src/bundle/file.ts"],
+};
+const { inputs } = (await build({ ...command, entryPoints: WHOLE.main, splitting: true, write: false })).metafile;
+/** The whole file of a source. */
+const wholeOf = new Map();
+function addTo(whole, file) {
+  if (wholeOf.has(file) || inputs[file] === undefined) return;
+  wholeOf.set(file, whole);
+  for (const { path, kind } of inputs[file].imports) if (kind !== "dynamic-import") addTo(whole, path);
 }
+for (const [whole, entryPoints] of Object.entries(WHOLE)) entryPoints.forEach((file) => addTo(whole, file));
 
-/** Writes V8's compiled form of the command after it verified the genuine pair, and returns what identifies it. */
-function codeCache(file, cache) {
-  const evidence = ["boot", "app"].flatMap((kind) => [
-    `--${kind}-proof`,
-    `test-vectors/boot-proofs/${kind}proof-1.json`,
-  ]);
-  const args = ["bin/code-cache.mjs", resolve(file), resolve(cache), "verify", ...evidence, "--no-policy"];
-  // A cache is valid only for the same flags of V8.
-  const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
-  const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] });
-  if (status !== 0) throw new Error(`no code cache: ${stderr}`);
-  const { version, versions, platform, arch } = process;
-  const sha256 = createHash("sha256").update(readFileSync(file)).update(readFileSync(cache)).digest("hex");
-  return { node: [version, versions.v8, platform, arch].join(" "), sha256 };
-}
+const later = Object.values(inputs)
+  .flatMap(({ imports }) => imports)
+  .filter(({ path, kind }) => kind === "dynamic-import" && path in inputs && !wholeOf.has(path));
+const nameOf = (file) => file.replace(/^src\/|\.ts$/g, "").replaceAll("/", "-");
+
+/** Resolves imports from one whole file, or from the other files, to the file that has the source. */
+const between = (own) => ({
+  name: "between files",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^\.\.?\// }, ({ path, kind, resolveDir }) => {
+      const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
+      const whole = wholeOf.get(file);
+      if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
+      // Only this one does something when it is loaded, whatever package.json says.
+      if (file === "bin/bootproof.ts") return { path: resolve(file) };
+      if (whole === own || kind !== "dynamic-import") return undefined;
+      return { path: `./${nameOf(file)}.js`, external: true };
+    });
+  },
+});
 
 rmSync("dist/bin", { recursive: true, force: true });
-const command = await build({
-  ...shared,
-  minify: true,
-  entryPoints: { main: "bin/bootproof.ts", commands: "src/cli/commands.ts" },
-  format: "cjs",
-  outdir: "dist/bin",
-  outExtension: { ".js": ".cjs" },
-  plugins: [rooms, allCommands, childProcess],
-});
-const loadedLater = await build({
-  ...shared,
-  minify: true,
-  entryPoints: [...entries],
-  format: "esm",
-  splitting: true,
-  outbase: "src",
-  outdir: "dist/bin/rooms",
-});
-writeFileSync("dist/bin/main.cjs", imported(readFileSync("dist/bin/main.cjs", "utf8")));
-await build({
-  ...shared,
-  minify: true,
-  entryPoints: { bootproof: "bin/start.ts" },
-  banner: { js: '"use strict";const bring=name=>import(name);' },
-  format: "cjs",
-  outdir: "dist/bin",
-  outExtension: { ".js": ".cjs" },
-  define: { CODE_CACHE: JSON.stringify(codeCache("dist/bin/main.cjs", "dist/bin/main.cache")) },
-});
-writeFileSync("dist/bin/THIRD-PARTY.txt", notices("The command", [command.metafile, loadedLater.metafile]));
+const built = [];
+for (const whole of Object.keys(WHOLE)) {
+  const files = [...wholeOf].filter(([file, of]) => of === whole && !file.startsWith("node_modules/"));
+  const contents = files.map(([file]) => `export * from "./${file}";`).join("\n");
+  const stdin = { contents, resolveDir: ".", sourcefile: whole };
+  built.push(
+    await build({ ...command, stdin, outdir: undefined, outfile: `dist/bin/${whole}.js`, plugins: [between(whole)] }),
+  );
+}
+const entryPoints = Object.fromEntries(later.map(({ path }) => [nameOf(path), path]));
+built.push(await build({ ...command, entryPoints, splitting: true, plugins: [between(undefined)] }));
+writeFileSync("dist/bin/bootproof.cjs", `#!/usr/bin/env node\nimport("./main.js");\n`);
+chmodSync("dist/bin/bootproof.cjs", 0o755);
+writeFileSync(
+  "dist/bin/THIRD-PARTY.txt",
+  notices(
+    "The command",
+    built.map(({ metafile }) => metafile),
+  ),
+);
 
 /** The script of a page: all verification in one script, since a page loads nothing. */
 const script = await build({
@@ -193,10 +158,9 @@ const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")
 const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
 mkdirSync("dist/page", { recursive: true });
 writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
-writeFileSync(
-  "dist/page/script.d.ts",
-  "/** What runs in a page: for `renderPage` and its like. */\nexport declare const PAGE_SCRIPT: string;\n",
-);
+// By its path in the library: some bundlers do not read "imports" of package.json.
+const page = readFileSync("dist/src/page/page.js", "utf8");
+writeFileSync("dist/src/page/page.js", page.replace('"#page-script"', '"../../page/script.js"'));
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
 
 /** The code of an audit's threads, in one file, since each thread reads it; other packages stay external. */
@@ -208,11 +172,6 @@ await build({
   format: "esm",
   outfile: "dist/audit/thread.js",
 });
-writeFileSync(
-  "dist/audit/thread.d.ts",
-  "/** What runs in a thread of an audit: for its pool, and nobody else. */\n" +
-    "export default function judge(batch: object): Promise<object>;\n",
-);
 await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
 
 const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });

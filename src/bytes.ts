@@ -1,14 +1,14 @@
 /** Hex, base64, text, equality and concatenation of byte strings. Strict: one value has one accepted spelling. */
 
-const HEX_DIGITS = "0123456789abcdef";
+const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
 /** Lower-case hex of the bytes. */
 export function toHex(bytes: Uint8Array): string {
   // A byte array, because a string built by appending retains every piece.
   const digits = new Uint8Array(2 * bytes.length);
   for (let i = 0; i < bytes.length; i++) {
-    digits[2 * i] = HEX_DIGITS.charCodeAt(bytes[i]! >> 4);
-    digits[2 * i + 1] = HEX_DIGITS.charCodeAt(bytes[i]! & 15);
+    digits[2 * i] = HEX_DIGITS[bytes[i]! >> 4]!;
+    digits[2 * i + 1] = HEX_DIGITS[bytes[i]! & 15]!;
   }
   return utf8Decoder.decode(digits);
 }
@@ -94,7 +94,8 @@ function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 export function isAllZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0);
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  return true;
 }
 
 const utf8Encoder = new TextEncoder();

@@ -213,7 +213,7 @@ export class Checklist {
 
   /** The methods return whether the check passed, so that no caller reads that back out of a status. */
   pass(id: CheckId, detail: string = CHECKS[id].title, actual?: string): true {
-    this.#set(id, "pass", detail, actual === undefined ? {} : { actual });
+    this.#set(id, "pass", detail, actual === undefined ? undefined : { actual });
     return true;
   }
 
@@ -270,19 +270,21 @@ export class Checklist {
     for (const check of this.#checks) if (check !== undefined) list.push(check);
   }
 
-  #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {
+  #set(id: CheckId, status: CheckStatus, detail: string, facts?: AnswerFacts): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} has two results`);
-    const { expected, actual, advice, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
     const shown = cut(detail, MAX_DETAIL);
     // Member by member, for speed: each verification makes dozens of checks, most with the first four members only.
     const check: { -readonly [Name in keyof Check]: Check[Name] } =
       this.#about === null
         ? { id, subject: this.subject, status, detail: shown }
         : { id, subject: this.subject, about: this.#about, status, detail: shown };
-    if (expected !== undefined) check.expected = cut(expected, MAX_COMPARED);
-    if (actual !== undefined) check.actual = cut(actual, MAX_COMPARED);
-    if (advice !== undefined) check.advice = advice;
-    if (stale === true) check.stale = stale;
+    if (facts !== undefined) {
+      const { expected, actual, advice, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
+      if (expected !== undefined) check.expected = cut(expected, MAX_COMPARED);
+      if (actual !== undefined) check.actual = cut(actual, MAX_COMPARED);
+      if (advice !== undefined) check.advice = advice;
+      if (stale === true) check.stale = stale;
+    }
     this.#checks[POSITIONS[id]] = Object.freeze(check);
   }
 }

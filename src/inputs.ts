@@ -195,8 +195,8 @@ export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean 
 }
 
 const NO_VERIFIER =
-  "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of bootproof/provenance " +
-  "(npm install @sigstore/verify)";
+  "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of " +
+  "bootproof/provenance (npm install @sigstore/verify)";
 
 function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;

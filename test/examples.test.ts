@@ -41,7 +41,10 @@ const GIVEN: Readonly<Record<string, string>> = {
   response: "Response",
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
-  turnkey: 'import("@turnkey/http").TurnkeyClient',
+  turnkey: `import("../src/adapters/index.js").ForeignClient & {
+    getActivity(input: object): Promise<{ readonly activity: object }>;
+    readonly stamper: import("../src/adapters/index.js").ForeignStamper;
+  }`,
   userId: "string",
 };
 
@@ -58,7 +61,7 @@ const options: ts.CompilerOptions = {
 };
 const entries = (
   ts.readConfigFile(join(ROOT, "tsconfig.build.json"), ts.sys.readFile).config as { readonly files: readonly string[] }
-).files;
+).files.filter((file) => file.startsWith("src/"));
 const found = trackedFiles()
   .filter((file) => /^src\/.*\.ts$/.test(file))
   .flatMap(examplesOf);

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -446,122 +446,30 @@ describe("the action with a service", () => {
 });
 
 describe(".github/Dockerfile", () => {
-  interface Stage {
-    readonly root: string;
-    readonly instructions: (readonly [word: string, rest: string])[];
-  }
   const dockerfile = readFileSync(join(ROOT, ".github/Dockerfile"), "utf8");
-  const instructions = dockerfile
-    .replace(/^#.*\n/gm, "")
-    .replace(/\\\n\s*/g, " ")
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map((line): [string, string] => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]);
 
-  /** What `npm ci` installs with those options: the dependencies of the lock file, without the others. */
-  function npmOfDependencies(): string {
-    const bin = mkdtempSync(join(tmpdir(), "bootproof-npm-"));
-    const { packages } = readJson(join(ROOT, "package-lock.json")) as unknown as {
-      packages: Record<string, { dev?: boolean; peer?: boolean; optional?: boolean; devOptional?: boolean }>;
-    };
-    const kept = Object.entries(packages).filter(
-      ([name, { dev, peer, optional, devOptional }]) => name !== "" && !(dev ?? peer ?? optional ?? devOptional),
-    );
-    const copies = kept.map(([name]) => `mkdir -p "${name}" && cp -R "${join(ROOT, name)}/." "${name}/"`);
-    const options = "ci --omit=dev --omit=peer --omit=optional --ignore-scripts --no-audit --no-fund";
-    const npm = [
-      "#!/bin/sh -e",
-      `[ "$*" = "${options}" ]`,
-      "[ -f package.json ]",
-      "[ -f package-lock.json ]",
-      ...copies,
-    ];
-    writeFileSync(join(bin, "npm"), `${npm.join("\n")}\n`, { mode: 0o755 });
-    return bin;
-  }
-
-  /** Each instruction as a builder does it, in a folder for each stage. */
-  function emulated(): { root: string; user: string; workdir: string; entrypoint: string[] } {
-    const stages = new Map<string, Stage["root"]>();
-    let [root, workdir, user, entrypoint] = ["", "/", "", [] as string[]];
-    for (const [word, rest] of instructions) {
-      if (word === "ARG") continue;
-      if (word === "FROM") {
-        [root, workdir, user] = [mkdtempSync(join(tmpdir(), "bootproof-stage-")), "/", "root"];
-        const [, name] = /^\$\w+ AS (\w+)$/.exec(rest) ?? [];
-        if (name !== undefined) stages.set(name, root);
-      } else if (word === "WORKDIR") mkdirSync(join(root, (workdir = rest)), { recursive: true });
-      else if (word === "USER") user = rest;
-      else if (word === "ENTRYPOINT") entrypoint = JSON.parse(rest) as string[];
-      else if (word === "COPY") {
-        const [, stage, words] = /^(?:--from=(\w+) )?(.*)$/.exec(rest)!;
-        const names = words!.split(" ");
-        const to = names.pop()!;
-        for (const name of names) {
-          const target = to.endsWith("/") ? join(to, name) : to;
-          cpSync(join(stage === undefined ? ROOT : stages.get(stage)!, name), join(root, resolve(workdir, target)), {
-            recursive: true,
-          });
-        }
-      } else {
-        expect([word, user]).toEqual(["RUN", "root"]);
-        const env = { ...process.env, PATH: `${npmOfDependencies()}:${process.env["PATH"]!}` };
-        const { status, stderr } = spawnSync("sh", ["-ec", rest], { cwd: join(root, workdir), env, encoding: "utf8" });
-        expect([status, stderr]).toEqual([0, ""]);
-      }
-    }
-    return { root, user, workdir, entrypoint };
-  }
-
-  const image = emulated();
-  /** Fails for every connection, as a container with `--network none` does. */
-  const offline = join(image.root, "offline.cjs");
-  const refusing = 'require("node:net").Socket.prototype.connect = () => { throw new Error("no network"); };';
-  writeFileSync(offline, `${refusing}\n`);
-  const run = (folder: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } => {
-    const [node, script] = image.entrypoint;
-    expect([node, image.entrypoint.length]).toEqual(["/nodejs/bin/node", 2]);
-    return spawnSync(process.execPath, ["--require", offline, join(image.root, script!), ...args], {
-      cwd: folder,
-      env: {},
-      encoding: "utf8",
-    });
-  };
-
-  it("makes an image that is not root, has no shell, and holds the command and its dependencies alone", () => {
-    expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-    expect([image.workdir, readdirSync(image.root).sort()]).toEqual(["/work", ["offline.cjs", "opt", "work"]]);
+  it("makes an image that is not root, has no shell, and no packages but the dependencies", () => {
+    expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
     expect(dockerfile).toMatch(/^ARG RUNTIME=gcr\.io\/distroless\/nodejs\d+-debian12:nonroot$/m);
-    const installed = readdirSync(join(image.root, "opt/bootproof/node_modules"));
-    expect(installed).toEqual(expect.arrayContaining(["jose", "@noble"]));
-    expect(installed).not.toEqual(expect.arrayContaining(["typescript"]));
-    expect(installed).not.toContain("vitest");
-  });
-
-  it("verifies without a network, and ends with the exit codes of the command", () => {
-    const folder = newFolder();
-    expect(run(folder, "--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-    const args = ["verify", "--boot-proof", "my evidence/boot proof.json"];
-    for (const format of ["text", "junit", "html", "ear"])
-      expect(run(folder, ...args, "--policy", "policy.json", "--format", format).status).toBe(0);
-    expect(run(folder, ...args, "--policy", "other policy.json").status).toBe(1);
-    expect(run(folder, ...args).status).toBe(2);
-    const nowhere = ["--base-url", "https://127.0.0.1:9", "--organization-id", "o", "--api-key-file", "none.json"];
-    expect(run(folder, "verify", "--app", "signer", "--policy", "policy.json", ...nowhere).status).not.toBe(0);
-  });
-
-  it("is built and run as docs/ci.md says", () => {
-    expect(document).toContain("docker build -f .github/Dockerfile -t bootproof .\n");
-    expect(document).toMatch(/docker run --rm --network none -v "\$PWD:\/work:ro" bootproof verify --boot-proof /);
+    expect(dockerfile).toMatch(/npm ci --omit=dev --omit=peer --omit=optional --ignore-scripts /);
   });
 
   /** Only where a builder answers; it fetches the base images. */
   const hasBuilder = spawnSync("docker", ["info"], { stdio: "ignore" }).status === 0;
-  it.runIf(hasBuilder)("is built by the builder of this machine", { timeout: 600_000 }, () => {
+  it.runIf(hasBuilder)("is built by the builder of this machine, and verifies offline", { timeout: 600_000 }, () => {
     const tag = `bootproof-test-${process.pid}`;
     const built = spawnSync("docker", ["build", "-f", ".github/Dockerfile", "-t", tag, "."], { cwd: ROOT });
     expect(built.status, built.stderr.toString().slice(-2000)).toBe(0);
-    const ran = spawnSync("docker", ["run", "--rm", "--network", "none", tag, "--version"], { encoding: "utf8" });
-    expect([ran.status, ran.stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+    const folder = newFolder();
+    const run = (...args: string[]): { status: number | null; stdout: string } =>
+      spawnSync("docker", ["run", "--rm", "--network", "none", "-v", `${folder}:/work:ro`, tag, ...args], {
+        encoding: "utf8",
+      });
+    expect(run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const args = ["verify", "--boot-proof", "my evidence/boot proof.json"];
+    for (const format of ["text", "junit", "html", "ear"])
+      expect(run(...args, "--policy", "policy.json", "--format", format).status).toBe(0);
+    expect(run(...args, "--policy", "other policy.json").status).toBe(1);
+    expect(run(...args).status).toBe(2);
   });
 });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import ts from "typescript";
 import { ROOT } from "./tracked.mjs";
 
-export type Need = "a build" | "a browser" | "redis-server" | "other runtimes";
+export type Need = "a build" | "a browser" | "redis-server" | "other runtimes" | "the SDKs";
 
 /** What these files say by being there. */
 const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
@@ -17,8 +17,9 @@ const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
 ];
 /** What an import of these packages says. This package by its own name is what is built. */
 const PACKAGES: readonly (readonly [name: RegExp, need: Need])[] = [
-  [/^bootproof(?:\/.*)?$/, "a build"],
+  [/^(?:bootproof(?:\/.*)?|#page-script)$/, "a build"],
   [/^playwright-core$/, "a browser"],
+  [/^(?:@turnkey\/|@solana\/web3\.js$|ethers$|viem(?:$|\/))/, "the SDKs"],
 ];
 
 /** Every need of the test, with the file that shows it. */

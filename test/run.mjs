@@ -16,7 +16,8 @@ const npm = (...args) => ["npm", "run", "--silent", ...args];
 
 /** Of the files that git knows: scratch files in a clone are not the project's. */
 function types() {
-  const files = trackedFiles().filter((file) => /^(?:src|bin|test)\/.*\.m?ts$|^vitest\.config\.ts$/.test(file));
+  const TYPED = /^(?:src|bin|test(?!\/sdks))\/.*\.m?ts$|^vitest\.config\.ts$/;
+  const files = trackedFiles().filter((file) => TYPED.test(file));
   const config = join(CACHE, "tsconfig.json");
   const options = { incremental: true, tsBuildInfoFile: join(CACHE, "types.tsbuildinfo") };
   const paths = files.map((file) => join(ROOT, file));
@@ -24,6 +25,19 @@ function types() {
   const content = { extends: join(ROOT, "test/tsconfig.json"), compilerOptions: options, include: [], files: paths };
   writeFileSync(config, JSON.stringify(content, null, 1));
   return { name: "types", command: bin("typescript/bin/tsc", "-p", config) };
+}
+
+const hasSdks = () => existsSync(join(ROOT, "test/sdks/node_modules/.package-lock.json"));
+const sdkTypes = () => {
+  const command = bin("typescript/bin/tsc", "-p", "test/sdks");
+  return { name: "types of test/sdks", command, when: hasSdks };
+};
+
+/** Without the registry their tests are skipped, unless BOOTPROOF_SDKS=required. */
+function sdks() {
+  const options = ["--no-save", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const mayFail = process.env.BOOTPROOF_SDKS !== "required";
+  return { name: "the SDKs", command: ["npm", "install", "--prefix", "test/sdks", ...options], mayFail };
 }
 
 function eslint() {
@@ -46,16 +60,21 @@ const build = () => ({ name: "build", command: npm("build") });
 /** The lanes of each tier, one group of lanes after the other. */
 const TIERS = {
   fast: (args) => [[[fast(args)], [types(), eslint(), prettier()]]],
-  all: () => [[[fast([])], [build(), types(), eslint(), prettier()]], [[later()]]],
-  release: () => [...TIERS.all(), ...RELEASE.map((script) => [[{ name: script, command: npm(script), live: true }]])],
-  types: () => [[[types()]]],
+  all: () => [[[fast([])], [sdks(), build(), types(), sdkTypes(), eslint(), prettier()]], [[later()]]],
+  release: () => [...TIERS.all(), ...RELEASE.map((step) => [[{ live: true, ...step }]])],
+  types: () => [[[types()], [sdkTypes()]]],
   lint: () => [[[prettier()], [eslint()]]],
   suites: () => [],
   room: ([room, ...args]) => [[[vitest(`tests of ${room}`, ...testsOf(room), ...args)]]],
 };
 
 /** What has no limit of time. */
-const RELEASE = ["test:flip", "test:opinions", "test:soak", "test:fuzz:release", "conformance", "test:mutation"];
+const RELEASE = [
+  { ...vitest("every byte flipped", "test/flip-every-byte.test.ts"), env: { BOOTPROOF_FLIP: "every" } },
+  { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
+  ...["test:soak", "conformance", "test:mutation"].map((script) => ({ name: script, command: npm(script) })),
+  { name: "half an hour of fuzzing", command: npm("test:fuzz", "--", "--seconds", "1800") },
+];
 
 /** Checks of these rooms have rows in the attack tables. */
 const IN_TABLES = ["decode", "verify", "appraise"];
@@ -67,21 +86,24 @@ function testsOf(room) {
   return [`test/${room}/`, ...mirrors, ...(IN_TABLES.includes(room) ? ["test/attacks/"] : [])];
 }
 
-/** A line for each suite of test-vectors/suites/elsewhere.json that no variable names. */
+/** A line for the SDKs, and for each suite of test-vectors/suites/elsewhere.json that no variable names. */
 function notRun() {
   const { suites } = JSON.parse(readFileSync(join(ROOT, "test-vectors/suites/elsewhere.json"), "utf8"));
-  return Object.values(suites).flatMap(({ what, variables }) => {
+  const tests = hasSdks() ? [] : ["not run: test/sdks (npm ci --prefix test/sdks installs the SDKs)"];
+  const others = Object.values(suites).flatMap(({ what, variables }) => {
     const unset = Object.entries(variables).filter(([variable]) => !process.env[variable]);
     const places = unset.map(([variable, place]) => `${variable}: ${place}`);
     return unset.length === 0 ? [] : [`not run: ${what} (not set: ${places.join("; ")})`];
   });
+  return [...tests, ...others];
 }
 
-function run({ name, command: [file, ...args], live }) {
+function run({ name, command: [file, ...args], env = {}, live, mayFail = false, when }) {
   const started = Date.now();
+  if (when?.() === false) return true;
   return new Promise((settle) => {
     const stdio = ["ignore", live ? "inherit" : "pipe", live ? "inherit" : "pipe"];
-    const child = spawn(file, args, { cwd: ROOT, stdio });
+    const child = spawn(file, args, { cwd: ROOT, stdio, env: { ...env, ...process.env } });
     const written = [];
     child.stdout?.on("data", (data) => written.push(data));
     child.stderr?.on("data", (data) => written.push(data));
@@ -90,7 +112,7 @@ function run({ name, command: [file, ...args], live }) {
       const text = Buffer.concat(written).toString().trimEnd();
       if (code !== 0 && text !== "") console.error(`\n${text}`);
       console.error(`${code === 0 ? "ok  " : "FAIL"}  ${name}, ${seconds} s${code === 0 ? "" : `: ${reason}`}`);
-      settle(code === 0);
+      settle(code === 0 || mayFail);
     };
     child.on("error", (error) => end(1, error.message));
     child.on("close", (code, signal) => end(code ?? 1, signal ?? `exit code ${code}`));

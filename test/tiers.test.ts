@@ -11,7 +11,8 @@ import { ROOT, trackedFiles } from "./tracked.mjs";
 const textOf = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 const listOf = <T>(name: string): T => JSON.parse(textOf(`test/${name}`)) as T;
 const files = trackedFiles().filter((file) => /^test\/.*\.ts$/.test(file));
-const tests = files.filter((file) => file.endsWith(".test.ts"));
+const SDKS = "test/sdks/";
+const tests = files.filter((file) => file.endsWith(".test.ts") && !file.startsWith(SDKS));
 const alone = listOf<readonly string[]>("alone.json");
 const { built, thorough } = listOf<Record<"built" | "thorough", readonly string[]>>("tiers.json");
 const needy = tests.filter((file) => needsOf(file).size > 0);
@@ -20,6 +21,11 @@ it("each test that needs more than the sources is listed as built, and no other"
   const why = (file: string): string => `${file}: ${[...needsOf(file)].map((need) => need.join(", by ")).join("; ")}`;
   expect(needy.filter((file) => !built.includes(file)).map(why)).toEqual([]);
   expect(built.filter((file) => !needy.includes(file))).toEqual([]);
+});
+
+it("nothing outside of test/sdks needs the SDKs, which npm ci does not install", () => {
+  expect(tests.filter((file) => needsOf(file).has("the SDKs"))).toEqual([]);
+  expect(needsOf(`${SDKS}adapters.test.ts`).has("the SDKs")).toBe(true);
 });
 
 it("needs are found", () => {

@@ -157,7 +157,7 @@ export class Auditor {
 
 function tooManyBuilds({ provenance = [] }: Evidence): EntryResult | null {
   if (provenance.length <= MAX_PROVENANCE) return null;
-  const reason = `${provenance.length} provenance bundles with those of the setting, expected at most ${MAX_PROVENANCE}`;
+  const reason = `${provenance.length} provenance bundles with the setting's, expected at most ${MAX_PROVENANCE}`;
   return { verdict: "malformed", failed: [], reason };
 }
 

@@ -1,14 +1,14 @@
 /** Reads one entry: a line of NDJSON, or a file. Its content decides its kind, as for `inspect`. */
 import type { Evidence } from "../bootproof.js";
-import { type Bundle, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, evidenceIn } from "../bundle/file.js";
+import { type Bundle, decodeBundle, evidenceIn } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
-import { bootProofList } from "../decode/boot-proof.js";
-import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
+import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
+import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceMembers } from "../inputs.js";
 import { MemberReader } from "../decode/json-members.js";
 import { FaultList, MalformedError, faultText } from "../errors.js";
-import { type EvidenceKind, beginsAsJson, kindOfJson, recognise } from "../inspect/kind.js";
+import { type EvidenceKind, KINDS, type KindRow, beginsAsJson, kindOfJson, recognise } from "../inspect/kinds.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printableStart } from "../report/printable.js";
 
@@ -50,7 +50,7 @@ function entryOf(bytes: Uint8Array): Entry {
   const recognised = recognise(bytes);
   if (recognised === null) return malformed(describeUnrecognised(bytes));
   if (recognised.json !== undefined) return entryOf(recognised.bytes);
-  if (recognised.kind !== "attestation document") return malformed(noEvidence(recognised.kind));
+  if (recognised.kind !== "attestation document") return noEvidence(recognised.kind);
   return { kind: "document", document: recognised.bytes };
 }
 
@@ -61,19 +61,11 @@ function entryOfJson(json: JsonValue): Entry | null {
   if (isEvidenceObject(json, kind)) return entryOfMembers(json);
   if (kind === null) return null;
   const read = READERS[kind];
-  if (typeof read === "string") return malformed(noEvidence(kind));
-  const piece = PIECES[kind];
+  if (read === undefined) return noEvidence(kind);
+  const { piece }: KindRow = KINDS[kind];
   const beside = piece === undefined ? [] : evidenceBeside(json, piece);
   return beside.length > 0 ? malformed(faultText(beside)) : read(json);
 }
-
-const PIECES: Readonly<Partial<Record<EvidenceKind, Piece>>> = {
-  "boot proof": "boot proof",
-  "boot proofs": "boot proof",
-  "app proof": "app proof",
-  "app proofs": "app proof",
-  activity: "activity",
-};
 
 /** A bare activity may have app proofs, and an object that names its format has that format. */
 function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
@@ -99,35 +91,19 @@ function entryOfMembers(json: JsonObject): Entry {
   return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }
 
-/** The description of kinds that are no evidence. The compiler holds it total. */
-const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entry)>> = {
+/** Attestation documents are never JSON. */
+const READERS: Readonly<Partial<Record<EvidenceKind, (json: JsonValue) => Entry>>> = {
   "boot proof": (json) => evidenceOf({ bootProofs: [json] }, true),
   "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs }), true),
   "app proof": (json) => evidenceOf({ bootProofs: [], appProofs: appProofList(json) }),
   "app proofs": (json) => bounded("app proofs", appProofList(json), (appProofs) => ({ bootProofs: [], appProofs })),
   activity: (json) => evidenceOf({ bootProofs: [], activity: json }),
-  "provenance bundle": "a provenance bundle, which is about a binary and not about an enclave: give it as --provenance",
-  "trusted root": "a trusted root of Sigstore",
   bundle: (json) => ({ kind: "bundle", bundle: decodeBundle(json) }),
-  // Never as JSON.
-  "attestation document": "an attestation document",
-  manifest: "a manifest, which only a boot proof vouches for",
-  "manifest envelope": "a manifest envelope, which only a boot proof vouches for",
-  certificate: "a certificate",
-  certificates: "certificates",
-  policy: "a policy",
-  report: "a report, which is somebody's word",
-  release: "a release",
-  approval: "an approval of a manifest",
-  "image PCRs": "the PCRs of an image",
-  request: "a request",
-  "API key": "an API key, which is a secret: keep it from others",
-  "enclave image": "an enclave image",
 };
 
-function noEvidence(kind: EvidenceKind): string {
-  const is = READERS[kind];
-  return `no evidence: ${typeof is === "string" ? is : kind}`;
+function noEvidence(kind: EvidenceKind): Entry {
+  const { is, advice }: KindRow = KINDS[kind];
+  return malformed(`no evidence: ${is}${advice === undefined ? "" : `: ${advice}`}`);
 }
 
 function evidenceOf(evidence: Evidence, isBootProofs = false): Entry {

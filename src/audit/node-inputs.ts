@@ -5,7 +5,7 @@ import { type Gunzip, createGunzip } from "node:zlib";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import { attempt } from "../errors.js";
-import { beginsAsJson, kindOfJson } from "../inspect/kind.js";
+import { beginsAsJson, kindOfJson } from "../inspect/kinds.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
 

@@ -1,107 +1,177 @@
-/** What producer and worker share: joining the queue, and reporting each note once. */
-import { TOOL } from "../version.js";
-import { type Peer, type QueuePlace, Seal, newRunId, prefixOf, queueName, tryRights } from "./node-queue-wire.js";
+/** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
+import { randomBytes } from "node:crypto";
+import { printable } from "../report/printable.js";
+import type { Judge } from "./batch.js";
 import type { QueueContact, QueueTls } from "./node-queue-url.js";
-import { type RedisConnection, connectRedis, mastersOf } from "./node-redis.js";
+import { DAY_SECONDS, type Peer, Seal, queueName, readPeer, writePeer } from "./node-queue-wire.js";
+import { type RedisConnection, connectRedis, isOutage, mastersOf } from "./node-redis.js";
+import { QueueError } from "./queue-error.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
-/** Reports the contact of a member. */
-export class ContactReport {
-  readonly #connection: RedisConnection;
-  readonly #onQueue: ((contact: QueueContact) => void) | undefined;
-  #waiting: number | null = null;
+export const TICK_MS = 1000;
+/** A peer that was silent for longer is gone. */
+const ALIVE_SECONDS = 10;
+const MAX_PEERS = 1000;
+const MAX_NOTES = 1000;
 
-  constructor(connection: RedisConnection, onQueue: ((contact: QueueContact) => void) | undefined) {
-    this.#connection = connection;
-    this.#onQueue = onQueue;
-  }
-
-  /** Also while a command waits for a server that is away. */
-  tell(): void {
-    const { shown, isAway } = this.#connection;
-    this.#onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
-  }
-
-  /** `list`: the key of BullMQ's list of waiting jobs. */
-  async count(list: string): Promise<void> {
-    if (this.#onQueue !== undefined) this.#waiting = await this.#connection.client.llen(list);
-  }
-}
-
-export interface Member {
-  readonly connection: RedisConnection;
-  readonly place: QueuePlace;
-  /** The server drops data when its memory is full, so an absent key says nothing. */
-  readonly evicts: boolean;
-  readonly seal: Seal;
-  readonly peer: Peer;
-  readonly notes: Notes;
-}
-
-interface MemberOptions {
+/** Options of both sides, which need the same prefix and secret. */
+export interface QueuePlaceOptions {
+  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
   readonly prefix?: string;
+  /** Certificates for `rediss://` URLs. Default: the authorities of Node, and no certificate of this client. */
   readonly tls?: QueueTls;
+  /** The text whose HMAC seals jobs and answers. Default: no seals. */
   readonly secret?: string;
+  /** Messages for the operator: outages, a missing other side and why it is ignored, refused jobs and answers. */
   readonly onNote?: (text: string) => void;
+  /** This is called every second. */
+  readonly onQueue?: (contact: QueueContact) => void;
+  /** Makes the judge of a worker's batches, or of a producer's entries that failed three times. Default: threads. */
+  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
+
+export const PLACE_OPTIONS: Readonly<Record<keyof QueuePlaceOptions, true>> = {
+  prefix: true,
+  tls: true,
+  secret: true,
+  onNote: true,
+  onQueue: true,
+  judgeOf: true,
+};
 
 const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
 
-/** Connects, as `connect` does. `most` limits the different notes. */
+/** Throws QueueError if the server cannot be reached within ten seconds, or cannot be used. */
 export async function joinQueue(
   url: string,
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
-  { prefix: name, tls, secret, onNote = () => {} }: MemberOptions,
-  most: number,
-): Promise<Member> {
+  options: QueuePlaceOptions,
+): Promise<QueueMember> {
+  const { prefix = "bootproof", tls, onNote = () => {} } = options;
   const policy = await policyDigest(held);
-  const seal = new Seal(secret);
-  const prefix = prefixOf(name);
+  if (!/^[\w.-]{1,100}$/.test(prefix))
+    throw new QueueError("prefix", "expected a name of at most 100 letters, digits, _, . and -");
   const connection = await connectRedis(url, onNote, tls && { tls });
-  const place = { client: connection.client, prefix };
-  await connection.first(tryRights(place));
-  const notes = new Notes(connection.shown, onNote, most);
-  if (!seal.isThere) notes.tell(TRUSTED);
-  const evicts = await connection.first(warnOfEviction(connection, notes));
-  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
-  return { connection, place, evicts, seal, peer, notes };
+  const member = new QueueMember(connection, policy, { ...options, prefix });
+  await connection.first(member.checkServer());
+  return member;
 }
 
-async function warnOfEviction({ client }: RedisConnection, notes: Notes): Promise<boolean> {
-  let evicts = false;
-  for (const master of mastersOf(client)) {
-    const info = await master.info("memory");
-    const [, policy = "noeviction"] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
-    if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
-    evicts = true;
-    notes.once(
-      `this server drops data when its memory is full (maxmemory-policy ${policy}): what it drops is verified again, ` +
-        `which costs time; set noeviction`,
-    );
-  }
-  return evicts;
-}
-
-class Notes {
-  readonly #shown: string;
-  readonly #onNote: (text: string) => void;
-  readonly #most: number;
+export class QueueMember {
+  readonly connection: RedisConnection;
+  readonly seal: Seal;
+  readonly peer: Peer;
+  /** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
+  readonly prefix: string;
+  readonly #options: QueuePlaceOptions;
   readonly #said = new Set<string>();
+  #waiting: number | null = null;
 
-  constructor(shown: string, onNote: (text: string) => void, most: number) {
-    this.#shown = shown;
-    this.#onNote = onNote;
-    this.#most = most;
+  constructor(connection: RedisConnection, policy: string, options: QueuePlaceOptions & { readonly prefix: string }) {
+    this.connection = connection;
+    this.seal = new Seal(options.secret);
+    const id = randomBytes(16).toString("hex");
+    this.peer = readPeer(writePeer({ id, queue: queueName(policy, this.seal) }))!;
+    this.prefix = `{${options.prefix}}`;
+    this.#options = options;
   }
+
+  /** The name of a key: of one run, or of all. */
+  key(name: string, run?: string): string {
+    return [this.prefix, name, ...(run === undefined ? [] : [run])].join(":");
+  }
+
+  /** The key of one of BullMQ's lists, or of a job by its id. */
+  readonly queueKey = (name: string): string => `${this.prefix}:${this.peer.queue}:${name}`;
 
   tell(text: string): void {
-    this.#onNote(`${this.#shown}: ${text}`);
+    this.#options.onNote?.(`${this.connection.shown}: ${text}`);
   }
 
   once(text: string): void {
-    if (this.#said.size >= this.#most || this.#said.has(text)) return;
+    if (this.#said.size >= MAX_NOTES || this.#said.has(text)) return;
     this.#said.add(text);
     this.tell(text);
   }
+
+  /** The connection itself reports outages. A lock that was lost in one only costs the work of a batch. */
+  sayError(error: unknown): void {
+    if (this.connection.isClosed || isOutage(error)) return;
+    const message = this.connection.messageOf(error);
+    if (!/lock/i.test(message)) this.once(printable(message));
+  }
+
+  /** Calls `work` every second, but never twice at once. Returns a function that ends this. */
+  everySecond(work: () => Promise<void>): () => Promise<void> {
+    let running: Promise<void> | null = null;
+    const tick = (): void => {
+      const { shown, isAway } = this.connection;
+      // The contact is reported also while a command waits for a server that is away.
+      this.#options.onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
+      running ??= this.#count()
+        .then(work)
+        .catch((error: unknown) => this.sayError(error))
+        .finally(() => (running = null));
+    };
+    const timer = setInterval(tick, TICK_MS);
+    return async () => {
+      clearInterval(timer);
+      await running;
+    };
+  }
+
+  async #count(): Promise<void> {
+    if (this.#options.onQueue) this.#waiting = await this.connection.client.llen(this.queueKey("wait"));
+  }
+
+  /** Announces this member for ten seconds, by the server's clock. Returns the living members of the other side. */
+  async meet(own: "producers" | "workers", others: "producers" | "workers"): Promise<Peer[]> {
+    const keys = [this.key(own), this.key(others)];
+    const found = await this.connection.client.eval(MEET, 2, ...keys, writePeer(this.peer));
+    return (found as string[]).flatMap((text) => readPeer(text) ?? []);
+  }
+
+  async leave(own: "producers" | "workers"): Promise<void> {
+    await this.connection.client.zrem(this.key(own), writePeer(this.peer));
+  }
+
+  /** Throws the server's error if its memory is full or the user may not run what a queue needs. */
+  async checkServer(): Promise<void> {
+    const { client } = this.connection;
+    await client.eval(NEEDED, 1, this.key("rights", this.peer.id));
+    if (!this.seal.isThere) this.tell(TRUSTED);
+    for (const master of mastersOf(client)) {
+      const info = await master.info("memory").catch(() => "");
+      const [, policy] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
+      const drops = `when its memory is full (maxmemory-policy ${policy}). ${NOEVICTION}`;
+      if (policy === undefined) this.once(`warning: its maxmemory-policy cannot be read. ${NOEVICTION}`);
+      else if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
+      else if (policy.startsWith("volatile-")) this.once(`it drops keys with a lifetime ${drops}`);
+      else throw new QueueError("eviction", `${this.connection.shown}: it drops keys, jobs too, ${drops}`);
+    }
+  }
 }
+
+/** Every kind of write that BullMQ's scripts make. */
+const NEEDED = [
+  "'HSET', KEYS[1], 'a', '1'",
+  "'LPUSH', KEYS[1], '1'",
+  "'ZADD', KEYS[1], redis.call('TIME')[1], '1'",
+  "'SADD', KEYS[1], '1'",
+  "'XADD', KEYS[1], '*', 'a', '1'",
+  "'SET', KEYS[1], '1'",
+]
+  .map((command) => `redis.call(${command}) redis.call('DEL', KEYS[1])`)
+  .join("\n");
+
+const NOEVICTION =
+  "Set noeviction: redis-cli CONFIG SET maxmemory-policy noeviction, or maxmemory-policy in the parameter group of a " +
+  "managed server. An audit ends when the server drops one of its jobs three times";
+
+const MEET = `
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ${ALIVE_SECONDS})
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('EXPIRE', KEYS[1], ${DAY_SECONDS})
+return redis.call('ZRANGE', KEYS[2], 0, ${MAX_PEERS - 1})`;

@@ -11,7 +11,7 @@ export interface QueueTls {
   readonly key?: string;
 }
 
-/** The connection to a queue's server, as it is now. */
+/** The present state of the connection to a queue's server. */
 export interface QueueContact {
   /** The server's address without credentials. */
   readonly server: string;
@@ -23,47 +23,68 @@ export interface QueueContact {
 export interface QueueAddress {
   readonly kind: "server" | "cluster" | "sentinel" | "socket";
   readonly isTls: boolean;
-  /** Of the server, of nodes of the cluster, or of sentinels. Empty for a socket. */
+  /** The server, nodes of the cluster, or sentinels. The list is empty for a socket. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** The path of the socket, or the name that the sentinels know. */
   readonly name: string;
   readonly db: number;
-  readonly username?: string;
-  readonly password?: string;
-  /** Without user and password. */
+  /** An empty text means none. */
+  readonly username: string;
+  readonly password: string;
+  /** The URL without user and password. */
   readonly shown: string;
 }
 
 const FORM = /^(redis|rediss|rediss?\+(?:cluster|sentinel)|unix):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/;
 const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
-const WANTED =
+/** Forms of the path. A cluster has only the database 0. */
+const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
+  server: /^\/?(?<db>\d{0,5})$/,
+  cluster: /^\/?$/,
+  sentinel: /^\/(?<name>[^/]{1,200})(?:\/(?<db>\d{1,5}))?$/,
+  socket: /^(?<name>\/.+)$/,
+};
+const EXPECTED =
   "expected a URL such as redis://127.0.0.1:6379: redis:// or rediss://, host, port, /database; " +
   "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
 
 /** Throws QueueError, which does not quote the URL: it may have a password. */
-export function parseQueueUrl(text: string): QueueAddress {
-  const parts = FORM.exec(urlOf(text));
-  if (parts === null) throw noUrl();
-  const [, scheme = "", user = "", authority = "", path = ""] = parts;
-  const kind = kindOf(scheme);
-  const isTls = scheme.startsWith("rediss");
+export function parseQueueUrl(url: string): QueueAddress {
+  const { scheme, user, authority, path } = partsOf(url);
+  const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
   const hosts = kind === "socket" ? [] : authority.split(",").map((each) => hostOf(each, PORTS[kind]));
-  if (kind === "socket" && authority !== "") throw noUrl();
-  if (kind === "server" && hosts.length > 1) throw noUrl();
-  const { name, db } = placeOf(kind, path);
-  const shown = `${scheme}://${hosts.map(hostText).join(",")}${placeText(kind, name, db)}`;
-  return { kind, isTls, hosts, name, db, ...credentialsOf(user), shown };
+  if ((kind === "socket" && authority !== "") || (kind === "server" && hosts.length > 1)) throw noUrl();
+  const { name, db } = placeOf(matched(PLACES[kind], path).groups ?? {});
+  const [, username, password] = matched(/^([^:]*):?(.*)$/s, user).map(decoded) as [string, string, string];
+  const place = `${kind === "sentinel" ? "/" : ""}${name}${db === 0 ? "" : `/${db}`}`;
+  const shown = `${scheme}://${hosts.map(hostText).join(",")}${place}`;
+  return { kind, isTls: scheme.startsWith("rediss"), hosts, name, db, username, password, shown };
 }
 
-/** A path alone is a socket's. */
-function urlOf(text: string): string {
-  return text.startsWith("/") ? `unix://${text}` : text;
+function placeOf({ name = "", db = "" }: Readonly<Record<string, string>>): Pick<QueueAddress, "name" | "db"> {
+  return { name: decoded(name), db: Number(db) };
 }
 
-function kindOf(scheme: string): QueueAddress["kind"] {
-  if (scheme === "unix") return "socket";
-  const kind = scheme.split("+")[1];
-  return kind === "cluster" || kind === "sentinel" ? kind : "server";
+interface UrlParts {
+  readonly scheme: string;
+  readonly user: string;
+  readonly authority: string;
+  readonly path: string;
+}
+
+/** The parts of a URL, or of a path alone, which is that of a socket. */
+function partsOf(url: string): UrlParts {
+  const [, scheme = "", user = "", authority = "", path = ""] = matched(
+    FORM,
+    url.startsWith("/") ? `unix://${url}` : url,
+  );
+  return { scheme, user, authority, path };
+}
+
+function matched(form: RegExp, text: string): RegExpExecArray {
+  const found = form.exec(text);
+  if (found === null) throw noUrl();
+  return found;
 }
 
 function hostOf(text: string, defaultPort: number): QueueAddress["hosts"][number] {
@@ -76,35 +97,6 @@ function hostText({ host, port }: QueueAddress["hosts"][number]): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Of a cluster there is only the database 0. */
-const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
-  server: /^\/?(?<db>\d{0,5})$/,
-  cluster: /^\/?$/,
-  sentinel: /^\/(?<name>[^/]{1,200})(?:\/(?<db>\d{1,5}))?$/,
-  socket: /^(?<name>\/.+)$/,
-};
-
-function placeOf(kind: QueueAddress["kind"], path: string): Pick<QueueAddress, "name" | "db"> {
-  const found = PLACES[kind].exec(path);
-  if (found === null) throw noUrl();
-  const { name = "", db = "" } = found.groups ?? {};
-  return { name: decoded(name), db: Number(db) };
-}
-
-function placeText(kind: QueueAddress["kind"], name: string, db: number): string {
-  const database = db === 0 ? "" : `/${db}`;
-  return kind === "sentinel" ? `/${name}${database}` : `${name}${database}`;
-}
-
-function credentialsOf(text: string): Pick<QueueAddress, "username" | "password"> {
-  const [username = "", ...rest] = text.split(":");
-  const password = rest.join(":");
-  return {
-    ...(username !== "" && { username: decoded(username) }),
-    ...(password !== "" && { password: decoded(password) }),
-  };
-}
-
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -114,7 +106,7 @@ function decoded(part: string): string {
 }
 
 function noUrl(): QueueError {
-  return new QueueError("url", WANTED);
+  return new QueueError("url", EXPECTED);
 }
 
 /**
@@ -123,18 +115,18 @@ function noUrl(): QueueError {
  */
 export function withCredentialsOf(url: string, other: string): string {
   const [own, source] = [parseQueueUrl(url), parseQueueUrl(other)];
-  const hasOwn = own.username !== undefined || own.password !== undefined;
-  if (hasOwn || (source.username === undefined && source.password === undefined)) return url;
+  const hasCredentials = ({ username, password }: QueueAddress): boolean => username !== "" || password !== "";
+  if (hasCredentials(own) || !hasCredentials(source)) return url;
   if (serverOf(own) !== serverOf(source))
     throw new QueueError(
       "url",
       `${own.shown} has no credentials, and those in BOOTPROOF_QUEUE_URL are for ${source.shown}`,
     );
-  const [, , user = ""] = FORM.exec(urlOf(other))!;
-  return urlOf(url).replace("://", () => `://${user}@`);
+  const { scheme, authority, path } = partsOf(url);
+  return `${scheme}://${partsOf(other).user}@${authority}${path}`;
 }
 
-/** The database may differ. */
+/** The identity of a server, whatever the database. */
 function serverOf({ kind, isTls, hosts, name }: QueueAddress): string {
   return JSON.stringify([kind, isTls, hosts.map(hostText).sort(), name]);
 }

@@ -1,167 +1,126 @@
 /** The producer's side of a queue. It keeps each batch until its answer arrives, so the server may lose its data. */
-import type { Queue } from "bullmq";
-import type { Redis } from "ioredis";
-import { readResults } from "./answered.js";
-import { ownOptions } from "../decode/input.js";
+import type { Queue, QueueEvents } from "bullmq";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { ContactReport, type Member, joinQueue } from "./node-queue-member.js";
-import type { QueueContact, QueueTls } from "./node-queue-url.js";
-import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
+import { PLACE_OPTIONS, type QueueMember, type QueuePlaceOptions, TICK_MS, joinQueue } from "./node-queue-member.js";
 import {
-  type Answer,
-  type DeadLetter,
-  addDeadLetter,
-  announce,
+  DAY_SECONDS,
+  type Job,
+  type JudgedPart,
+  type Peer,
   difference,
-  jobDigest,
-  keepBatch,
-  keepQueue,
-  keepSetting,
-  keys,
-  prefixName,
-  peersOf,
+  jobId,
   readAnswer,
-  renewJob,
   sha256Hex,
-  withdraw,
-  writeBatch,
   writeJob,
 } from "./node-queue-wire.js";
+import { isPassing } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
+import { QueueError } from "./queue-error.js";
 import { type Part, partsOf, splitPart } from "./queue-parts.js";
 import { QueueRoom } from "./queue-room.js";
-import type { AuditResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
-/** For both sides, which need the same prefix. */
-export interface QueuePlaceOptions {
-  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
-  readonly prefix?: string;
-  /** For `rediss://` URLs. Default: the certificate authorities of Node, and no certificate of this client. */
-  readonly tls?: QueueTls;
-}
-
 export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** Shared with the workers; seals jobs and answers. */
-  readonly secret?: string;
-  /** Messages for the operator: outages, missing workers, refused answers. */
-  readonly onNote?: (text: string) => void;
-  /** Called every second. */
-  readonly onQueue?: (contact: QueueContact) => void;
-  /** Batches in flight; as many wait. Default: 16. */
+  /** The number of batches in flight. As many wait. Default: 16. */
   readonly concurrency?: number;
-  /** Judges here the entries whose jobs failed three times. Default: threads. */
-  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
-  prefix: true,
-  tls: true,
-  secret: true,
-  onNote: true,
-  onQueue: true,
-  concurrency: true,
-  judgeOf: true,
-};
 const CONCURRENCY = 16;
-const MAX_SAID = 100;
-const TICK_MS = 1000;
-/** Ticks before the first look at a job. */
-const YOUNG = 2;
-/** Looks before a missing job is enqueued again: its answer may be on the way. */
-const MISSING = 2;
-/** Ticks without a worker before a note. */
+/** The most bytes of jobs that one producer has at a server. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** BullMQ's events wake the producer. It also asks for each job after so many ticks. */
+const LOOK_TICKS = 3;
+/** The number of ticks without a worker before a note. */
 const PATIENCE = 5;
-/** Few, since each part of a failed job may end another worker. */
+/** There are few parts, since each part of a failed job may end other workers. */
 const PARTS = 16;
 const TRIES = 3;
+const LOSSES = 3;
 const CLEANUP_MS = 2000;
-/** Times that a server may lose the job of a part. */
-const LOSSES = 5;
+/** Workers drop the jobs of a run whose setting has expired. */
+const SETTING_SECONDS = 10;
+/** The length of the stream that wakes producers. */
+const MAX_EVENTS = 1000;
+const MAX_DEAD_LETTERS = 1000;
+/** The producer removes each job once it has read its answer. The counts are for those of killed producers. */
+const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOnFail: { count: 10_000 } };
 
 /**
  * A judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the server
- * cannot be reached within ten seconds or its packages are missing. Later outages do not end it.
+ * cannot be reached within ten seconds, may drop jobs (`maxmemory-policy`), or its packages are missing. Later outages
+ * do not end it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
-  const own = ownOptions("options", options, QUEUE_OPTIONS);
+  const own = ownOptions("options", options, { ...PLACE_OPTIONS, concurrency: true });
   const setting = ownSetting(given);
   const digest = await settingDigest(setting);
-  const member = await joinQueue(url, setting, own, MAX_SAID);
-  const { onNote = () => {}, concurrency = CONCURRENCY, judgeOf = threadJudge } = own;
-  const contact = new ContactReport(member.connection, own.onQueue);
-  const judge = new QueueJudge({ ...member, contact, setting, digest, onNote, judgeOf }, concurrency);
-  await judge.start();
+  const member = await joinQueue(url, setting, own);
+  const judge = new QueueJudge(member, { setting, digest }, own);
+  await member.connection.first(judge.start());
   return judge;
 }
 
-interface Run extends Member {
-  readonly contact: ContactReport;
-  readonly setting: AuditSetting;
-  readonly digest: string;
-  readonly onNote: (text: string) => void;
-  readonly judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
-}
-
-interface Task extends Part {
-  /** Of its newest job. An answer to an earlier one counts, too. */
-  id: string;
-  digest: string;
-  readonly settle: (outcome: Outcome) => void;
-  /** Not acknowledged by the server yet. */
-  isOnItsWay: boolean;
-  isStored: boolean;
-  /** No worker had taken it at the last look. */
-  isWaiting: boolean;
-  hasRoom: boolean;
-  /** Since it was put there. */
-  ticks: number;
-  missing: number;
+interface Task {
+  readonly id: string;
+  readonly job: Job;
+  readonly bytes: number;
+  readonly outcome: Promise<Outcome>;
+  readonly settle: (outcome: Outcome | Promise<never>) => void;
+  /** The server acknowledged its job, which was not removed since. */
+  isAdded: boolean;
   losses: number;
+  /** What looks at the job or removes it does so in turn: a look must not end a job that was added meanwhile. */
+  turn: Promise<void>;
 }
 
-type JudgedPart = Omit<JudgedBatch, "index">;
-
-/** `failed`, according to the server or a sealed answer; `lost`, by the server, again and again. */
-type Outcome = JudgedPart | "failed" | "lost";
+/** `failed`: the workers did not answer. This is unsealed, so it only decides who judges the entries next. */
+type Outcome = JudgedPart | "failed";
 
 class QueueJudge implements Judge {
   readonly concurrency: number;
-  readonly #connection: RedisConnection;
-  readonly #run: Run;
+  readonly #member: QueueMember;
+  readonly #setting: AuditSetting;
+  readonly #digest: string;
+  readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly #queue: Queue;
-  readonly #reader: Redis;
+  readonly #events: QueueEvents;
   readonly #tasks = new Map<string, Task>();
-  readonly #room: QueueRoom;
-  #timer: NodeJS.Timeout | undefined;
-  #ticking: Promise<void> | null = null;
-  #pressure: "loses" | "refuses" | null = null;
+  readonly #room = new QueueRoom(MAX_BYTES);
+  #stop = (): Promise<void> => Promise.resolve();
+  #ticks = 0;
   #lonelyTicks = 0;
-  #attempts = 0;
   #own: Promise<Judge> | null = null;
 
-  constructor(run: Run, concurrency: number) {
-    const { connection } = run;
+  constructor(
+    member: QueueMember,
+    { setting, digest }: { readonly setting: AuditSetting; readonly digest: string },
+    { concurrency = CONCURRENCY, judgeOf = threadJudge }: QueueJudgeOptions,
+  ) {
     this.concurrency = concurrency;
-    this.#connection = connection;
-    this.#run = run;
-    this.#room = new QueueRoom(2 * concurrency);
-    this.#reader = connection.open();
-    this.#queue = new connection.bullmq.Queue(run.peer.queue, {
-      connection: connection.client,
-      prefix: run.place.prefix,
-      skipVersionCheck: true,
-      // `keepQueue` does that, with a lifetime.
-      skipMetasUpdate: true,
-    });
-    this.#queue.on("error", (error) => this.#sayError(error));
+    this.#member = member;
+    this.#setting = setting;
+    this.#digest = digest;
+    this.#judgeOf = judgeOf;
+    const { bullmq, client } = member.connection;
+    const options = { connection: client, prefix: member.prefix, skipVersionCheck: true, skipMetasUpdate: true };
+    this.#queue = new bullmq.Queue(member.peer.queue, options);
+    // It begins with the first event that is left, so that none is missed until the stream is open.
+    this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
+    const sayError = (error: Error): void => member.sayError(error);
+    const wake = ({ jobId: id }: { readonly jobId: string }): void => {
+      const task = this.#tasks.get(id);
+      if (task !== undefined) void this.#inTurn(task, () => this.#look(task));
+    };
+    this.#queue.on("error", sayError);
+    this.#events.on("error", sayError).on("completed", wake).on("failed", wake);
   }
 
   async start(): Promise<void> {
-    await this.#connection.first(this.#announce());
-    void this.#read();
-    this.#timer = setInterval(() => void this.#tick(), TICK_MS);
+    await this.#announce();
+    await this.#member.connection.client.eval(TRIM_EVENTS, 1, this.#member.queueKey("meta"));
+    this.#stop = this.#member.everySecond(() => this.#tick());
   }
 
   async judge(batch: Batch): Promise<JudgedBatch> {
@@ -171,42 +130,42 @@ class QueueJudge implements Judge {
   }
 
   async close(): Promise<void> {
-    if (this.#connection.isClosed) return;
-    clearInterval(this.#timer);
+    if (this.#member.connection.isClosed) return;
     const timeout = new Promise((resolve) => setTimeout(resolve, CLEANUP_MS).unref());
     await Promise.race([this.#leave(), timeout]);
-    this.#connection.close();
-    await this.#queue.close().catch(() => {});
+    this.#member.connection.close();
+    await Promise.allSettled([this.#queue.close(), this.#events.close()]);
     await this.#own?.then((judge) => judge.close()).catch(() => {});
   }
 
-  /** A pending tick would announce this producer again. */
   async #leave(): Promise<void> {
-    await this.#ticking;
-    const { peer, place } = this.#run;
-    const jobs = [...this.#tasks.keys()];
-    const own = [keys.setting(place, peer.id), keys.answers(place, peer.id)];
+    // A tick that is not over would announce this producer again.
+    await this.#stop();
+    const { connection, peer } = this.#member;
     await Promise.allSettled([
-      withdraw(place, "producers", peer.id),
-      place.client.unlink(...own, ...jobs.map((job) => keys.batch(place, job))),
-      ...jobs.map((job) => this.#queue.remove(job)),
+      this.#member.leave("producers"),
+      connection.client.unlink(this.#member.key("setting", peer.id), this.#answersKey),
+      ...[...this.#tasks.keys()].map((id) => this.#queue.remove(id)),
     ]);
   }
 
-  /** Cuts a failed job into parts. A failure is unsealed, so it only decides who judges the entries next. */
-  async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
-    if (failures === TRIES) return this.#judgeHere(part, FAILED);
-    const outcome = await this.#ask(part);
-    if (outcome === "lost") return this.#judgeHere(part, LOST);
-    if (outcome !== "failed") return outcome;
-    const pieces = splitPart(part, Math.ceil(part.entries.length / PARTS));
-    return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
+  get #answersKey(): string {
+    return this.#member.key("answers", this.#member.peer.id);
   }
 
-  /** In a thread, so that an entry cannot end the audit. */
-  async #judgeHere(part: Part, why: string): Promise<JudgedPart> {
-    this.#run.notes.once(why);
-    this.#own ??= Promise.resolve(this.#run.judgeOf(this.#run.setting));
+  /** Cuts a failed job into parts, and judges an entry here after three failed jobs. */
+  async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
+    if (failures === TRIES) return this.#judgeHere(part);
+    const outcome = await this.#ask(part);
+    if (outcome !== "failed") return outcome;
+    const parts = splitPart(part, Math.ceil(part.entries.length / PARTS));
+    return joined(await Promise.all(parts.map((each) => this.#judgePart(each, failures + 1))));
+  }
+
+  /** Judges in a thread, so that an entry cannot end the audit. */
+  async #judgeHere(part: Part): Promise<JudgedPart> {
+    this.#member.once(FAILED);
+    this.#own ??= Promise.resolve(this.#judgeOf(this.#setting));
     const judge = await this.#own;
     const { results, slowest } = await judge.judge({ index: 0, ...part });
     for (const [at, { n, reason }] of results.entries())
@@ -216,208 +175,161 @@ class QueueJudge implements Judge {
 
   /** The list is for people. Its loss changes no result. */
   async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
-    const { peer, place, onNote } = this.#run;
-    const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entry), reason: UNJUDGED_REASON };
-    onNote(`entry ${n} (SHA-256 ${letter.sha256}): ${UNJUDGED_REASON}; it is in the list ${keys.deadLetters(place)}`);
-    await addDeadLetter(place, letter).catch((error: unknown) => this.#sayError(error));
+    const { connection, peer } = this.#member;
+    const list = this.#member.key("dead-letters");
+    const sha256 = sha256Hex(entry);
+    this.#member.tell(`entry ${n} (SHA-256 ${sha256}): ${UNJUDGED_REASON}; it is in the list ${list}`);
+    const letter = JSON.stringify({ run: peer.id, n, sha256, reason: UNJUDGED_REASON });
+    await connection.client.eval(DEAD_LETTER, 1, list, letter).catch((error: unknown) => this.#member.sayError(error));
   }
 
-  async #ask(part: Part): Promise<Outcome> {
-    if (!(await this.#room.enter())) return "lost";
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: Outcome): void => {
-        for (const [id, each] of this.#tasks) if (each === task) this.#tasks.delete(id);
-        if (task.hasRoom) this.#room.leave();
-        task.hasRoom = false;
-        resolve(outcome);
-      };
-      const task: Task = {
-        ...part,
-        ...{ id: "", digest: "", settle, ticks: 0, missing: 0, losses: 0 },
-        ...{ hasRoom: true, isOnItsWay: false, isStored: false, isWaiting: false },
-      };
-      // If it was not stored, `#lookFor` finds it missing.
-      this.#enqueue(task).catch((error: unknown) => {
-        if (!this.#connection.isClosed && isPassing(error)) this.#sayError(error);
-        else reject(error);
-      });
-    });
+  /** Batches with the same entries and numbers are one job, which is added once. */
+  #ask(part: Part): Promise<Outcome> {
+    const job = { run: this.#member.peer.id, setting: this.#digest, ...part };
+    const id = jobId(job);
+    const known = this.#tasks.get(id);
+    if (known !== undefined) return known.outcome;
+    let settle: Task["settle"] = () => {};
+    const outcome = new Promise<Outcome>((resolve) => (settle = resolve));
+    const task: Task = {
+      id,
+      job,
+      bytes: bytesOf(part),
+      outcome,
+      settle,
+      isAdded: false,
+      losses: 0,
+      turn: Promise.resolve(),
+    };
+    this.#tasks.set(id, task);
+    void this.#add(task);
+    return outcome;
   }
 
-  /** Each time under a new id: BullMQ drops an id while a trace of its job is left. */
-  async #enqueue(task: Task): Promise<void> {
-    const { peer, place, digest: setting, seal } = this.#run;
-    const batch = writeBatch(task);
-    task.digest ||= jobDigest(setting, batch);
-    task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
-    this.#tasks.set(task.id, task);
-    Object.assign(task, { isOnItsWay: true, isStored: false, ticks: 0 });
-    try {
-      await Promise.all([
-        keepBatch(place, task.id, batch),
-        this.#queue.add("batch", writeJob(task.id, { run: peer.id, setting, digest: task.digest }, seal), {
-          jobId: task.id,
-          removeOnComplete: true,
-          removeOnFail: { age: 3600, count: 1000 },
-        }),
-      ]);
-      Object.assign(task, { isStored: true, missing: 0 });
-    } finally {
-      task.isOnItsWay = false;
-    }
+  #settle(task: Task, outcome: Outcome | Promise<never>): void {
+    this.#tasks.delete(task.id);
+    task.settle(outcome);
   }
 
-  /** Removes answers before it reads on, so that it skips none. */
-  async #read(): Promise<void> {
-    const stream = keys.answers(this.#run.place, this.#run.peer.id);
-    while (!this.#connection.isClosed) {
+  /** Adds a job when there is room, and again while the server refuses it. Adding one that is there changes nothing. */
+  async #add(task: Task): Promise<void> {
+    while (!task.isAdded && !this.#member.connection.isClosed) {
+      await this.#room.enter(task.bytes);
       try {
-        const found = await this.#reader.xread("COUNT", 100, "BLOCK", TICK_MS, "STREAMS", stream, "0");
-        const messages = found?.[0]?.[1] ?? [];
-        for (const [, fields] of messages) this.#take(fields);
-        if (messages.length > 0) await this.#reader.xdel(stream, ...messages.map(([id]) => id));
+        const data = writeJob(task.id, task.job, this.#member.seal);
+        await this.#queue.add("batch", data, { jobId: task.id, ...JOB_OPTIONS });
+        task.isAdded = true;
       } catch (error) {
-        this.#sayError(error);
+        this.#room.leave(task.bytes);
+        if (!isPassing(error)) return this.#settle(task, Promise.reject(error as Error));
+        this.#member.sayError(error);
+        this.#room.shrink();
         await new Promise((resolve) => setTimeout(resolve, TICK_MS).unref());
       }
     }
   }
 
-  #take(fields: readonly string[]): void {
-    const [text, seal] = ["answer", "seal"].map((name) => fields[fields.indexOf(name) + 1] ?? "");
-    if (!this.#run.seal.holds("answer", text!, seal!)) return this.#refuse(SEAL);
-    const answer = readAnswer(text!);
-    if (answer === null) return this.#refuse(FORM);
-    const task = this.#tasks.get(answer.job);
-    // Another worker has answered the job.
-    if (task === undefined) return;
-    if (answer.run !== this.#run.peer.id || answer.digest !== task.digest) return this.#refuse(FOREIGN);
-    if (answer.results === null) return task.settle("failed");
-    this.#settle(task, answer);
+  /** Returns false if a worker has locked the job. */
+  async #remove(task: Task): Promise<boolean> {
+    if ((await this.#queue.remove(task.id)) === 0 || !task.isAdded) return false;
+    task.isAdded = false;
+    this.#room.leave(task.bytes);
+    return true;
   }
 
-  #settle(task: Task, { results: written, slowest }: Answer): void {
-    const results = readResults(written, task.first, task.entries.length);
-    if (results === null) return this.#refuse(FORM);
-    this.#lonelyTicks = 0;
-    this.#room.grow();
-    // The worker's threads ended. This process must find out whether the entry is the cause.
-    if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle("failed");
-    task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
+  #inTurn(task: Task, work: () => Promise<unknown>): Promise<void> {
+    const sayError = (error: unknown): void => this.#member.sayError(error);
+    return (task.turn = task.turn.then(work).then(() => {}, sayError));
   }
 
-  #refuse(why: string): void {
-    this.#run.notes.once(`an answer is refused: ${why}`);
-  }
-
-  /** Announces this producer, and looks for missing jobs. One at a time. */
-  async #tick(): Promise<void> {
-    this.#run.contact.tell();
-    if (this.#ticking !== null) return;
-    this.#ticking = this.#look();
-    await this.#ticking;
-    this.#ticking = null;
-  }
-
-  async #look(): Promise<void> {
-    try {
-      // A full server refuses it.
-      await this.#announce().catch((error: unknown) => this.#sayError(error));
-      await this.#run.contact.count(this.#queue.toKey("wait"));
-      for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
-      await this.#relieve();
-      if (this.#tasks.size > 0) await this.#lookForWorkers();
-    } catch (error) {
-      this.#sayError(error);
-    }
-  }
-
-  async #announce(): Promise<void> {
-    const { peer, place, setting } = this.#run;
-    const { now, at, allowDebug, acceptance, bootProofs, provenance } = setting;
-    const told = JSON.stringify({ now, at, allowDebug, acceptance, bootProofs, provenance });
-    // Workers have their own policy and anchors, with the same digest.
-    await keepSetting(place, peer.id, told);
-    await keepQueue(place.client, (name) => this.#queue.toKey(name));
-    await announce(place, "producers", peer);
-  }
-
-  async #lookFor(task: Task): Promise<void> {
-    // Most have an answer before, and each look is a command.
-    if (task.isOnItsWay || ++task.ticks < YOUNG) return;
-    // A job whose data the server lost, as one that evicts does, stays in the list of what is in progress.
-    const isThere = await renewJob(this.#run.place, task.id, this.#queue.toKey(task.id));
+  /** Reads the answer after the state: a job is completed after its answer was written. */
+  async #look(task: Task): Promise<void> {
+    if (!task.isAdded) return;
+    const { client } = this.#member.connection;
+    const isThere = (await client.expire(this.#member.queueKey(task.id), DAY_SECONDS)) === 1;
     const state = isThere ? await this.#queue.getJobState(task.id) : "unknown";
-    if (!this.#tasks.has(task.id)) return;
-    task.isWaiting = state === "waiting";
-    if (state === "failed") {
-      await this.#queue.remove(task.id);
-      task.settle("failed");
-    } else if (state === "unknown" || state === "completed") {
-      if (++task.missing >= MISSING) await this.#putAgain(task);
-    } else task.missing = 0;
+    const written = await client.hget(this.#answersKey, task.id);
+    const outcome = written === null ? null : this.#outcomeOf(task, written);
+    const hasEnded = outcome !== null || /^(?:completed|failed|unknown)$/.test(state);
+    if (!hasEnded || !(await this.#remove(task))) return;
+    await client.hdel(this.#answersKey, task.id).catch((error: unknown) => this.#member.sayError(error));
+    if (outcome !== null || state !== "unknown") return this.#settle(task, outcome ?? "failed");
+    if (++task.losses === LOSSES) return this.#settle(task, Promise.reject(lostError(this.#member.connection.shown)));
+    this.#member.once("the server lost jobs: they are added again");
+    void this.#add(task);
   }
 
-  async #putAgain(task: Task): Promise<void> {
-    const { evicts, notes } = this.#run;
-    // A server that only refuses data is waited for.
-    this.#pressure = task.isStored || evicts ? "loses" : (this.#pressure ?? "refuses");
-    if (task.isStored) notes.once("the server lost jobs: they are put there again");
-    if ((task.isStored || evicts) && ++task.losses === LOSSES) return task.settle("lost");
-    await this.#withdraw(task);
+  /** Returns null, with a note, for an answer that is refused. */
+  #outcomeOf(task: Task, written: string): Outcome | null {
+    const answer = readAnswer(task.id, task.job, written, this.#member.seal);
+    if (typeof answer === "string") {
+      this.#member.once(`an answer is refused: ${answer}`);
+      return null;
+    }
+    this.#lonelyTicks = 0;
+    this.#room.grow(task.bytes);
+    // The worker's threads ended. This process must find out whether the entry is the cause.
+    return answer.results.some(({ reason }) => reason === UNJUDGED_REASON) ? "failed" : answer;
   }
 
-  /** Frees the memory of a job: a worker drops one without a batch. It is put there again when there is room. */
-  async #withdraw(task: Task): Promise<void> {
-    Object.assign(task, { isOnItsWay: true, isWaiting: false, hasRoom: false });
-    this.#room.leave();
-    // Others are looked for meanwhile.
-    void this.#room.enter().then((hasRoom) => this.#putBack(task, hasRoom));
-    await this.#run.place.client.unlink(keys.batch(this.#run.place, task.id));
+  async #tick(): Promise<void> {
+    const tasks = [...this.#tasks.values()];
+    // The newest are taken back first.
+    for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
+    if (++this.#ticks % LOOK_TICKS === 0)
+      await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
+    // A full server may refuse this, so it comes last.
+    const workers = await this.#announce();
+    if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
-  /** Once for all that were lost or refused together: a full server gets fewer at once, or nothing could be taken. */
-  async #relieve(): Promise<void> {
-    if (this.#pressure === null) return;
-    this.#room.shrink(this.#pressure === "loses");
-    const waiting = [...new Set(this.#tasks.values())].filter((task) => task.isWaiting && task.hasRoom);
-    for (const task of waiting.reverse().slice(0, this.#room.excess)) await this.#withdraw(task);
-    this.#pressure = null;
+  /** Returns the workers that are there. Workers have their own policy and anchors, with the same digest. */
+  async #announce(): Promise<Peer[]> {
+    const { connection, peer } = this.#member;
+    const key = this.#member.key("setting", peer.id);
+    const told = JSON.stringify(otherMembers(this.#setting, "policy", "trustAnchors"));
+    if ((await connection.client.expire(key, SETTING_SECONDS)) === 0)
+      await connection.client.set(key, told, "EX", SETTING_SECONDS);
+    return this.#member.meet("producers", "workers");
   }
 
-  async #putBack(task: Task, hasRoom: boolean): Promise<void> {
-    task.hasRoom = hasRoom;
-    // A late answer may have settled it.
-    if (!hasRoom || !this.#tasks.has(task.id)) return task.settle("lost");
-    await this.#enqueue(task).catch((error: unknown) => this.#sayError(error));
+  /** Jobs that wait may fill the memory that a worker needs to take one. */
+  async #takeBack(task: Task): Promise<void> {
+    if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
   }
 
-  async #lookForWorkers(): Promise<void> {
-    const { peer, place } = this.#run;
-    const workers = await peersOf(this.#run.place, "workers");
+  #tellOfWorkers(workers: readonly Peer[]): void {
+    const { peer, prefix } = this.#member;
     if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; a running worker ${why}`).join("");
-      const name = `${prefixName(place)} (--queue-prefix)`;
-      this.#run.notes.tell(`waiting for a worker: none accepts these jobs under the prefix ${name}${found}`);
+      const name = `${prefix.slice(1, -1)} (--queue-prefix)`;
+      this.#member.tell(`waiting for a worker: none accepts these jobs under the prefix ${name}${found}`);
     }
   }
+}
 
-  #sayError(error: unknown): void {
-    if (this.#connection.isClosed || isOutage(error)) return;
-    this.#run.notes.once(this.#connection.messageOf(error));
-  }
+/** The size of a job at the server, where entries are base64. */
+function bytesOf({ entries, expected = [] }: Part): number {
+  const encoded = entries.reduce((sum, { length }) => sum + Math.ceil(length / 3) * 4, 0);
+  return expected.reduce((sum, each) => sum + (each?.length ?? 0), encoded);
+}
+
+function lostError(shown: string): QueueError {
+  const advice = "give it more memory, set its maxmemory-policy to noeviction, and start the audit again";
+  return new QueueError("lost", `${shown}: the server lost a job ${LOSSES} times: ${advice}`);
 }
 
 const FAILED =
   `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, or another ` +
-  `program writes to the server`;
-const LOST = "the server loses jobs again and again: their entries are judged here. It needs more memory";
-const SEAL = "its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET";
-const FORM = "its form is not that of this version";
-const FOREIGN = "it is for other entries or another setting";
+  "program writes to the server";
 
-function isAmong(n: number, results: readonly AuditResult[]): boolean {
-  return n >= results[0]!.n && n <= results.at(-1)!.n;
-}
+const DEAD_LETTER = `
+redis.call('LPUSH', KEYS[1], ARGV[1])
+redis.call('LTRIM', KEYS[1], 0, ${MAX_DEAD_LETTERS - 1})
+redis.call('EXPIRE', KEYS[1], ${DAY_SECONDS})`;
+
+const TRIM_EVENTS = `
+redis.call('HSET', KEYS[1], 'opts.maxLenEvents', ${MAX_EVENTS})
+redis.call('EXPIRE', KEYS[1], ${DAY_SECONDS})`;

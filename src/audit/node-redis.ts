@@ -13,23 +13,24 @@ type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
 const TLS_OPTIONS: Readonly<Record<keyof QueueTls, true>> = { ca: true, cert: true, key: true };
 
-/** A server without AUTH quotes the command with its arguments, possibly cut off. */
+/** A server that does not know AUTH quotes the command with its arguments, possibly cut off. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
-/** A shorter password may be a part of any word. */
+/** A shorter password may be a part of any word, so it is replaced only where it is a whole word. */
 const LONG = 6;
 
 function messageOf(error: unknown, { password }: QueueAddress): string {
-  // An error of a cluster has that of a node.
+  // The error of a cluster wraps that of a node.
   const { lastNodeError = error } = error as { readonly lastNodeError?: unknown };
   const { message, code, name } = lastNodeError as NodeJS.ErrnoException;
   const text = (message || code || name || String(lastNodeError)).replace(QUOTED_ARGUMENTS, "");
-  const shown = password === undefined ? text : withoutPassword(text, password);
+  const shown = withoutPassword(text, password);
   const advice = ADVICE.find(([pattern]) => pattern.test(`${code ?? ""} ${text}`))?.[1];
   return advice === undefined ? shown : `${shown} (${advice})`;
 }
 
-/** Only a hostile server repeats it. */
+/** Only a hostile server repeats the password. */
 function withoutPassword(text: string, password: string): string {
+  if (password === "") return text;
   if (password.length >= LONG) return text.replaceAll(password, "[password]");
   const words = text.split(/([\s'"`]+)/);
   return words.map((word) => (word === password ? "[password]" : word)).join("");
@@ -44,7 +45,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /NOPERM|user executing the script/,
     "this user lacks rights: it needs the keys of the prefix, as ~{bootproof}:*, and +@read +@write +@transaction " +
-      "+@scripting +@connection +info",
+      "+@scripting +@connection +info +time",
   ],
   [/cluster support disabled/i, "it is not a cluster: use redis://"],
   [/^ MOVED/, "it is a node of a cluster: use redis+cluster://"],
@@ -52,12 +53,12 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /alert number|alert (?:certificate|unknown ca)/,
     "it refuses the certificate of this client: check --queue-cert and --queue-key",
   ],
-  [CERTIFICATE, "its certificate is not accepted: the authority that it is from belongs into --queue-ca"],
+  [CERTIFICATE, "its certificate is not accepted: the authority that issued it belongs into --queue-ca"],
 ];
 
 const START_MS = 10_000;
 const RETRY_MS = 2000;
-/** A server silent for longer counts as gone. No command here blocks for as long. */
+/** A server that is silent for longer counts as gone. No command here blocks for as long. */
 const SILENCE_MS = 15_000;
 
 function retryAfter(attempt: number): number {
@@ -69,21 +70,21 @@ const PATIENT: ClientOptions = {
   // Commands wait while the server is away.
   maxRetriesPerRequest: null,
   retryStrategy: retryAfter,
-  // The server became a replica: reconnect to the present primary.
+  // A server that became a replica is left for the present primary.
   reconnectOnError: ({ message }) => (/^(?:READONLY|UNBLOCKED)/.test(message) ? 2 : false),
   connectTimeout: 5000,
   socketTimeout: SILENCE_MS,
 };
 
-/** A server that was reached once. Reports the begin and the end of each outage. */
+/** The connection to a server that was reached once. Reports the beginning and the end of each outage. */
 export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
   readonly bullmq: typeof BullMq;
+  isClosed = false;
+  isAway = false;
   readonly #address: QueueAddress;
   readonly #others: Redis[] = [];
-  #isClosed = false;
-  #isAway = false;
 
   constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
     const { shown } = address;
@@ -91,7 +92,9 @@ export class RedisConnection {
     this.#address = address;
     this.client = client;
     this.bullmq = bullmq;
-    expireKeys(client);
+    // BullMQ gives its keys no lifetime.
+    const define = client.defineCommand.bind(client);
+    client.defineCommand = (name, definition) => define(name, { ...definition, lua: withLifetime(definition.lua) });
     // BullMQ duplicates clients, and does not always close them.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
@@ -100,47 +103,33 @@ export class RedisConnection {
       return other;
     };
     client.on("close", () => {
-      if (!this.#isAway && !this.#isClosed)
-        note(`${shown}: the connection is lost; it is tried again until it is there`);
-      this.#isAway = true;
+      if (!this.isAway && !this.isClosed)
+        note(`${shown}: the connection is lost; trying again until the server is there`);
+      this.isAway = true;
     });
     client.on("ready", () => {
-      if (this.#isAway) note(`${shown}: connected again`);
-      this.#isAway = false;
+      if (this.isAway) note(`${shown}: connected again`);
+      this.isAway = false;
     });
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  get isAway(): boolean {
-    return this.#isAway;
   }
 
   messageOf(error: unknown): string {
     return messageOf(error, this.#address);
   }
 
-  /** Runs the first command. If it fails, closes and throws QueueError. */
-  async first<T>(work: Promise<T>): Promise<T> {
+  /** Waits for the first commands. If they fail, closes and throws QueueError. */
+  async first(work: Promise<unknown>): Promise<void> {
     try {
-      return await work;
+      await work;
     } catch (error) {
       this.close();
+      if (error instanceof QueueError) throw error;
       throw new QueueError("unreachable", `${this.shown}: the queue cannot be used: ${this.messageOf(error)}`);
     }
   }
 
-  /** For commands that block. */
-  open(): Redis {
-    const other = this.client.duplicate();
-    other.on("error", () => {});
-    return other;
-  }
-
   close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     for (const client of [this.client, ...this.#others]) client.disconnect();
   }
 }
@@ -153,17 +142,11 @@ export function isOutage(error: unknown): boolean {
   return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
-/** An outage, or a server that refuses writes for a while. */
+/** Whether there is an outage, or the server refuses writes for a while. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
   return isOutage(error) || refuses.test(message);
-}
-
-/** BullMQ gives its keys no lifetime: each of its scripts gives one to the keys that it was called with. */
-function expireKeys(client: Redis): void {
-  const define = client.defineCommand.bind(client);
-  client.defineCommand = (name, definition) => define(name, { ...definition, lua: withLifetime(definition.lua) });
 }
 
 interface ConnectOptions {
@@ -208,17 +191,17 @@ const CERTIFICATES = /^-----BEGIN CERTIFICATE-----.*?(?:^-----END CERTIFICATE---
 
 function requirePem(member: keyof QueueTls, tls: QueueTls): void {
   const text = tls[member]!;
-  const wanted = member === "key" ? "private key" : "certificate";
-  const isPem = new RegExp(`^-----BEGIN [A-Z ]*${wanted.toUpperCase()}-----`, "m").test(text);
+  const kind = member === "key" ? "private key" : "certificate";
+  const isPem = new RegExp(`^-----BEGIN [A-Z ]*${kind.toUpperCase()}-----`, "m").test(text);
   try {
     if (!isPem) throw new Error("no such block");
-    // A context ignores authorities that it cannot read.
+    // A context silently ignores authorities that it cannot read.
     if (member === "ca") for (const [block] of text.matchAll(CERTIFICATES)) new X509Certificate(block);
     // A key is checked against its certificate.
     createSecureContext(member === "key" ? { key: tls.key, cert: tls.cert } : { [member]: text });
   } catch (error) {
     const reason = isPem ? ` (${(error as Error).message})` : "";
-    throw new QueueError("tls", `${member}: expected a ${wanted} in PEM${reason}`, { cause: error });
+    throw new QueueError("tls", `${member}: expected a ${kind} in PEM${reason}`, { cause: error });
   }
 }
 
@@ -228,8 +211,8 @@ function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddr
   const { kind, hosts, name, db, username, password } = address;
   const options: ClientOptions = {
     ...PATIENT,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    ...(username !== "" && { username }),
+    ...(password !== "" && { password }),
     ...(tls && { tls }),
   };
   if (kind === "cluster") return clusterOf(Nodes, hosts, options);
@@ -239,13 +222,13 @@ function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddr
   return new Client({ ...options, sentinels: [...hosts], name, db, sentinelRetryStrategy: retryAfter, ...secure });
 }
 
-/** Has the commands of a client. Only `duplicate` and `nodes` differ. */
+/** A cluster has the commands of a client. Only `duplicate` and `nodes` differ. */
 function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options: ClientOptions): Redis {
   const redisOptions = { ...otherMembers(options, "retryStrategy", "lazyConnect") };
   const cluster = new Nodes([...hosts], {
     lazyConnect: true,
     clusterRetryStrategy: retryAfter,
-    // Certificates have names, which a look-up here would lose.
+    // Certificates have the names of hosts, which a look-up here would lose.
     dnsLookup: (host, done) => done(null, host),
     redisOptions,
   });
@@ -268,13 +251,13 @@ async function loadPackages(): Promise<{ bullmq: typeof BullMq; ioredis: Ioredis
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "are not both installed" : `cannot be loaded (${message})`;
     throw new QueueError(
       "missing",
-      `a queue takes the packages bullmq and ioredis, which ${reason}: npm install bullmq@6 ioredis@6`,
+      `a queue needs the packages bullmq and ioredis, which ${reason}: npm install bullmq@6 ioredis@6`,
       { cause: error },
     );
   }
 }
 
-/** Waiting does not correct these. */
+/** Errors that waiting does not correct. */
 const LASTING = /NOAUTH|WRONGPASS|NOPERM|invalid password|DB index|cluster support disabled/i;
 
 function firstReady(client: Redis, address: QueueAddress, startMs: number): Promise<void> {
@@ -293,7 +276,7 @@ function firstReady(client: Redis, address: QueueAddress, startMs: number): Prom
       clearTimeout(timer);
       resolve();
     });
-    // Rejects at the first failure; ioredis goes on trying.
+    // This rejects at the first failure, but ioredis goes on trying.
     client.connect().catch(() => {});
   });
 }

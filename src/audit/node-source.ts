@@ -46,8 +46,8 @@ const BATCH_ENTRIES = 512;
 /**
  * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder, whose files, at
  * any depth, are entries, ordered by the bytes of their names. Lines may be compressed with gzip. Empty lines are
- * numbered, and are not entries: a batch without entries has only a position. Throws {@link AuditInputError}, before the
- * first batch, where an input is one JSON value over several lines, one list of other things than boot proofs or app
+ * numbered, and are not entries: a batch without entries has only a position. Throws {@link AuditInputError} before the
+ * first batch where an input is one JSON value over several lines, one list of other things than boot proofs or app
  * proofs, or compressed with Zstandard.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {

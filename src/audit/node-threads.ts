@@ -1,4 +1,5 @@
 /** A judge with threads. It isolates an entry that kills a thread or takes too long, and goes on. */
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
@@ -192,9 +193,15 @@ class ThreadJudge implements Judge {
   }
 }
 
-/** Resolved by its export, so that command, library and tests find the same file. */
+/**
+ * The module beside an application that was bundled, or that of the installed package: command, library and tests find
+ * the same file.
+ */
 function shippedThread(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve("bootproof/audit/thread")).href;
+  const beside = new URL("./bootproof-thread.js", import.meta.url);
+  if (existsSync(beside)) return beside.href;
+  const entry = createRequire(import.meta.url).resolve("bootproof/audit/node");
+  return new URL("../../audit/thread.js", pathToFileURL(entry)).href;
 }
 
 function pack({ entries, ...batch }: Batch): PackedBatch {

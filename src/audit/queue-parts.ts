@@ -1,6 +1,6 @@
 import { type Batch, partOf } from "./batch.js";
 
-/** Bytes of the entries of a job, and of their expectations. A longer entry is a job by itself. */
+/** The most bytes of the entries of a job and their expectations. A longer entry is a job by itself. */
 const MAX_JOB_BYTES = 1024 * 1024;
 
 /** Consecutive entries that are one job. */

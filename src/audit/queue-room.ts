@@ -1,52 +1,38 @@
-/** Ticks with losses, and without an answer, after which a server is not waited for. */
-const HOPELESS = 8;
-
-/** How many jobs may be at a server at once: fewer where it loses some, more with each answer. */
+/** How many bytes of jobs may be at a server at once: fewer where it refuses some, more with each answer. */
 export class QueueRoom {
   readonly #most: number;
-  #size: number;
+  #limit: number;
   #used = 0;
-  #losses = 0;
   #waiting: (() => void)[] = [];
 
   constructor(most: number) {
     this.#most = most;
-    this.#size = most;
+    this.#limit = most;
   }
 
-  /** Resolves with true when there is room. With false: the server loses everything, and one job there is enough. */
-  async enter(): Promise<boolean> {
-    while (this.#used >= Math.floor(this.#size)) {
-      if (this.#losses >= HOPELESS) return false;
+  /** Resolves when there is room. One job always has some. */
+  async enter(bytes: number): Promise<void> {
+    while (this.#used > 0 && this.#used + bytes > this.#limit)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#used++;
-    return true;
+    this.#used += bytes;
   }
 
-  leave(): void {
-    this.#used--;
-    this.#wake();
-  }
-
-  /** Jobs that are there, and should not be. */
-  get excess(): number {
-    return Math.max(0, this.#used - Math.floor(this.#size));
-  }
-
-  /** One job at least is always there. `isLoss`: data was lost, and not only refused. */
-  shrink(isLoss: boolean): void {
-    this.#size = Math.max(1, this.#size / 2);
-    if (isLoss && ++this.#losses >= HOPELESS) this.#wake();
-  }
-
-  grow(): void {
-    this.#losses = 0;
-    this.#size = Math.min(this.#most, this.#size + 1 / this.#size);
-    this.#wake();
-  }
-
-  #wake(): void {
+  leave(bytes: number): void {
+    this.#used -= bytes;
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Whether more than `bytes` of jobs are there, and more than should be. */
+  isOver(bytes: number): boolean {
+    return this.#used > this.#limit && this.#used > bytes;
+  }
+
+  /** The server refused a job. */
+  shrink(): void {
+    this.#limit = this.#used / 2;
+  }
+
+  grow(bytes: number): void {
+    this.#limit = Math.min(this.#most, this.#limit + bytes);
   }
 }

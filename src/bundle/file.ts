@@ -3,6 +3,7 @@ import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader, instantMember } from "../decode/json-members.js";
@@ -13,8 +14,6 @@ import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type BundleOptions, readBundleOptions } from "./options.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
-/** Each is verified separately, which takes time. */
-export const MAX_BUNDLE_BOOT_PROOFS = 256;
 /** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;

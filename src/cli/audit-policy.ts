@@ -5,7 +5,7 @@ import { readPolicyFile, readTrustAnchor } from "./option-files.js";
 import { verifierFor } from "./provenance.js";
 
 interface PolicyFiles {
-  /** Null: `--no-policy`. */
+  /** Null means `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
 }
@@ -21,7 +21,7 @@ export async function auditPolicy(
     import("../verify/trust-anchor.js"),
   ]);
   const read = policy === null ? undefined : await readPolicyFile(files, policy, { command, option: "--policy" });
-  // Before any work: the threads load the package that verifies provenance.
+  // The check comes before any work, since the threads load the package that verifies provenance.
   await verifierFor(read?.policy);
   const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
   return {

@@ -68,7 +68,7 @@ function timeText(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
 }
 
-/** With commas between thousands, in any locale. */
+/** The number with commas between thousands, in any locale. */
 function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -19,7 +19,7 @@ import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./hea
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { requireLogFormat } from "./message-lines.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { readProvenance } from "./provenance.js";
@@ -29,13 +29,13 @@ import { isSameFile } from "./write-whole.js";
 
 interface AuditRequest {
   readonly inputs: readonly string[];
-  /** Null: `--no-policy`. */
+  /** Null means `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly bootProofs: readonly string[];
   readonly provenance: readonly string[];
   readonly expected: string | undefined;
-  /** Undefined: stdout. */
+  /** Undefined means stdout. */
   readonly out: string | undefined;
   readonly state: string | undefined;
   readonly workers: number | undefined;
@@ -72,21 +72,18 @@ Examples:
     $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
 
 Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
-file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached, or
-another process has taken the lock of the state or the results.`;
+file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached or
+loses a job three times, or another process has taken the lock of the state or the results.`;
 
-export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("audit")
-    .summary("verify any number of entries on all cores, with a result for each")
+export function addAuditCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
-    .argument("[input...]", "files of lines, folders, or - for lines on stdin")
     .usage(
       "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--state FILE]] " +
         "[options]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "audit"));
+  const args = new ArgumentReader(command);
   command.action(async (inputs: string[], flags: Flags<"audit">) => {
     finish(await run(await requestOf(args, inputs, flags, io), io));
   });
@@ -207,7 +204,7 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
 }
 
 async function run(request: AuditRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
   let health: Health | null = null;
@@ -268,7 +265,7 @@ async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   };
 }
 
-/** Read before anything is written. */
+/** These files are read before anything is written. */
 async function expectedOf({ expected: path }: AuditRequest, io: Io): Promise<ExpectedEntries | undefined> {
   if (path === undefined) return undefined;
   const { ExpectedEntries } = await import("../audit/node.js");
@@ -375,7 +372,7 @@ interface FileFacts {
   readonly advice?: string | null;
 }
 
-/** By name: these errors are of another copy of the library. */
+/** The class is told by its name: these errors are of another copy of the library. */
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;

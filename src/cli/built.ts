@@ -6,7 +6,7 @@ import type { InputFiles } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 
-/** Undefined where there is a fault. */
+/** Returns undefined where there is a fault. */
 export async function measuredImage(files: InputFiles, path: string, io: Io): Promise<ImageMeasurement | undefined> {
   const [{ measureImage }, { fileStream, streaming }] = await Promise.all([
     import("../image/measure.js"),
@@ -15,7 +15,7 @@ export async function measuredImage(files: InputFiles, path: string, io: Io): Pr
   return streamed(files, path, () => measureImage(fileStream(path, io), streaming(path, io)));
 }
 
-/** Undefined where there is a fault. */
+/** Returns undefined where there is a fault. */
 export async function measuredBinary(files: InputFiles, path: string, io: Io): Promise<Uint8Array | undefined> {
   const [{ measureBinary }, { fileStream, streaming }] = await Promise.all([
     import("../image/measure.js"),

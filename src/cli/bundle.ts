@@ -9,7 +9,7 @@ import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
@@ -25,23 +25,21 @@ Examples:
 
 Exit codes: 0 packed, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
-export function addBundleCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("bundle")
-    .summary("pack evidence, policy and report into one file")
+export function addBundleCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
     .usage(
       "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy)",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "bundle"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"bundle">) => finish(await bundle(requestOf(args, flags, io), io)));
 }
 
 interface BundleRequest {
   readonly files: EvidenceFiles;
   readonly provenance: readonly string[];
-  /** Undefined: `--no-policy`. */
+  /** Undefined means `--no-policy`. */
   readonly policy: string | undefined;
   readonly options: Omit<PackOptions, "policy">;
 }

@@ -20,7 +20,7 @@ export class CheckedCommand extends Command {
     return new CheckedCommand(name);
   }
 
-  /** Without a prototype: options come only from the command line. */
+  /** The object has no prototype: options come only from the command line. */
   override opts<T extends OptionValues>(): T {
     return Object.assign(Object.create(null), super.opts<T>()) as T;
   }

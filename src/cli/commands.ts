@@ -1,51 +1,121 @@
-/** All commands, in the order of the help, each with its heading. */
-import { addAuditCommand } from "./audit.js";
-import { addBundleCommand } from "./bundle.js";
-import { addCompletionCommand } from "./completion.js";
-import { addDiffCommand } from "./diff.js";
-import { addExplainCommand } from "./explain.js";
-import { addFetchCommand } from "./fetch.js";
-import { addInspectCommand } from "./inspect.js";
+/** Every command, in the order of the help. */
 import type { ProcessIo } from "./io.js";
-import { addKeygenCommand } from "./keygen.js";
-import { addLabCommand } from "./lab.js";
-import { addLogCommand } from "./log.js";
 import { type CommandRow, run } from "./main.js";
-import { addMeasureCommand } from "./measure.js";
-import { addPageCommand } from "./page.js";
-import { addPinCommand } from "./pin.js";
-import { addPolicyCommand } from "./policy.js";
-import { addProxyCommand } from "./proxy.js";
-import { addReleaseCommand } from "./release.js";
-import { addReviewCommand } from "./review.js";
-import { addStampCommand } from "./stamp.js";
-import { addVerifyCommand } from "./verify.js";
-import { addWatchCommand } from "./watch.js";
-import { addWorkerCommand } from "./worker.js";
 
-export const COMMANDS: readonly CommandRow[] = [
-  ["verify", "evidence", addVerifyCommand],
-  ["audit", "evidence", addAuditCommand],
-  ["worker", "evidence", addWorkerCommand],
-  ["fetch", "evidence", addFetchCommand],
-  ["bundle", "evidence", addBundleCommand],
-  ["page", "evidence", addPageCommand],
-  ["watch", "evidence", addWatchCommand],
-  ["log", "evidence", addLogCommand],
-  ["pin", "policy", addPinCommand],
-  ["policy", "policy", addPolicyCommand],
-  ["release", "policy", addReleaseCommand],
-  ["review", "policy", addReviewCommand],
-  ["measure", "policy", addMeasureCommand],
-  ["explain", "explain", addExplainCommand],
-  ["inspect", "explain", addInspectCommand],
-  ["diff", "explain", addDiffCommand],
-  ["completion", "explain", addCompletionCommand],
-  ["proxy", "service", addProxyCommand],
-  ["lab", "service", addLabCommand],
-  ["keygen", "service", addKeygenCommand],
-  ["stamp", "service", addStampCommand],
-];
+export const COMMANDS: Readonly<Record<string, CommandRow>> = {
+  verify: {
+    heading: "evidence",
+    summary: "verify boot proofs, app proofs, activities, bundles and pages",
+    load: async () => (await import("./verify.js")).addVerifyCommand,
+  },
+  audit: {
+    heading: "evidence",
+    summary: "verify any number of entries on all cores, with a result for each",
+    operands: { "[input...]": "files of lines, folders, or - for lines on stdin" },
+    load: async () => (await import("./audit.js")).addAuditCommand,
+  },
+  worker: {
+    heading: "evidence",
+    summary: "verify for the audits of other machines, through a queue",
+    load: async () => (await import("./worker.js")).addWorkerCommand,
+  },
+  fetch: {
+    heading: "evidence",
+    summary: "fetch boot proofs and app proofs from the service",
+    load: async () => (await import("./fetch.js")).addFetchCommand,
+  },
+  bundle: {
+    heading: "evidence",
+    summary: "pack evidence, policy and report into one file",
+    load: async () => (await import("./bundle.js")).addBundleCommand,
+  },
+  page: {
+    heading: "evidence",
+    summary: "make a page that verifies in a browser",
+    load: async () => (await import("./page.js")).addPageCommand,
+  },
+  watch: {
+    heading: "evidence",
+    summary: "watch applications: verify and log every new boot proof",
+    load: async () => (await import("./watch.js")).addWatchCommand,
+  },
+  log: {
+    heading: "evidence",
+    summary: "verify the log of bootproof watch: no line removed, edited or moved",
+    load: async () => (await import("./log.js")).addLogCommand,
+  },
+  pin: {
+    heading: "policy",
+    summary: "write a policy that pins deployments, or add one to a policy",
+    load: async () => (await import("./pin.js")).addPinCommand,
+  },
+  policy: {
+    heading: "policy",
+    summary: "check a policy, or drop a deployment of it",
+    load: async () => (await import("./policy.js")).addPolicyCommand,
+  },
+  release: {
+    heading: "policy",
+    summary: "check published releases: approvals, places and history",
+    load: async () => (await import("./release.js")).addReleaseCommand,
+  },
+  review: {
+    heading: "policy",
+    summary: "compare a manifest with a policy before anyone approves it",
+    operands: { "<manifest>": "a manifest or an envelope; - for stdin" },
+    load: async () => (await import("./review.js")).addReviewCommand,
+  },
+  measure: {
+    heading: "policy",
+    summary: "the PCRs of an enclave image, and whether a policy pins them",
+    operands: { "[file]": "the enclave image; - for stdin" },
+    load: async () => (await import("./measure.js")).addMeasureCommand,
+  },
+  explain: {
+    heading: "explain",
+    summary: "explain what a check proves, why it fails, and what to do",
+    operands: { "[word]": "the id of a check, a verdict, a status, an exit code, or a term" },
+    load: async () => (await import("./explain.js")).addExplainCommand,
+  },
+  inspect: {
+    heading: "explain",
+    summary: "show the contents of evidence, a bundle or a policy, without verifying it",
+    operands: { "<file>": "what to look at; - for stdin" },
+    load: async () => (await import("./inspect.js")).addInspectCommand,
+  },
+  diff: {
+    heading: "explain",
+    summary: "show what changed between two files, worst first, without verifying them",
+    operands: { "<a>": "the file before; - for stdin", "<b>": "the file after; - for stdin" },
+    load: async () => (await import("./diff.js")).addDiffCommand,
+  },
+  completion: {
+    heading: "explain",
+    summary: "write a completion script for bash, zsh or fish",
+    operands: { "<shell>": "bash, zsh, fish" },
+    load: async () => (await import("./completion.js")).addCompletionCommand,
+  },
+  proxy: {
+    heading: "service",
+    summary: "verify what the service answers to clients in any language",
+    load: async () => (await import("./proxy.js")).addProxyCommand,
+  },
+  lab: {
+    heading: "service",
+    summary: "run a local service with software enclaves, to try things against",
+    load: async () => (await import("./lab.js")).addLabCommand,
+  },
+  keygen: {
+    heading: "service",
+    summary: "make an API key",
+    load: async () => (await import("./keygen.js")).addKeygenCommand,
+  },
+  stamp: {
+    heading: "service",
+    summary: "print the stamp of a request's body, for curl",
+    load: async () => (await import("./stamp.js")).addStampCommand,
+  },
+};
 
 /** Runs one command line of any command: see `run`. */
 export function runAny(argv: readonly string[], io: ProcessIo): Promise<number> {

@@ -10,7 +10,7 @@ export interface CompletedOption {
   readonly short: string | null;
   readonly long: string;
   readonly what: string;
-  /** Null: a switch. */
+  /** Null means a switch. */
   readonly takes: Values | null;
   readonly isVariadic: boolean;
 }

@@ -22,13 +22,10 @@ Exit codes: 0 the script is on stdout, 2 no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Works only if all other commands are registered too. */
-export function addCompletionCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("completion")
-    .summary("write a completion script for bash, zsh or fish")
+/** Works only if all other commands were added too. */
+export function addCompletionCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Write a script to stdout by which the shell completes commands, options and their values.")
-    .argument("<shell>", SHELLS.join(", "))
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (name: string) => {
@@ -37,7 +34,7 @@ export function addCompletionCommand(program: Command, io: Io, finish: (code: nu
     if (shell === undefined)
       throw new UsageError([`${name}: one of ${SHELLS.join(", ")} expected`], seeHelpOf(command));
     const { SCRIPTS } = await import("./completion-script.js");
-    io.stdout.write(SCRIPTS[shell](await completed(program, "")));
+    io.stdout.write(SCRIPTS[shell](await completed(command.parent!, "")));
     finish(EXIT.good);
   });
 }
@@ -92,7 +89,6 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  // Only the user knows the value.
   hex: () => [],
   id: () => [],
   listen: () => [],

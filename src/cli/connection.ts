@@ -245,7 +245,7 @@ export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: C
   }
 }
 
-/** For messages of the client that lack it. */
+/** The advice in messages of a client that lacks a connection. */
 const ADVICE: Readonly<Record<string, string>> = {
   timeout: ". Try again, or set a longer --timeout SECONDS.",
   answer: ". Check that --base-url is the service's own address.",

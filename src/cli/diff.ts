@@ -6,7 +6,7 @@ import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { areFolders, readFolders } from "./release-folders.js";
@@ -25,17 +25,13 @@ Examples:
 
 Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed files, or kinds that cannot be compared.`;
 
-export function addDiffCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("diff")
-    .summary("show what changed between two files, worst first, without verifying them")
+export function addDiffCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Show what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
     )
-    .argument("<a>", "the file before; - for stdin")
-    .argument("<b>", "the file after; - for stdin")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "diff"));
+  const args = new ArgumentReader(command);
   command.action(async (a: string, b: string, flags: Flags<"diff">) => {
     args.refuseRepeated();
     args.refuseRepeatedStdin([a, b]);

@@ -86,7 +86,7 @@ function proxyOf(env: Environment, protocol: string): Named | undefined {
   return valueOf(env, protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
 }
 
-/** In lower case first, as Node and curl read them. An empty one is none. */
+/** The lower-case name comes first, as in Node and curl. An empty value counts as no value. */
 function valueOf(env: Environment, name: string): Named | undefined {
   const found = [name.toLowerCase(), name].find((each) => (env[each] ?? "") !== "");
   return found === undefined ? undefined : { name: found, value: env[found]! };

@@ -92,7 +92,7 @@ function answerable<O extends Pick<VerifyOptions, "expected">>(
 
 type GivenEvidence =
   | { readonly evidence: Evidence; readonly options: VerifyOptions }
-  /** Of a bare document, which has no builds. */
+  /** The measurements of a bare document, which has no builds. */
   | { readonly reported: Reported };
 
 async function evidenceOf(
@@ -156,7 +156,7 @@ async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Pro
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options };
 }
 
-/** From the options, and from the file of the request. Undefined: nothing is expected. */
+/** The expectation of the options and of the request's file. Undefined means that nothing is expected. */
 export async function readExpected(
   files: InputFiles,
   { organizationId, activityId, addresses, request, payload }: ExpectedFlags,
@@ -204,7 +204,7 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
 async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const read = await files.evidence(file);
   const page = read?.page && { page: nameOf(file) };
-  const { kindOf } = await import("../inspect/kind.js");
+  const { kindOf } = await import("../inspect/kinds.js");
   if (page && kindOf(read!.bytes) === "attestation document")
     return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
   const json = await jsonOfKind(files, file, read?.bytes, { command: "verify", option: "BUNDLE" });

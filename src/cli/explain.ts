@@ -5,7 +5,7 @@ import type * as glossary from "../report/glossary.js";
 import { jsonDocument } from "../report/json.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
 
@@ -22,14 +22,11 @@ Examples:
 
 Exit codes: 0 explained, 2 no such word.`;
 
-export function addExplainCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("explain")
-    .summary("explain what a check proves, why it fails, and what to do")
+export function addExplainCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Explain what a check proves, why it fails by mistake and under attack, and what to do.")
-    .argument("[word]", "the id of a check, a verdict, a status, an exit code, or a term")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "explain"));
+  const args = new ArgumentReader(command);
   command.action(async (word: string | undefined, flags: Flags<"explain">) => {
     args.refuseRepeated();
     const format = formatOf(args, flags.format);

@@ -10,7 +10,7 @@ import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
-/** For JSON: each problem has its own advice. */
+/** In JSON each problem has its own advice. */
 interface ReportedFailure extends CommandFailure {
   readonly problems: readonly Problem[];
   readonly see: string | null;
@@ -36,7 +36,7 @@ export function isFailureFormat(name: string): name is ReportFormat {
 }
 
 interface FailureOptions {
-  /** Null: no document. */
+  /** Null means that no document is linked. */
   readonly format: ReportFormat | null;
   /** Removes keys. */
   readonly shown: (text: string) => string;

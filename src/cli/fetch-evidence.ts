@@ -51,7 +51,7 @@ export async function fetchBootProofOf(
   return bootProof;
 }
 
-/** Without members beside the two, by which such details are recognised. */
+/** Provisioning details are recognised by two members; the written object has no others. */
 export async function fetchProvisioningDetails(deploymentId: string, connection: Connection, io: Io): Promise<object> {
   const client = await connect(connection, io);
   io.progress(`fetching the provisioning details from ${hostOf(connection)}`);

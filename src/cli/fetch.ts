@@ -10,7 +10,7 @@ import { EXIT } from "./exit-codes.js";
 import { fetchActivityEvidence, fetchBootProofOf, fetchProvisioningDetails, unreachable } from "./fetch-evidence.js";
 import { InputFiles, STDIN } from "./files.js";
 import type { Io, UnreachableError } from "./io.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { ephemeralKeyOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
@@ -28,14 +28,12 @@ Examples:
 
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or does not have it.`;
 
-export function addFetchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("fetch")
-    .summary("fetch boot proofs and app proofs from the service")
+export function addFetchCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Fetch evidence from the service and write it to stdout, unverified.")
     .usage("(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [connection]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "fetch"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"fetch">) => {
     args.refuseRepeated();
     const wanted = wantedOf(args, flags);

@@ -5,8 +5,10 @@ import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isHtml } from "../bun
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
+import { isImageStart } from "../image/header.js";
+import { IMAGE_ADVICE, foreignFormat } from "../inspect/foreign.js";
 import { printable } from "../report/printable.js";
-import { brokenJson, tooLargeFormat, unreadableFormat } from "./file-formats.js";
+import { brokenJson } from "./file-formats.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -47,7 +49,7 @@ export class InputFiles {
   /** Refuses empty files and formats that no command reads. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
-    const format = bytes === undefined ? null : unreadableFormat(bytes);
+    const format = bytes === undefined ? null : foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
 
@@ -71,7 +73,7 @@ export class InputFiles {
       const bytes = this.decoded(path, () => evidenceInPage(file));
       return bytes && { bytes, page: file };
     }
-    const fault = file.length > MAX_BUNDLE_BYTES ? tooLarge(MAX_BUNDLE_BYTES, file).message : unreadableFormat(file);
+    const fault = file.length > MAX_BUNDLE_BYTES ? tooLarge(MAX_BUNDLE_BYTES, file).message : foreignFormat(file);
     return fault === null ? { bytes: file, page: null } : this.fault(path, fault);
   }
 
@@ -134,7 +136,7 @@ export function bytesBeside(path: string): (relative: string) => Uint8Array {
   };
 }
 
-/** By name: rooms that are loaded later have a class of their own (`bin/build.mjs`). */
+/** The class is told by its name: rooms that are loaded later have their own (`bin/build.mjs`). */
 function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
 }
@@ -142,10 +144,9 @@ function isMalformed(error: unknown): error is MalformedError {
 class Unreadable extends Error {}
 
 function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
-  const known = tooLargeFormat(start);
-  if (known !== null) return new Unreadable(known);
   // A page may be larger than other files.
   if (maxBytes > MAX_BUNDLE_BYTES && !isHtml(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
+  if (isImageStart(start)) return new Unreadable(`this is an enclave image: ${IMAGE_ADVICE}`);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
   return new Unreadable(`larger than ${size}, the limit`);
 }
@@ -155,7 +156,7 @@ export function reasonOf(error: unknown): string {
   return diskReason(error, REASONS) ?? "cannot be read";
 }
 
-/** In chunks, so that endless devices and pipes stop at the limit too. */
+/** The file is read in chunks, so that endless devices and pipes stop at the limit too. */
 function readFile(path: string, maxBytes: number): Uint8Array {
   const file = openSync(path, "r");
   try {

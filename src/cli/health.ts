@@ -8,7 +8,7 @@ import type { ArgumentReader } from "./options.js";
 
 export interface HealthRequest {
   readonly file: string | undefined;
-  /** As it was written. */
+  /** The address as the user wrote it. */
   readonly metrics: string | undefined;
   readonly address: HealthAddress | undefined;
 }
@@ -26,7 +26,7 @@ export function healthOf(args: ArgumentReader, { healthFile: file, metrics }: He
   return { file, metrics, address };
 }
 
-/** Without a host only this machine can read them. */
+/** The default host: only this machine can read the metrics. */
 function addressOf(args: ArgumentReader, text: string): HealthAddress | undefined {
   const [, , named = LOOPBACK, digits = ""] = /^((\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?:)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
@@ -34,7 +34,7 @@ function addressOf(args: ArgumentReader, text: string): HealthAddress | undefine
   return args.fault(`--metrics ${text}: HOST:PORT expected, such as 127.0.0.1:9464`);
 }
 
-/** Null without either option. Throws {@link UsageError} for an address or a file that cannot be used. */
+/** Returns null without either option. Throws {@link UsageError} for an address or a file that cannot be used. */
 export async function startedHealth(request: HealthRequest, subject: HealthSubject, io: Io): Promise<Health | null> {
   const { file, address } = request;
   if (file === undefined && address === undefined) return null;
@@ -67,7 +67,7 @@ const LISTEN_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "an unknown host name",
 };
 
-/** By name: the error is of another copy of the library. */
+/** The class is told by its name: the error is of another copy of the library. */
 function problemOf(error: unknown, { file, metrics }: HealthRequest): unknown {
   const { name, message, code, syscall } = error as NodeJS.ErrnoException;
   if (name === "MetricsMissingError") return new UsageError([`--metrics: ${message}`]);

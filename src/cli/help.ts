@@ -31,7 +31,7 @@ function paragraphs(text: string): string[] {
   return lines;
 }
 
-/** At the margin, and not the usage line. */
+/** A line at the margin that is not the usage line. */
 function isText(line: string): boolean {
   return /^\S/.test(line) && !line.startsWith("Usage:");
 }

@@ -6,7 +6,7 @@ import { ofPage } from "../bundle/text.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import type { Format } from "../report/report.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { areFolders, filesInFolder } from "./release-folders.js";
@@ -27,16 +27,13 @@ const KNOWN =
   "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
   "bundles, policies, reports, releases, approvals, PCRs of images, requests and enclave images";
 
-export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("inspect")
-    .summary("show the contents of evidence, a bundle or a policy, without verifying it")
+export function addInspectCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     )
-    .argument("<file>", "what to look at; - for stdin")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "inspect"));
+  const args = new ArgumentReader(command);
   command.action(async (path: string, flags: Flags<"inspect">) => {
     args.refuseRepeated();
     const format = formatOf(args, flags.format);
@@ -57,7 +54,7 @@ interface Inspected {
 async function inspect(path: string, given: Io): Promise<Inspected> {
   if (areFolders([path])[0] === true) return { inspection: await inspectFolder(path, given) };
   const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
-    await Promise.all([import("../inspect/inspect.js"), import("../inspect/kind.js"), import("./streams.js")]);
+    await Promise.all([import("../inspect/inspect.js"), import("../inspect/kinds.js"), import("./streams.js")]);
   const { start, io } = await fileStart(path, given);
   if (kindOf(start) === "enclave image")
     return { inspection: await inspectImageUnverified(fileStream(path, io, streaming(path, io).onProgress)) };

@@ -53,7 +53,7 @@ export class Hangup {
     process.on("SIGHUP", this.#listener);
   }
 
-  /** For each signal, also one that came before, one at a time: `act` never rejects. Returns what ends it. */
+  /** Calls `act`, which never rejects, for each signal in turn, also for an earlier one. Returns what ends it. */
   each(act: () => Promise<void>): () => void {
     this.#act = act;
     void this.#run();

@@ -6,7 +6,7 @@ interface Output {
   readonly isTTY?: boolean | undefined;
   readonly fd?: number | undefined;
   readonly columns?: number | undefined;
-  /** Whether more is buffered than should be. */
+  /** Whether the buffer is over its limit. */
   readonly writableNeedDrain?: boolean | undefined;
   /** `drain`: the buffer is empty; `error`: the reader is gone. */
   once?(event: "drain" | "error", listener: () => void): unknown;
@@ -30,7 +30,7 @@ export interface Io {
 
 /** A message for programs. The fields are plain data and dates. */
 export interface ReportedEvent {
-  /** In words with hyphens: `outage`. */
+  /** The kind of the event in words with hyphens, such as `outage`. */
   readonly event: string;
   readonly fields?: object;
 }
@@ -85,7 +85,7 @@ export interface Problem {
 /** Ends the command, with these problems on stderr and no stack trace. */
 export class CommandError extends Error {
   readonly problems: readonly Problem[];
-  /** Where to read more. */
+  /** The document to read. */
   readonly see: string | null;
 
   constructor(problems: readonly (string | Problem)[], see: string | null = null) {

@@ -5,7 +5,7 @@ import { asClientError } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError } from "./io.js";
 import { DEFAULT_KEY_FILE } from "./key-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
@@ -15,16 +15,14 @@ Examples:
     $ bootproof keygen --out key.json
     $ bootproof fetch --app signer --api-key-file key.json --base-url https://api.example.com --organization-id ID`;
 
-export function addKeygenCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("keygen")
-    .summary("make an API key")
+export function addKeygenCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Make an API key pair (P-256): a file of mode 0600, and the public key on stdout. No file is ever overwritten.",
     )
     .usage("[--out FILE]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "keygen"));
+  const args = new ArgumentReader(command);
   command.action(async ({ out }: Flags<"keygen">) => {
     args.refuseRepeated();
     if (out === "" || out === "-") args.fault("--out: a file expected, since a private key is not printed");

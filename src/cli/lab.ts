@@ -7,7 +7,7 @@ import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { portOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { programName, shellWord } from "./program-name.js";
@@ -25,16 +25,14 @@ Examples:
     $ bootproof lab --fault stale-manifest      a client that verifies must refuse its responses
     $ bootproof lab --list-faults`;
 
-export function addLabCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("lab")
-    .summary("run a local service with software enclaves, to try things against")
+export function addLabCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. " +
         "Ctrl-C ends it.",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "lab"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"lab">) => {
     args.refuseRepeated();
     const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
@@ -92,7 +90,7 @@ function described({ what, fails, needs }: LabFault): string {
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   // Loaded late: it loads streams, which other commands do not need.
   const { mkdtemp, rm } = await import("node:fs/promises");
@@ -147,7 +145,7 @@ interface Greeted {
 }
 
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
-  // In the lab's folder, where the reader's commands cannot overwrite other files.
+  // The file is in the lab's folder, where the reader's commands cannot overwrite other files.
   const file = (name: string): string => shellWord(join(folder, name));
   const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
     string,

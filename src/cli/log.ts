@@ -50,14 +50,10 @@ Examples:
 
 Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or unreadable file.`;
 
-export function addLogCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const log = program
-    .command("log")
-    .summary("verify the log of bootproof watch: no line removed, edited or moved")
-    .description("Verify the log that bootproof watch keeps.")
-    .addHelpText("after", LOG_HELP);
-  addVerify(log, io, finish);
-  addCheckpoint(log, io, finish);
+export function addLogCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command.description("Verify the log that bootproof watch keeps.").addHelpText("after", LOG_HELP);
+  addVerify(command, io, finish);
+  addCheckpoint(command, io, finish);
 }
 
 function addVerify(log: Command, io: Io, finish: (code: number) => void): void {

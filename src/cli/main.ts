@@ -1,4 +1,4 @@
-/** Selects and runs the command. Commands load what they need when they run. */
+/** Selects, loads and runs the command. */
 import { type Command, CommanderError } from "commander";
 import { fstatSync } from "node:fs";
 import { pageOf, wrapped } from "../report/layout.js";
@@ -10,19 +10,22 @@ import { isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import type * as MessageLines from "./message-lines.js";
+import { addOptions } from "./option-table.js";
 import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
 /** Runs one command line (without the program's name), and returns its exit code. Never throws. */
-export async function run(argv: readonly string[], given: ProcessIo, commands: readonly CommandRow[]): Promise<number> {
+export async function run(argv: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
-  let code: number = EXIT.good;
-  const program = programOf(commands, argv[0], io, (answer) => (code = answer));
+  // What no command has answered is not good.
+  let code: number = EXIT.usage;
+  const program = programOf(io);
   try {
+    await addCommands(program, commands, argv, (command, add) => add(command, io, (answer) => (code = answer)));
     refuseStrayWords(program, argv);
     await program.parseAsync(argv, { from: "user" });
     return code;
@@ -35,7 +38,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: r
   }
 }
 
-/** Only for a terminal that can erase a line, and without `--quiet`. */
+/** The line is shown only on a terminal that can erase it, and without `--quiet`. */
 async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
   const isQuiet = argv.includes("--quiet") || namesLogFormat(argv);
   if (stderr.isTTY !== true || env["TERM"] === "dumb" || isQuiet) return null;
@@ -43,7 +46,7 @@ async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): 
   return new Progress(stderr);
 }
 
-/** Null: messages are text. */
+/** Returns null where messages are text. */
 async function jsonLinesFor(argv: readonly string[]): Promise<Shown["lines"]> {
   if (!namesLogFormat(argv)) return null;
   const lines = await import("./message-lines.js");
@@ -57,7 +60,7 @@ function namesLogFormat(argv: readonly string[]): boolean {
 interface Shown {
   readonly progress: Progress | null;
   readonly shown: (text: string) => string;
-  /** Null: messages are text. */
+  /** Null means that messages are text. */
   readonly lines: Pick<typeof MessageLines, "eventLine" | "messageLines"> | null;
 }
 
@@ -131,25 +134,23 @@ const HEADINGS = {
   service: "The service:",
 } as const;
 
-/** What a command is registered with. */
-export type CommandRow = readonly [
-  name: string,
-  heading: keyof typeof HEADINGS,
-  add: (program: Command, io: Io, finish: (code: number) => void) => void,
-];
+/** What the help says of a command, and how it is loaded. */
+export interface CommandRow {
+  readonly heading: keyof typeof HEADINGS;
+  readonly summary: string;
+  /** By the word for it in the help, such as `[file]`. */
+  readonly operands?: Readonly<Record<string, string>>;
+  readonly load: () => Promise<(command: Command, io: Io, finish: (code: number) => void) => void>;
+}
 
-/** It describes all others. */
+type Commands = Readonly<Record<string, CommandRow>>;
+
+/** This command describes all others. */
 const TELLS_OF_ALL = "completion";
 
-/** Registers only the named command, if there is one: the options of all would slow each start. */
-function programOf(
-  commands: readonly CommandRow[],
-  named: string | undefined,
-  io: Io,
-  finish: (code: number) => void,
-): Command {
+function programOf(io: Io): Command {
   const width = helpWidth(textOptions(io).width);
-  const program = new CheckedCommand("bootproof")
+  return new CheckedCommand("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
     .usage("COMMAND [options]")
     .version(TOOL.version, "-V, --version", "show the version")
@@ -161,11 +162,29 @@ function programOf(
       writeOut: (text) => io.stdout.write(fitted(text, width)),
       getOutHelpWidth: () => width,
       getOutHasColors: () => false,
-    });
-  const alone = commands.filter(([name]) => name === named && name !== TELLS_OF_ALL);
-  for (const [, heading, add] of alone.length > 0 ? alone : commands)
-    add(program.commandsGroup(HEADINGS[heading]), io, finish);
-  return program.addHelpText("after", startHere(programName(io)));
+    })
+    .addHelpText("after", startHere(programName(io)));
+}
+
+type Complete = (command: Command, add: Awaited<ReturnType<CommandRow["load"]>>) => void;
+
+/** Loads only the named command, and adds only that one, if there is one: others would slow each start. */
+async function addCommands(
+  program: Command,
+  all: Commands,
+  argv: readonly string[],
+  complete: Complete,
+): Promise<void> {
+  const words = argv.filter((word) => word !== "--");
+  const named = words[0] === "help" ? words[1] : words[0];
+  const isAlone = named === words[0] && named !== TELLS_OF_ALL && named !== undefined && Object.hasOwn(all, named);
+  for (const [name, row] of Object.entries(all)) {
+    if (isAlone && name !== named) continue;
+    const command = program.commandsGroup(HEADINGS[row.heading]).command(name).summary(row.summary);
+    for (const [word, what] of Object.entries(row.operands ?? {})) command.argument(word, what);
+    addOptions(command, name);
+    if (name === named || named === TELLS_OF_ALL) complete(command, await row.load());
+  }
 }
 
 /** The first steps in an empty folder. */

@@ -12,7 +12,7 @@ import { InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { type MeasureResult, type Pcrs, measuredJson, measuredText } from "./measure-text.js";
-import { type Flags, type OptionName, addOptions } from "./option-table.js";
+import { type Flags, type OptionName } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { readProvenance, verifierFor } from "./provenance.js";
@@ -35,14 +35,11 @@ Examples:
 Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, 2 wrong usage, or a file that
 is unreadable or not an enclave image.`;
 
-export function addMeasureCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("measure")
-    .summary("the PCRs of an enclave image, and whether a policy pins them")
+export function addMeasureCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Measure what was built: the PCRs of an enclave image (EIF), and the hash of an application's binary.")
-    .argument("[file]", "the enclave image; - for stdin")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "measure"));
+  const args = new ArgumentReader(command);
   command.action(async (image: string | undefined, flags: Flags<"measure">) => {
     args.refuseRepeated();
     args.refuseRepeatedStdin([image, flags.binary, flags.policy, ...(flags.provenance ?? [])]);

@@ -32,7 +32,7 @@ export type ValueWord =
   | "version"
   | "when";
 
-/** With dots: one or more values. With a question mark: one, or none. Null: a switch. */
+/** Dots mean one or more values, a question mark one or none. Null means a switch. */
 type Value = ValueWord | `${ValueWord}...` | `${ValueWord}?` | null;
 
 /** What it does to what passes (cli/README.md, "What loosens and what demands"). */
@@ -156,7 +156,7 @@ const CONNECTION = [
 ] as const satisfies readonly Row[];
 
 const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const satisfies Row;
-/** Of the commands that run for long. */
+/** Options of the commands that run for long. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
   ["health-file", "rewrite this file after each success: its time is that of the last one"],
@@ -181,7 +181,7 @@ const PAYLOAD = [
   ["challenge", "the same, of a random value that you sent: the proof was made after it"],
 ] as const satisfies readonly Row[];
 
-/** Of both sides of a queue. */
+/** Options of both sides of a queue. */
 const QUEUE = [
   ["queue-prefix", "what the keys of the queue begin with, the same on both sides (default: bootproof)"],
   ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
@@ -452,8 +452,9 @@ type ParsedOne<V> = V extends `${string}?` ? string | true : string;
 /** What commander parses: `--no-policy` is `policy: false`. */
 export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
 
-export function addOptions(command: Command, name: CommandName): Command {
-  const rows: readonly Row[] = COMMAND_OPTIONS[name];
+/** Adds the options of the command with this name, if it has any. */
+export function addOptions(command: Command, name: string): Command {
+  const rows = (COMMAND_OPTIONS as Readonly<Record<string, readonly Row[]>>)[name] ?? [];
   for (const [option, help, value = OPTIONS[option][0]] of rows) command.addOption(optionOf(option, value, help));
   return command;
 }

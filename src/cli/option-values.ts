@@ -51,7 +51,7 @@ export function workersOf(args: ArgumentReader, text: string): number | undefine
   return args.fault(`--workers ${text}: a number of threads from 1 to ${MOST_WORKERS} expected`);
 }
 
-/** From 0. */
+/** A count from 0. */
 export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
   if (args.isEmpty(option)) return undefined;
   const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;

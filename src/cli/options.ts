@@ -38,7 +38,7 @@ export class ArgumentReader {
     this.#empty.set(name, isOption ? tookOption(`--${name}`, value) : `--${name}: ${EMPTY}`);
   }
 
-  /** Whether the option has no value: that fault is reported already. */
+  /** Whether the option lacks its value: that fault is reported already. */
   isEmpty(name: OptionName): boolean {
     return this.#empty.has(name);
   }

@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import { EXIT } from "./exit-codes.js";
 import type { Io } from "./io.js";
-import { addOptions } from "./option-table.js";
 
 const EXAMPLES = `
 It writes a page to stdout that verifies the files dropped on it, in any browser, without a server or a network. The
@@ -13,13 +12,8 @@ Example:
 
 Exit codes: 0 written, 2 wrong usage.`;
 
-export function addPageCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("page")
-    .summary("make a page that verifies in a browser")
-    .description("Make a page that verifies evidence in a browser.")
-    .addHelpText("after", EXAMPLES);
-  addOptions(command, "page");
+export function addPageCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command.description("Make a page that verifies evidence in a browser.").addHelpText("after", EXAMPLES);
   command.action(async () => {
     const { renderVerifier } = await import("../page/page.js");
     io.stdout.write(await renderVerifier());

@@ -1,7 +1,7 @@
 /** Reads the pieces of evidence in files, and names each as reports do. */
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
-import { bootProofList } from "../decode/boot-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { namedSharing } from "../inputs.js";
@@ -37,7 +37,6 @@ export async function readBootProofs(
   paths: readonly string[],
   command: FileCommand,
 ): Promise<NamedEvidence[]> {
-  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
   const pieces: NamedEvidence[] = [];
   for (const path of paths) {
     const read = await readPiece(files, path, { command, option: "--boot-proof" });
@@ -107,7 +106,7 @@ function bounded(
   return [];
 }
 
-/** For the progress line: `verifying 60 boot proofs, 2 app proofs`. */
+/** The progress line, such as `verifying 60 boot proofs, 2 app proofs`. */
 export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
   const counted = (count: number, one: string, many: string): string[] =>
     count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];

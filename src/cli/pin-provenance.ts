@@ -59,7 +59,7 @@ export async function refuseMalformed(builds: readonly NamedEvidence[], files: I
   files.throwFaults();
 }
 
-/** Null: the bundles do not meet the pins that they make, and the reason is written. */
+/** Returns null if the bundles do not meet the pins that they make; the reason is written. */
 export async function pinnedWithBuilds(
   { made, messages }: Pinned,
   verified: VerifiedPieces,

@@ -27,7 +27,7 @@ interface PinnedReleases {
   readonly messages: readonly string[];
 }
 
-/** Null: a release does not hold, as is said on stderr. */
+/** Returns null if a release does not hold; the reason is on stderr. */
 export async function pinFolders(pins: FolderPins, files: InputFiles, io: Io): Promise<PinnedReleases | null> {
   const { app, base, manifestSet, rest } = pins;
   const [{ releasePolicy }, { releases }] = await Promise.all([

@@ -22,11 +22,11 @@ import { areFolders } from "./release-folders.js";
 export interface Pinned {
   readonly made: MadePolicy;
   readonly messages: readonly string[];
-  /** Only of boot proofs. */
+  /** Present for boot proofs only. */
   readonly verified?: VerifiedPieces;
 }
 
-/** Null: a boot proof was rejected, and the reason is written. */
+/** Returns null if a boot proof was rejected; the reason is written. */
 export function pinnedFrom(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -69,7 +69,7 @@ async function pinBootProofs(
   return withBuilds({ made: made.value, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
 }
 
-/** Without a repository the bundles are for what the policy of `--add-to` demands. */
+/** Without a repository the bundles must meet what the policy of `--add-to` demands. */
 async function withBuilds(
   pinned: Required<Pinned>,
   flags: Flags<"pin">,

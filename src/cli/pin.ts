@@ -14,7 +14,7 @@ import { InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
-import { type Flags, type OptionName, addOptions } from "./option-table.js";
+import { type Flags, type OptionName } from "./option-table.js";
 import { nonceOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { type Pinned, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
@@ -61,10 +61,8 @@ Examples:
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
-export function addPinCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("pin")
-    .summary("write a policy that pins deployments, or add one to a policy")
+export function addPinCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
         "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
@@ -74,7 +72,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
         "[--out FILE] [--add-to POLICY]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "pin"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"pin">) => {
     refuseCombinations(args, flags);
     finish(await pin(flags, io));
@@ -101,7 +99,7 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["provenance", ["boot-proof"]],
 ];
 
-/** Without a source, only the missing boot proof is reported. */
+/** If no source is given, only the missing boot proof is reported. */
 function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
@@ -182,7 +180,7 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
     args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);
 }
 
-/** Without the policy of --add-to. */
+/** The files of the sources, without the policy of --add-to. */
 function inputsOf(flags: Flags<"pin">): string[] {
   const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
   const { provenance = [], trustedRoot } = flags;
@@ -251,7 +249,7 @@ interface Addition {
   readonly drop: readonly string[] | undefined;
 }
 
-/** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects what it was made from. */
+/** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects its own evidence. */
 async function withAdded({ base, target, drop = [] }: Addition, { made, verified }: Pinned): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const provenance = verified?.builds.map(({ value }) => value) ?? [];
@@ -280,7 +278,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   try {
     return add();
   } catch (error) {
-    // By name: the class may be that of another copy (`bin/build.mjs`).
+    // The class is told by its name: it may be of another copy (`bin/build.mjs`).
     if (!(error instanceof Error) || error.name !== "DemandError") throw error;
     const problems = (error as DemandError).refusals.map((one): Problem => {
       return { message: printable(`not pinned: ${demandText(one)}`), advice: printable(one.advice) };

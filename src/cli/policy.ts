@@ -42,10 +42,8 @@ Examples:
 Exit codes: 0 dropped, 2 no deployment has that name, it is the last one, or the file is malformed or cannot be
 written.`;
 
-export function addPolicyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("policy")
-    .summary("check a policy, or drop a deployment of it")
+export function addPolicyCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Check a policy before you rely on it, and end a roll-out. bootproof pin makes policies.")
     .addHelpText("after", EXAMPLES);
   addCheck(command, io, finish);

@@ -17,7 +17,7 @@ export function programName({ env, started }: Pick<Io, "env" | "started">): stri
   return cachedByNpx(script) ?? `node ${shellWord(script)}`;
 }
 
-/** Without npm's own folders, which the next terminal does not have. */
+/** The folders of PATH without npm's own, which the next terminal does not have. */
 function isOnPath(path: string): boolean {
   const isOfNpm = (folder: string): boolean => folder.endsWith(join("node_modules", ".bin"));
   return path.split(delimiter).some((folder) => folder !== "" && !isOfNpm(folder) && existsSync(join(folder, NAME)));
@@ -32,7 +32,7 @@ function isLocal(script: string, folder: string): boolean {
   }
 }
 
-/** For a package that npx installed from the registry: the words that find it again. */
+/** The words with which npx finds a package of the registry again. */
 function cachedByNpx(script: string): string | null {
   const [root, ...inside] = script.split(join(sep, "node_modules", sep));
   if (inside.length === 0) return null;

@@ -51,7 +51,7 @@ export class Progress {
     } else if (this.#clock.now() - this.#startedAt >= PATIENCE_MS) this.#show();
   }
 
-  /** Before other output. The next {@link say} shows the line again. */
+  /** Erases the line before other output. The next {@link say} shows it again. */
   clear(): void {
     if (this.#isShown) this.#terminal.write(ERASE);
     this.#isShown = false;

@@ -9,7 +9,7 @@ import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
 
-/** As a member of the evidence; none without a file. Faults go to the files. */
+/** The bundles as a member of the evidence; none without a file. Faults go to the files. */
 export async function readProvenance(
   files: InputFiles,
   paths: readonly string[],
@@ -55,7 +55,7 @@ export async function verifierFor(
   try {
     return { provenanceVerifier: await sigstoreVerifier() };
   } catch (error) {
-    // By name: the error is of another copy of the library.
+    // The class is told by its name: the error is of another copy of the library.
     if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
     if (!isDemanded) return {};
     throw new UsageError([error.message]);

@@ -15,7 +15,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { requireLogFormat } from "./message-lines.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { portOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
@@ -25,7 +25,7 @@ interface ProxyRequest {
   readonly upstream: string;
   readonly policy: string;
   readonly port: number;
-  /** Null: boot proofs of files. */
+  /** Null means boot proofs of files. */
   readonly key: Connection["key"] | null;
   readonly bootProofs: readonly string[];
   readonly provenance: readonly string[];
@@ -49,14 +49,12 @@ Examples:
 
 Exit codes: 0 ended normally, 2 wrong usage, or a port or file that cannot be used.`;
 
-export function addProxyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("proxy")
-    .summary("verify what the service answers to clients in any language")
+export function addProxyCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Run a local proxy before the service, which passes on verified results of activities only.")
     .usage("--upstream URL --policy FILE [--port N] (--api-key-file KEY | --boot-proof FILE…)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "proxy"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"proxy">) => {
     finish(await run(requestOf(args, flags, io), io));
   });
@@ -111,7 +109,7 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
 }
 
 async function run(request: ProxyRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   try {
     const proxy = await started(await optionsOf(request, io), request);

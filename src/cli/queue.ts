@@ -1,4 +1,5 @@
 /** `--queue` and its files, what the environment has of it, and its errors. */
+import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
 import { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -8,7 +9,7 @@ const SECRET = "BOOTPROOF_QUEUE_SECRET";
 const URL_NAME = "BOOTPROOF_QUEUE_URL";
 
 interface QueueFlags {
-  /** True: without a value. */
+  /** True means that the option has no value. */
   readonly queue?: string | true;
   readonly queuePrefix?: string;
   readonly queueCa?: string;
@@ -20,11 +21,11 @@ export interface QueueRequest {
   /** May have a password, and is never printed. */
   readonly url: string;
   readonly prefix: string | undefined;
-  /** Paths. */
+  /** The paths of the files. */
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
-/** Undefined, with a fault, if no URL is found. */
+/** Returns undefined, with a fault, if no URL is found. */
 export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): Promise<QueueRequest | undefined> {
   const url = await urlOf(args, flags.queue, io);
   const { queuePrefix: prefix, queueCa: ca, queueCert: cert, queueKey: key } = flags;
@@ -32,7 +33,7 @@ export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): 
   return url === undefined ? undefined : { url, prefix, files };
 }
 
-/** Those of the queue's files, for `refuseRepeatedStdin`. */
+/** The paths of the queue's files, for `refuseRepeatedStdin`. */
 export function queuePaths({ queueCa, queueCert, queueKey }: QueueFlags): (string | undefined)[] {
   return [queueCa, queueCert, queueKey];
 }
@@ -60,15 +61,8 @@ function readable(args: ArgumentReader, place: string, read: () => string): stri
   }
 }
 
-interface QueueOptions {
-  readonly secret?: string;
-  readonly prefix?: string;
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  readonly onNote: (text: string) => void;
-}
-
-/** For producers and workers. Reads the files. */
-export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueueOptions> {
+/** Reads the files of a producer or a worker, and returns its options. */
+export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueuePlaceOptions> {
   const secret = io.env[SECRET] ?? "";
   const files = new InputFiles(io);
   const tls: Record<string, string> = {};
@@ -85,15 +79,15 @@ export async function queueOptions({ prefix, files: paths }: QueueRequest, io: I
   };
 }
 
-/** Null for any other error. By name: the error is of another copy of the library. */
+/** Returns null for any other error. It is from another copy of the library: its name decides, and not its class. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
-  const { code } = error as Error & { readonly code: "url" | "prefix" | "tls" | "missing" | "unreachable" | "judge" };
-  if (code === "unreachable") return new UnreachableError([error.message]);
+  const { code, message } = error as QueueError;
+  if (code === "unreachable" || code === "lost") return new UnreachableError([message]);
   const places: Partial<Record<typeof code, string>> = {
     url: "--queue: ",
     prefix: "--queue-prefix: ",
     tls: "--queue-",
   };
-  return new UsageError([`${places[code] ?? ""}${error.message}`]);
+  return new UsageError([`${places[code] ?? ""}${message}`]);
 }

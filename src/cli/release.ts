@@ -33,11 +33,8 @@ Examples:
 Exit codes: 0 all of it holds, 1 something does not, or nothing was judged, 2 wrong usage, or a folder or file that
 cannot be read.`;
 
-export function addReleaseCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("release")
-    .summary("check published releases: approvals, places and history")
-    .description("Check what a service published of its releases. bootproof pin --release FOLDER pins them.");
+export function addReleaseCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command.description("Check what a service published of its releases. bootproof pin --release FOLDER pins them.");
   addReleaseCheck(command, io, finish);
 }
 
@@ -92,7 +89,7 @@ async function check(
   return result!.good ? EXIT.good : EXIT.rejected;
 }
 
-/** Undefined where there is a fault, which the files keep. */
+/** Returns undefined where there is a fault, which the files keep. */
 async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
     const source = await readPolicyFile(files, flags.policy, { command: "release check", option: "--policy" });

@@ -10,7 +10,7 @@ import { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
@@ -32,16 +32,13 @@ Examples:
 Exit codes: 0 everything that was given was compared, and holds; 1 something does not; 2 wrong usage, an --accept that
 accepts nothing, or a file that is unreadable or malformed.`;
 
-export function addReviewCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("review")
-    .summary("compare a manifest with a policy before anyone approves it")
+export function addReviewCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Review a manifest before its approval: pins, image, binary, changes, approvals, and what is unpinned.",
     )
-    .argument("<manifest>", "a manifest or an envelope; - for stdin")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "review"));
+  const args = new ArgumentReader(command);
   command.action(async (manifest: string, flags: Flags<"review">) => {
     args.refuseRepeated();
     args.refuseRepeatedStdin([manifest, flags.policy, flags.image, flags.binary, flags.previous]);

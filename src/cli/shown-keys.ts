@@ -9,7 +9,7 @@ export function withoutKeys(argv: readonly string[]): (message: string) => strin
     .flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")])
     .filter(couldBeKey);
   const words = [...whole, ...argv.flatMap(keysInside)];
-  // In every spelling of a message; the longest first, since one may contain another.
+  // A key is replaced in every spelling; the longest comes first, since one may contain another.
   const spellings = [...new Set(words.flatMap((word) => [word, printable(word), JSON.stringify(word).slice(1, -1)]))];
   spellings.sort((a, b) => b.length - a.length);
   return (message) => spellings.reduce((text, spelling) => text.replaceAll(spelling, KEY_IS_NOT_SHOWN), message);

@@ -4,7 +4,7 @@ import { keySourceOf, stamperOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -17,14 +17,12 @@ Examples:
     $ curl "$BASE_URL/public/v1/query/get_user" --data-binary @body.json -H "Content-Type: application/json" \\
         -H "X-Stamp: $(bootproof stamp --api-key-file key.json < body.json)"`;
 
-export function addStampCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("stamp")
-    .summary("print the stamp of a request's body, for curl")
+export function addStampCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Print the value of the X-Stamp header that authenticates the body on stdin.")
     .usage("--api-key-file FILE < BODY")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "stamp"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"stamp">) => {
     args.refuseRepeated();
     const source = keySourceOf(args, flags, io);

@@ -21,7 +21,7 @@ import type { EvidenceFiles } from "./pieces.js";
 
 export interface VerifyRequest {
   readonly source: Source;
-  /** Undefined: the bundle's own. False: `--no-policy`. */
+  /** Undefined means the bundle's own policy, false means `--no-policy`. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
   /** Each document must attest its measurements. */
@@ -226,7 +226,7 @@ function sourceOf(
   return connection && { ...fetched, connection };
 }
 
-/** Undefined: nothing to verify without fetching. */
+/** Returns undefined where there is nothing to verify without fetching. */
 function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
   const demandsOrganization = args.has("organization-id");
@@ -237,7 +237,7 @@ function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: strin
 
 type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
 
-/** Undefined: nothing is named that could be fetched. */
+/** Returns undefined where no option names evidence to fetch. */
 function fetchedSource(flags: Flags<"verify">): WithoutConnection<Source> | undefined {
   const { activity, activityId, app, ephemeralKey, appProof = [] } = flags;
   if (app !== undefined) return { kind: "apps", apps: app };

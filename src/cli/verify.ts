@@ -1,19 +1,22 @@
 /** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
 import type { Command } from "commander";
-import type { VerifyOptions } from "../bootproof.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
+import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
+import { REPORT_RENDERERS, type VerifiedSource } from "../formats/reports.js";
 import type { Detail } from "../report/layout.js";
 import { isAccepted } from "../report/accepted.js";
 import type { ReportFormat } from "../report/report.js";
 import { CONNECTION_HELP } from "./connection.js";
-import type { VerifiedSource } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
+import { cryptography } from "../verify/cryptography.js";
+import { judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, textOptions, UsageError } from "./io.js";
 import type { JudgeOptions } from "./evidence.js";
 import type { FilePlace } from "./kinds.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
@@ -71,10 +74,8 @@ BUT), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
-export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("verify")
-    .summary("verify boot proofs, app proofs, activities, bundles and pages")
+export function addVerifyCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description(
       "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
         "stdin, once.",
@@ -85,7 +86,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
         "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "verify"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"verify">) => {
     const request = requestOf(args, command.args, flags, io);
     finish(await carryOut(request, io));
@@ -108,7 +109,7 @@ function refusalText(buts: readonly string[]): string {
   return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...buts, ""].join("\n");
 }
 
-/** Before anything is fetched or verified: a key that cannot sign is a fault of the command line. */
+/** A key that cannot sign is a fault of the command line: it is told before anything is fetched or verified. */
 async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
   if (earKey === undefined) return undefined;
   const { readEarKey } = await import("./ear-key.js");
@@ -118,11 +119,8 @@ async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk |
 const POLICY: FilePlace = { command: "verify", option: "--policy" };
 
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
-  const { cryptography } = await import("../verify/cryptography.js");
   // Starts early, partly on another thread. If it fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
-  const library = await import("../bootproof.js");
-  const { judge, readExpected } = await import("./evidence.js");
   const files = new InputFiles(io);
   const policy = typeof request.policy === "string" ? await readPolicyFile(files, request.policy, POLICY) : undefined;
   const anchor =
@@ -130,14 +128,13 @@ async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const expected = await readExpected(files, request.expected);
   const builds = await readProvenance(files, request.provenance, "verify");
   const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
-  // Before anything is fetched.
   if ("connection" in request.source) files.throwFaults();
   const options: JudgeOptions = {
     ...request.options,
     ...(expected && { expected }),
     ...(measurements && { measurements }),
     ...(await verifierFor(policy?.policy)),
-    policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy?.policy,
+    policy: request.policy === false ? NO_POLICY_ANY_ENCLAVE : policy?.policy,
     ...(anchor && { trustAnchors: [anchor] }),
   };
   return judge({ source: request.source, options, builds }, files, io);
@@ -157,10 +154,6 @@ async function rendered(
   }: { readonly format: ReportFormat; readonly detail: Detail; readonly earKey: SigningJwk | undefined },
   io: Io,
 ): Promise<string> {
-  const [{ REPORT_RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
-    import("../formats/reports.js"),
-    import("../bundle/text.js"),
-  ]);
   // Other formats do not show whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
@@ -184,7 +177,7 @@ async function pageOf(
   try {
     return await render(judged);
   } catch (error) {
-    // By name: the error is of another copy of the library.
+    // The class is told by its name: the error is of another copy of the library.
     if (!(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }

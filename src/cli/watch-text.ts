@@ -153,7 +153,7 @@ export function messageText(message: WatchMessage, once: boolean): string {
   }
 }
 
-/** Of one that ended the watch. */
+/** The message where a silence ended the watch. */
 export function silentText({ watched, since, message }: Silent, at: Date): string {
   const from = `not seen since ${since.toISOString()}, longer than --max-silence`;
   const said = message === null ? "the service does not respond" : printable(message).replace(/\.$/, "");
@@ -170,7 +170,7 @@ export function waitingText(what: string, log: string | undefined): string {
   return `warning: ${what} was not delivered, ${after}\n`;
 }
 
-/** After a SIGHUP. */
+/** The message after a SIGHUP that read nothing. */
 export function notReadText(at: Date): string {
   const why = "what came from stdin cannot be read again, and nothing was read: start the watch anew";
   return `warning: ${at.toISOString()} ${why}\n`;

@@ -17,7 +17,7 @@ import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import { requireOrigin } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
@@ -72,17 +72,15 @@ Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of 
 that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
 --max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
 
-export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("watch")
-    .summary("watch applications: verify and log every new boot proof")
+export function addWatchCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Follow the newest boot proofs of applications, or of keys, and compare each with a policy.")
     .usage(
       "--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [--on-outage COMMAND|URL] " +
         "[connection]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "watch"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"watch">) => {
     finish(await run(requestOf(args, flags, io), io));
   });
@@ -150,7 +148,7 @@ function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest 
 }
 
 const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as const;
-/** Of a thousand each, as disks have them. */
+/** Sizes in units of a thousand, as disks have them. */
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
 
@@ -225,7 +223,7 @@ function refuseAddress(args: ArgumentReader, option: string, text: string): void
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const [interruption, hangup] = [new Interruption(), new Hangup()];
   let log: OpenedLog | undefined;
   let health: Health | null = null;
@@ -233,7 +231,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const held = await readSetting(request, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
-    // Before the log, whose lock may be observed for 15 seconds: a probe would end the process.
+    // The server starts before the log, whose lock may be observed for 15 seconds: a probe would end the process.
     health = await startedHealth(request.health, subjectOf(request), io);
     if (request.log !== undefined) log = await opened(request.log, request.logging, io);
     const summary = await watching(
@@ -264,7 +262,7 @@ function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
   return { command: "watch", watched: [...apps.map((app) => ({ app })), ...keys] };
 }
 
-/** As plain data: `watch` is another copy of the library. */
+/** The policy as plain data: `watch` is another copy of the library. */
 async function readSetting({ policy: path, provenance: paths }: WatchRequest, io: Io): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io);
@@ -274,7 +272,7 @@ async function readSetting({ policy: path, provenance: paths }: WatchRequest, io
   return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
-/** After each SIGHUP, all of it again: faults are for the log, and do not end the watch. */
+/** After each SIGHUP all files are read again. Faults go to the log and do not end the watch. */
 function reloadOf(request: WatchRequest, hangup: Hangup, io: Io): SettingReload {
   const isFromStdin = [request.policy, ...request.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });

@@ -8,7 +8,7 @@ import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./hea
 import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
 import { requireLogFormat } from "./message-lines.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { type QueueRequest, queueOf, queueOptions, queuePaths, queueProblem } from "./queue.js";
@@ -16,7 +16,7 @@ import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
 interface WorkerRequest {
   readonly queue: QueueRequest;
-  /** Null: `--no-policy`. */
+  /** Null means `--no-policy`. */
   readonly policy: string | null;
   readonly trustAnchor: string | undefined;
   readonly workers: number | undefined;
@@ -37,16 +37,15 @@ Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
     $ bootproof audit --queue redis://10.0.0.5:6379 --policy policy.json proofs.ndjson --out results.ndjson
 
-Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, 3 the queue cannot be reached.`;
+Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, or the queue's server
+may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
 
-export function addWorkerCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("worker")
-    .summary("verify for the audits of other machines, through a queue")
+export function addWorkerCommand(command: Command, io: Io, finish: (code: number) => void): void {
+  command
     .description("Verify what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
     .usage("[--queue URL] (--policy FILE | --no-policy) [--workers N]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "worker"));
+  const args = new ArgumentReader(command);
   command.action(async (flags: Flags<"worker">) => {
     finish(await run(await requestOf(args, flags, io), io));
   });
@@ -68,7 +67,7 @@ async function requestOf(args: ArgumentReader, flags: Flags<"worker">, io: Io): 
 }
 
 async function run(request: WorkerRequest, io: Io): Promise<number> {
-  // Before any work, so that no signal is missed.
+  // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   let health: Health | null = null;
   try {

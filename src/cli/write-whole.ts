@@ -9,7 +9,7 @@ import { UsageError } from "./io.js";
 interface Target {
   /** The file itself, if the path is a link. */
   readonly path: string;
-  /** Null: a new file. */
+  /** Null means a new file. */
   readonly replaced: Stats | null;
 }
 
@@ -64,7 +64,7 @@ function targetOf(path: string): Target {
 
 const MAX_LINKS = 40;
 
-/** Also for a path that does not exist yet. */
+/** The path may not exist yet. */
 function linked(path: string, links: number): string {
   if (links > MAX_LINKS) throw new Refusal("a loop of links");
   const file = join(realFolder(path), basename(resolve(path)));

@@ -36,7 +36,7 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
 export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
-  if (encapsulated === null) throw bundleError(`its first ${P256_COMPRESSED_LENGTH} bytes are not point of P-256`);
+  if (encapsulated === null) throw bundleError(`its first ${P256_COMPRESSED_LENGTH} bytes are not a point of P-256`);
   const point = new Uint8Array(await subtleCrypto().exportKey("raw", receiver.publicKey));
   try {
     const params = { recipientKey: receiver, enc: encapsulated as BufferSource, info: INFO as BufferSource };

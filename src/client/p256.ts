@@ -20,7 +20,7 @@ export function compressed(point: Uint8Array): Uint8Array {
   );
 }
 
-/** From a point in either form (SEC1 section 2.3.4); null for bytes that are not point of the curve. */
+/** From a point in either form (SEC1 section 2.3.4); null for bytes that are not a point of the curve. */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
   const { p256 } = await import("../verify/noble.js");

@@ -42,9 +42,10 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   const reader = MemberReader.of(input, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.string("scheme");
-  if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`);
+  const isKnown = scheme === APP_PROOF_SCHEME;
+  if (scheme !== undefined && !isKnown) reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`);
   const value = {
-    scheme: APP_PROOF_SCHEME,
+    scheme: isKnown ? APP_PROOF_SCHEME : undefined,
     publicKey: publicKeyOf(reader),
     proofPayload: reader.string("proofPayload"),
     signature: signatureOf(reader),
@@ -70,12 +71,17 @@ function signatureOf(reader: MemberReader): Uint8Array | undefined {
   return rawSignature(bytes, P256_SCALAR_LENGTH) ?? reader.fault("signature", neither);
 }
 
-const MEMBERS = ["scheme", "publicKey", "proofPayload", "signature"] as const satisfies readonly (keyof AppProof)[];
+export const APP_PROOF_MEMBERS = [
+  "scheme",
+  "publicKey",
+  "proofPayload",
+  "signature",
+] as const satisfies readonly (keyof AppProof)[];
 
 /** An application may name its members differently. */
 function hasOtherNames(proof: JsonObject): boolean {
-  const others = Object.keys(proof).filter((name) => !(MEMBERS as readonly string[]).includes(name));
-  return !MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
+  const others = Object.keys(proof).filter((name) => !(APP_PROOF_MEMBERS as readonly string[]).includes(name));
+  return !APP_PROOF_MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
 }
 
 const OTHER_NAMES =

@@ -41,17 +41,18 @@ export const MAX_DOCUMENT_FIELD = 1024;
  * operations.
  */
 const MAX_CABUNDLE = 16;
-const KNOWN_KEYS = [
-  "module_id",
-  "digest",
-  "timestamp",
-  "pcrs",
-  "certificate",
-  "cabundle",
-  "public_key",
-  "user_data",
-  "nonce",
-];
+/** The member that each key becomes. */
+export const DOCUMENT_KEYS: Readonly<Record<string, keyof AttestationDocument>> = {
+  module_id: "moduleId",
+  digest: "digest",
+  timestamp: "timestamp",
+  pcrs: "pcrs",
+  certificate: "certificate",
+  cabundle: "cabundle",
+  public_key: "publicKey",
+  user_data: "userData",
+  nonce: "nonce",
+};
 /** Keys that could pollute prototypes in another reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
@@ -113,7 +114,7 @@ class DocumentReader {
       else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that no document has");
       else if (key === "nitrotpm_pcrs") {
         this.#fault(key, "this is a NitroTPM document, of a whole instance and not of an enclave");
-      } else if (!KNOWN_KEYS.includes(key)) unknown.push(key);
+      } else if (!Object.hasOwn(DOCUMENT_KEYS, key)) unknown.push(key);
     }
     return unknown;
   }

@@ -62,6 +62,30 @@ interface BootProofReading extends Reading<BootProof> {
 
 export { DOCUMENT_MEMBER };
 
+const SERVICE_MEMBERS: Readonly<Record<string, keyof BootProof>> = {
+  ephemeralPublicKeyHex: "ephemeralPublicKey",
+  cloudAttestationDocB64: "attestationDocument",
+  awsAttestationDocB64: "attestationDocument",
+  qosManifestB64: "manifest",
+  qosManifestEnvelopeB64: "manifestEnvelope",
+  qosManifestVersion: "declaredManifestVersion",
+  deploymentLabel: "labels",
+  enclaveApp: "labels",
+  owner: "labels",
+  createdAt: "createdAt",
+};
+
+/** The member of the decoded boot proof that each member becomes. Claims of provisioning details become none. */
+export function bootProofMembers(form: ProvisioningForm | null): Readonly<Record<string, keyof BootProof>> {
+  if (form === null) return SERVICE_MEMBERS;
+  return {
+    ...Object.fromEntries(provisioningMembers(form).map((name) => [name, "form"] as const)),
+    [form.document]: "attestationDocument",
+    [form.envelope.name]: "manifestEnvelope",
+    ...(form.key !== null && { [form.key]: "ephemeralPublicKey" }),
+  };
+}
+
 const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
 
 /**
@@ -71,6 +95,9 @@ const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"]
 export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
+
+/** The most boot proofs in one file: each is verified separately, which takes time. */
+export const MAX_BUNDLE_BOOT_PROOFS = 256;
 
 /** An array, or that in `{"bootProofs": […]}`; null for any other value. */
 export function bootProofList(input: unknown): readonly unknown[] | null {

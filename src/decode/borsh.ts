@@ -46,7 +46,8 @@ export class BorshReader {
   #items = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    // A `Buffer` would slice to views.
+    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -110,7 +111,7 @@ export class BorshReader {
 
   #take(length: number, what: string): Uint8Array {
     const start = this.#pass(length, what);
-    return new Uint8Array(this.#bytes.subarray(start, this.#at));
+    return this.#bytes.slice(start, this.#at);
   }
 
   /** Returns where the skipped bytes start. */

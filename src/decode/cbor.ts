@@ -6,8 +6,8 @@
  * an outermost map of indefinite length and one tag around the outermost item. Everything else is refused.
  *
  * One pass checks and decodes. Decoding with cbor-x after a check would be unsafe: other modules can change its global
- * settings (`addExtension`, `setSizeLimits`). Duplicate keys are found by their bytes, since each value has one
- * encoding.
+ * settings (`addExtension`, `setSizeLimits`). Duplicate keys that are objects are found by their bytes, since each
+ * value has one encoding.
  */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
@@ -127,13 +127,14 @@ class ProfileReader {
 
   #mapEntries(depth: number, atEnd: () => boolean): Map<CborValue, CborValue> {
     const entries = new Map<CborValue, CborValue>();
-    const seen = new Set<string>();
+    const encodings = new Set<string>();
     while (!atEnd()) {
       const keyStart = this.#at;
       const key = this.#item(depth + 1);
-      const encoding = toHex(this.#bytes.subarray(keyStart, this.#at));
-      if (seen.has(encoding)) throw this.#fault("a map key appears twice", keyStart);
-      seen.add(encoding);
+      const isScalar = typeof key !== "object" || key === null;
+      const encoding = isScalar ? "" : toHex(this.#bytes.subarray(keyStart, this.#at));
+      if (isScalar ? entries.has(key) : encodings.has(encoding)) throw this.#fault("a map key appears twice", keyStart);
+      encodings.add(encoding);
       entries.set(key, this.#item(depth + 1));
     }
     return entries;
@@ -147,7 +148,9 @@ class ProfileReader {
 
   #head(): Head {
     const start = this.#at;
-    const initial = this.#skip(1, start)[0]!;
+    const initial = this.#bytes[start];
+    if (initial === undefined) throw this.#fault("the input ends inside an item");
+    this.#at++;
     const major = initial >> 5;
     const info = initial & 0x1f;
     if (major === MAJOR.simple) {

@@ -99,6 +99,11 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
     inside: ["appProofs"],
   },
 };
+/** The members that hold one piece, and a list of pieces. */
+export function wrappersOf(piece: Piece): readonly [one: string, list: string] {
+  return [PIECES[piece].one, PIECES[piece].list];
+}
+
 /** Evidence that no piece is read from. */
 const OTHERS = ["bundle", "attestation"];
 

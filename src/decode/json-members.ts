@@ -120,7 +120,8 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
     return Number(literal);
   reader.fault(
     name,
-    `expected an integer of 0 to ${max}, got ${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}`,
+    `expected an integer of 0 to ${max}, ` +
+      `got ${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}`,
   );
   return 0;
 }

@@ -7,18 +7,24 @@ interface PrivateMark<T extends object> {
   readonly isOn: (value: unknown) => value is T;
 }
 
+/** Has a derived class put its private members on the given object. */
+class Itself {
+  constructor(object: object) {
+    return object;
+  }
+}
+
 /** A new mark, unlike every other one. */
 export function privateMark<T extends object>(): PrivateMark<T> {
-  class Marked {
+  class Marked extends Itself {
     readonly #mark = true;
-
-    constructor(members: T) {
-      Object.setPrototypeOf(Object.assign(this, members), Object.prototype);
-    }
 
     static isOn(value: unknown): value is T {
       return typeof value === "object" && value !== null && #mark in value;
     }
   }
-  return { on: (members) => new Marked(members) as object as T, isOn: (value): value is T => Marked.isOn(value) };
+  return {
+    on: (members) => new Marked({ ...members }) as object as T,
+    isOn: (value): value is T => Marked.isOn(value),
+  };
 }

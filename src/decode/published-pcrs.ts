@@ -11,12 +11,15 @@ import { PCR_LENGTH } from "./lengths.js";
 const WANTED = [0, 1, 2];
 const OPTIONAL = [8];
 const LINE = new RegExp(`^([0-9a-fA-F]{${2 * PCR_LENGTH}})[ \\t]+PCR([0-9]{1,2})$`);
+/** More than a line of this form has. */
+const MAX_LINE = 256;
 const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
 const MEASUREMENTS = "Measurements";
 
 /** Whether text is lines of this form, so far as its first one tells. */
 export function arePcrLines(text: string): boolean {
-  return LINE.test(text.trimStart().split(/\r?\n/, 1)[0]!.trimEnd());
+  const [first] = text.trimStart().slice(0, MAX_LINE).split("\n", 1);
+  return LINE.test(first!.trimEnd());
 }
 
 /** Whether JSON is what nitro-cli prints. */

@@ -18,8 +18,14 @@ export function decodeFile(file: Uint8Array): DecodedFile {
   return base64 === null ? { bytes: file, encoding: "binary" } : { bytes: base64, encoding: "base64" };
 }
 
-/** Without white space; null if not printable ASCII. A pattern of the whole text could overflow the stack. */
+/** Without white space; null if not printable ASCII. A regular expression can overflow its stack on a long file. */
 function asciiText(file: Uint8Array): string | null {
-  const text = fromUtf8(file);
-  return text !== null && !/[^\t\n\r\x20-\x7e]/.test(text) ? text.replace(/[\t\n\r ]+/g, "") : null;
+  const kept = new Uint8Array(file.length);
+  let length = 0;
+  for (const byte of file) {
+    if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d) continue;
+    if (byte < 0x20 || byte > 0x7e) return null;
+    kept[length++] = byte;
+  }
+  return fromUtf8(kept.subarray(0, length));
 }

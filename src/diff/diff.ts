@@ -4,7 +4,7 @@ import { ownOptions } from "../decode/input.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
-import { type EvidenceKind, type Recognised, recognise } from "../inspect/kind.js";
+import { type EvidenceKind, KINDS, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
 import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { type Content, UnreportedChanges } from "./content.js";
@@ -15,18 +15,6 @@ import { ReportedPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 import { type DecodedProvenance, compareProvenance, decodedProvenance } from "./provenance.js";
 import { compareReleases } from "./release.js";
-
-const COMPARED_KINDS = [
-  "boot proof",
-  "attestation document",
-  "manifest",
-  "manifest envelope",
-  "policy",
-  "release",
-  "bundle",
-  "provenance bundle",
-] as const satisfies readonly EvidenceKind[];
-type ComparedKind = (typeof COMPARED_KINDS)[number];
 
 export interface DiffInput {
   readonly file: Uint8Array;
@@ -134,7 +122,10 @@ interface Given {
   readonly input: DiffInput;
 }
 
-const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> } = {
+type Reader = (given: Given) => Promise<Side>;
+
+/** The kinds that can be compared. */
+const READERS: Readonly<Record<Side["kind"], Reader>> = {
   "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
   "attestation document": async ({ recognised: { bytes } }) => {
     return { kind: "attestation document", parts: { attestationDocument: await readDocument(bytes, null) } };
@@ -170,19 +161,14 @@ async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue>
 export async function readSide(input: DiffInput): Promise<Side> {
   const recognised = recognise(input.file);
   if (recognised === null) throw notCompared("not recognised");
-  const kind = COMPARED_KINDS.find((known) => known === recognised.kind);
-  if (kind === undefined) throw notCompared(`this is ${withArticle(recognised.kind)}`);
+  const read = (READERS as Readonly<Partial<Record<EvidenceKind, Reader>>>)[recognised.kind];
+  if (read === undefined) throw notCompared(kindSentence(recognised.kind));
   const literal = (): Content => parseJson(recognised.bytes, { numbers: "literal" });
-  return READERS[kind]({ recognised, literal, input });
-}
-
-function withArticle(kind: EvidenceKind): string {
-  if (kind.endsWith("s")) return `a list of ${kind}`;
-  return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`;
+  return read({ recognised, literal, input });
 }
 
 function notCompared(what: string): MalformedError {
-  const message = `${what}; what can be compared: ${COMPARED_KINDS.join(", ")}`;
+  const message = `${what}; what can be compared: ${Object.keys(READERS).join(", ")}`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 
@@ -210,7 +196,7 @@ function compareWhole(before: Side, after: Side): Compared {
 }
 
 function incomparable(before: Side, after: Side): MalformedError {
-  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} cannot be compared`;
+  const message = `${KINDS[before.kind].is} and ${KINDS[after.kind].is} cannot be compared`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 

@@ -6,7 +6,7 @@ import { renderWhole } from "../report/rendering.js";
 import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
 import type { Change, Difference } from "./diff.js";
 
-const STYLES: Readonly<Record<Severity, readonly Style[]>> = {
+export const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
   critical: ["bold", "red"],
   notable: ["onYellow"],
   minor: ["dim"],
@@ -54,7 +54,7 @@ export function changeLines(
   // The note is about an expected value, and neither file is expected.
   const note = before?.length === after?.length ? (sides?.note ?? null) : null;
   return [
-    title!.replace(label, page.paint(label, ...STYLES[severity])),
+    title!.replace(label, page.paint(label, ...SEVERITY_STYLES[severity])),
     ...more,
     ...wrapped(page, " ".repeat(LABEL), printable(means)),
     ...valueLines(page, "before", before, sides?.expected),

@@ -33,13 +33,13 @@ interface Holder extends Place {
 }
 
 export interface Lock {
-  /** Before each write. Rejects with {@link LostLockError}, or with the error of a disk that cannot be read. */
+  /** Called before each write. Rejects with {@link LostLockError}, or with the error of a disk that cannot be read. */
   requireHeld(): Promise<void>;
   release(): Promise<void>;
 }
 
 interface LockOptions {
-  /** Called before a wait for a holder that cannot be checked: a sentence. */
+  /** Called with a sentence before a wait for a holder that cannot be checked. */
   readonly onWait?: (text: string) => void;
   /** What this process knows of itself. Default: as the system has it. */
   readonly self?: Place;
@@ -63,7 +63,7 @@ export async function takeLock(path: string, what: string, options: LockOptions 
   for (let attempts = 0; attempts < 5; attempts++) {
     if (await created(path, lock.text)) return lock.begin();
     const found = await textAt(path).catch(() => "");
-    // Null if the holder has released it since.
+    // The file is null if the holder has released it since.
     if (found !== null && (await replacedStale(path, found, taking))) return lock.begin();
   }
   throw new InUseError(inUse(path, taking, null));
@@ -114,7 +114,7 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
   return true;
 }
 
-/** Only ever a reason to refuse: a clock that was set cannot make a live lock stale. */
+/** A young file is only ever a reason to refuse: a clock that was set cannot make a live lock stale. */
 async function isYoung(path: string, milliseconds: number): Promise<boolean> {
   const found = await stat(path).catch(() => null);
   const age = found === null ? -1 : Date.now() - found.mtimeMs;
@@ -124,7 +124,7 @@ async function isYoung(path: string, milliseconds: number): Promise<boolean> {
 const COUNT_DIGITS = 12;
 
 class HeldLock implements Lock {
-  /** With the first count of beats. */
+  /** The line of the lock with its first count of beats. */
   readonly text: string;
   readonly #path: string;
   /** The text before the count. It has the id. */
@@ -150,7 +150,7 @@ class HeldLock implements Lock {
   }
 
   async requireHeld(): Promise<void> {
-    // After a pause another process may be observing this lock: show it a beat before the write.
+    // Another process may be observing this lock after a pause: show it a beat before the write.
     if (performance.now() - this.#beatAt > 2 * this.#beatMs) await this.#beat();
     const found = await textAt(this.#path);
     if (found?.startsWith(this.#start)) return;
@@ -198,7 +198,7 @@ class HeldLock implements Lock {
   }
 }
 
-/** Null if there is no file. */
+/** Returns null if there is no file. */
 async function textAt(path: string): Promise<string | null> {
   return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -250,7 +250,7 @@ function processState(holder: Holder, self: Place): "running" | "ended" | "unkno
   return now === started ? "running" : "ended";
 }
 
-/** As the system has it. Members are null where it does not provide them. */
+/** The process as the system describes it. Members are null where the system does not provide them. */
 export function thisProcess(): Place {
   return { pid: process.pid, started: startOf(process.pid), host: hostname(), space: namespace() };
 }
@@ -279,7 +279,7 @@ function startOf(pid: number): string | null {
   }
 }
 
-/** With the host unless the process id means the same here. */
+/** The name has the host, unless the process id means the same here. */
 function nameOf({ pid, host, space }: Holder, self: Place): string {
   return host === self.host && space === self.space ? `process ${pid}` : `process ${pid} of ${host}`;
 }

@@ -34,7 +34,7 @@ export async function createWhole(path: string, text: string, options: WholeOpti
   });
 }
 
-/** For one process at a time; readable by its owner alone. */
+/** The file is for one process at a time and readable by its owner alone. */
 export async function writeSynced(path: string, text: string): Promise<void> {
   await replaceWhole(path, text, { mode: 0o600, beside: `${path}.new` });
 }

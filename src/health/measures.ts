@@ -10,7 +10,7 @@ interface Measure {
   readonly name: string;
   readonly type: "counter" | "gauge";
   readonly help: string;
-  /** Without a value the metric has no series. */
+  /** The metric has no series without a value. */
   readonly values: (state: HealthState, now: Date) => readonly Value[];
 }
 
@@ -129,7 +129,7 @@ const WATCH: readonly Measure[] = [
   },
 ];
 
-/** Of a worker and an audit, which count the same. */
+/** The measures of workers and audits, which count the same. */
 function workOf(prefix: string): readonly Measure[] {
   return [
     {

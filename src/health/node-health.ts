@@ -36,11 +36,11 @@ const OPTIONS: Readonly<Record<keyof HealthOptions, true>> = {
 export interface Health {
   /** The address of the metrics; null without them. */
   readonly url: string | null;
-  /** As `onPoll` of a watch reports it. */
+  /** Takes what `onPoll` of a watch reports. */
   poll(poll: HealthPoll): void;
-  /** After each judged batch. */
+  /** Called after each judged batch. */
   work(work: HealthWork): void;
-  /** As `onQueue` of a worker or a queue's judge reports it. */
+  /** Takes what `onQueue` of a worker or a queue's judge reports. */
   queue(queue: HealthQueue): void;
   state(): HealthState;
   /** Writes the last success, leaves the file, and stops serving. */
@@ -83,7 +83,7 @@ function copied(given: HealthSubject): HealthSubject {
   return { ...subject, inputs: [...inputs], watched: watched.map((each) => ({ ...each })) };
 }
 
-/** Before the work: a file that cannot be written would look like an outage. */
+/** The file is written before the work: one that cannot be written would look like an outage. */
 async function requireWritable(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found !== null && !found.isFile())

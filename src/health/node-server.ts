@@ -101,7 +101,7 @@ async function pageFor(method: string, page: (() => Page | Promise<Page>) | unde
   return page();
 }
 
-/** With a registry of its own: the default one is the embedding program's. */
+/** The registry is our own: the default one belongs to the embedding program. */
 async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<Page>> {
   const { Counter, Gauge, Registry } = await loadPackage();
   const registry = new Registry();

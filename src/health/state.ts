@@ -6,7 +6,7 @@ export type HealthCommand = "watch" | "worker" | "audit";
 /** What a process works on. */
 export interface HealthSubject {
   readonly command: HealthCommand;
-  /** Of a watch. Default: none. */
+  /** The names that a watch polls. Default: none. */
   readonly watched?: readonly PolledName["watched"][];
   /** Files or folders of an audit. Default: none. */
   readonly inputs?: readonly string[];
@@ -87,7 +87,7 @@ export interface HealthState {
   readonly isReady: boolean;
   readonly inputs: readonly string[];
   readonly watched: readonly WatchedState[];
-  /** Of a watch: since when a reload of the policy is refused; null where none is. */
+  /** Since when a watch refuses a reload of the policy; null where it refuses none. */
   readonly settingRefusedSince: Date | null;
   readonly polls: number;
   readonly entries: number;
@@ -127,7 +127,7 @@ export class HealthRecord {
     this.#watched = (subject.watched ?? []).map((watched) => ({ ...UNSEEN, ...membersOf({ watched }) }));
   }
 
-  /** Whether all of it was seen. */
+  /** Returns whether the poll saw all names. */
   poll({ recorded, watched, settingRefusedSince = null }: HealthPoll): boolean {
     const at = this.#now();
     this.#settingRefusedSince = settingRefusedSince;
@@ -140,7 +140,7 @@ export class HealthRecord {
     return isGood;
   }
 
-  /** After each judged batch, with the counts so far. */
+  /** Called after each judged batch with the counts so far. */
   work(work: HealthWork): void {
     this.#goodAt = this.#now();
     this.#count(work);
@@ -160,7 +160,7 @@ export class HealthRecord {
     return isConnected;
   }
 
-  /** As of now. */
+  /** The state at the time of the call. */
   state(): HealthState {
     const { command, inputs = [] } = this.#subject;
     const { entries, refused, evidenceAt } = this.#work;

@@ -1,74 +1,20 @@
-/** Certificates in DER, in PEM and in attestation documents. */
-import { equalBytes, fromBase64, fromUtf8, toHex } from "../bytes.js";
-import {
-  BASIC_CONSTRAINTS,
-  type Certificate,
-  KEY_USAGE,
-  decodeBasicConstraints,
-  decodeCertificate,
-  nameText,
-} from "../decode/certificate.js";
+/** Files of certificates, in DER and PEM. */
+import { equalBytes, fromBase64, fromUtf8 } from "../bytes.js";
+import { type Certificate, decodeCertificate } from "../decode/certificate.js";
 import { attempt } from "../errors.js";
-import { sha256 } from "../verify/digest.js";
 import {
-  type Described,
   type DescribedObject,
   type Inspected,
   UNREADABLE,
   faultList,
   fewFaults,
   inspectedAs,
-  timeOf,
+  within,
 } from "./described.js";
-
-/** RFC 5280 section 4.2.1. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  [BASIC_CONSTRAINTS]: "basicConstraints",
-  [KEY_USAGE]: "keyUsage",
-  "2.5.29.14": "subjectKeyIdentifier",
-  "2.5.29.17": "subjectAltName",
-  "2.5.29.31": "cRLDistributionPoints",
-  "2.5.29.32": "certificatePolicies",
-  "2.5.29.35": "authorityKeyIdentifier",
-  "2.5.29.37": "extKeyUsage",
-  "1.3.6.1.5.5.7.1.1": "authorityInfoAccess",
-};
-
-export async function describeCertificate(certificate: Certificate): Promise<DescribedObject> {
-  const constraints = certificate.extensions.find((extension) => extension.id === BASIC_CONSTRAINTS);
-  const decoded = constraints && attempt(() => decodeBasicConstraints(constraints.value)).value;
-  return {
-    subject: nameText(certificate.subject),
-    issuer: nameText(certificate.issuer),
-    notBefore: timeOf(certificate.notBefore),
-    notAfter: timeOf(certificate.notAfter),
-    serialNumber: toHex(certificate.serialNumber),
-    ca: decoded?.ca ?? false,
-    sha256: toHex(await sha256(certificate.der)),
-    version: certificate.version,
-    publicKey: toHex(certificate.subjectPublicKeyInfo),
-    extensions: describeExtensions(certificate),
-    signatureAlgorithm: toHex(certificate.outerSignatureAlgorithm),
-    // RFC 5280 section 4.1.1.2 requires both to be equal.
-    innerSignatureAlgorithm: equalBytes(certificate.innerSignatureAlgorithm, certificate.outerSignatureAlgorithm)
-      ? undefined
-      : toHex(certificate.innerSignatureAlgorithm),
-    signature: toHex(certificate.signature),
-  };
-}
-
-/** Extension values in hex, by name or identifier. Duplicates also have their index. */
-function describeExtensions({ extensions }: Certificate): Described {
-  const named = new Map<string, string>();
-  for (const [index, { id, critical, value }] of extensions.entries()) {
-    const name = (EXTENSIONS[id] ?? id) + (critical ? ", critical" : "");
-    named.set(named.has(name) ? `${name} [${index}]` : name, toHex(value));
-  }
-  return Object.fromEntries(named);
-}
+import { shownCertificate } from "./shown.js";
 
 export async function inspectDer(der: Uint8Array): Promise<Inspected> {
-  return inspectedAs("certificate", "DER", [], await describeCertificate(decodeCertificate(der)));
+  return inspectedAs([], await shownCertificate(decodeCertificate(der)));
 }
 
 /** Limits the number of hashes. */
@@ -94,18 +40,14 @@ export async function inspectPem(kind: "certificate" | "certificates", bytes: Ui
   const encoded = blocks.filter(({ label }) => label === CERTIFICATE);
   const read = encoded.slice(0, MAX_CERTIFICATES).map(({ content }) => readBlock(content));
   const certificates = await describeChain(read);
-  const faults = read.flatMap((one, index) => one.faults.map((fault) => `${certificatePath(kind, index)}${fault}`));
+  const faults = read.flatMap((one, index) => (kind === "certificate" ? one.faults : within(`[${index}]`, one)));
   if (encoded.length > MAX_CERTIFICATES)
     faults.push(`${encoded.length} certificates, of which the first ${MAX_CERTIFICATES} are shown`);
   if (blocks.some(({ label }) => SECRET.test(label)))
     faults.push("the file holds a private key, which is not shown: keep the file secret");
   const beside = besideCertificates(text, blocks);
   const says = kind === "certificate" ? { ...certificates[0], ...beside } : { certificates, ...beside };
-  return { kind, encoding: "PEM", faults: fewFaults(faults), says };
-}
-
-function certificatePath(kind: "certificate" | "certificates", index: number): string {
-  return kind === "certificate" ? "" : `[${index}]: `;
+  return { faults: fewFaults(faults), says };
 }
 
 interface ReadBlock {
@@ -132,7 +74,7 @@ async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObjec
         .filter(([, one]) => one?.certificate && equalBytes(one.certificate.issuer, certificate.subject))
         .map(([name]) => name);
       described.push({
-        ...(await describeCertificate(certificate)),
+        ...(await shownCertificate(certificate)),
         ...(read.length > 1 && { [NAMED_ISSUER]: issued }),
       });
     }

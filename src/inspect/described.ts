@@ -1,9 +1,6 @@
 /** Builds inspections. */
-import { toHex } from "../bytes.js";
-import type { JsonValue, ValueBudget } from "../decode/json.js";
-import { isJsonObject } from "../decode/json.js";
+import { type ValueBudget, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
-import type { EvidenceKind } from "./kind.js";
 
 /** A JSON value. Undefined members are omitted. */
 export type Described = null | boolean | number | string | readonly Described[] | DescribedObject;
@@ -11,10 +8,8 @@ export interface DescribedObject {
   readonly [name: string]: Described | undefined;
 }
 
-/** The result for one kind. */
+/** What is in a file or a part of it, and its violations of the format. */
 export interface Inspected {
-  readonly kind: EvidenceKind;
-  readonly encoding: string;
   readonly faults: readonly string[];
   readonly says: Described;
 }
@@ -31,13 +26,8 @@ const MAX_FAULTS = 1000;
 /** Limits `leftOut`. */
 const MAX_CUTS = 100;
 
-export function inspectedAs(
-  kind: EvidenceKind,
-  encoding: string,
-  faults: readonly Fault[],
-  says: Described,
-): Inspected {
-  return { kind, encoding, faults: faultList(faults), says };
+export function inspectedAs(faults: readonly Fault[], says: Described): Inspected {
+  return { faults: faultList(faults), says };
 }
 
 export function faultList(faults: readonly Fault[]): string[] {
@@ -45,8 +35,8 @@ export function faultList(faults: readonly Fault[]): string[] {
 }
 
 /** Prefixes the faults of a part with its place. */
-export function within(place: string, inspected: Pick<Inspected, "faults"> | undefined): string[] {
-  return (inspected?.faults ?? []).map((fault) => `${place}: ${fault}`);
+export function within(place: string, part: Pick<Inspected, "faults"> | undefined): string[] {
+  return (part?.faults ?? []).map((fault) => `${place}: ${fault}`);
 }
 
 export function fewFaults(faults: readonly string[]): string[] {
@@ -58,20 +48,12 @@ export async function inspectEach<T>(
   items: readonly T[],
   most: number,
   inspect: (item: T) => Inspected | Promise<Inspected>,
-): Promise<Pick<Inspected, "faults"> & { readonly says: Described[] }> {
+): Promise<Inspected> {
   const inspected: Inspected[] = [];
   for (const item of items.slice(0, most)) inspected.push(await inspect(item));
   const faults = fewFaults(inspected.flatMap((one, index) => within(`[${index}]`, one)));
   if (items.length > most) faults.push(`${items.length} entries, of which the first ${most} are shown`);
   return { faults, says: inspected.map(({ says }) => says) };
-}
-
-export function hexOf(bytes: Uint8Array | null | undefined): string | null | undefined {
-  return bytes && toHex(bytes);
-}
-
-export function timeOf(time: Date): string {
-  return time.toISOString();
 }
 
 export function membersOf(value: unknown): DescribedObject {
@@ -87,47 +69,60 @@ export function besideOurs(ours: DescribedObject, members: DescribedObject): Des
   return taken.length === 0 ? rest : { ...rest, [UNKNOWN]: Object.fromEntries(taken) };
 }
 
-/** The parts of a JSON value that a description covers: all, some members of an object, or a part of each item. */
-export type DescribedParts = true | { readonly [name: string]: DescribedParts } | readonly [DescribedParts];
-
-export function wholeMembers(...names: readonly string[]): Readonly<Record<string, true>> {
-  return Object.fromEntries(names.map((name) => [name, true as const]));
-}
-
-/** The parts that a description does not cover, or undefined. Null is always covered. */
-export function undescribed(value: unknown, told: DescribedParts): Described | undefined {
-  if (told === true || value === null || value === undefined) return undefined;
-  if (isItemTold(told)) {
-    if (!Array.isArray(value)) return value as Described;
-    return objectOf(value.map((item: JsonValue, index) => [`[${index}]`, undescribed(item, told[0])]));
-  }
-  if (!isJsonObject(value)) return value as Described;
-  return objectOf(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      Object.hasOwn(told, name) ? undescribed(member, told[name]!) : (member as Described),
-    ]),
+/** The parts of a file that its reading `read` does not have, by name and place. Null counts as read. */
+export function restOf(file: unknown, read: unknown): Described | undefined {
+  const isWhole = read instanceof Map || read instanceof Uint8Array;
+  if (typeof file !== "object" || file === null || typeof read !== "object" || read === null || isWhole)
+    return undefined;
+  const isList = Array.isArray(file);
+  return definedMembers(
+    Object.entries(file).map(([name, member]: [string, unknown]) => {
+      const has = Object.hasOwn(read, name) && (read as Record<string, unknown>)[name] !== undefined;
+      const rest = has ? restOf(member, (read as Record<string, unknown>)[name]) : member;
+      return [isList ? `[${name}]` : name, rest as Described | undefined];
+    }),
   );
 }
 
-function isItemTold(told: DescribedParts): told is readonly [DescribedParts] {
-  return Array.isArray(told);
+/** What decode read of an object, and the members that it knows: by name, or each with the one that it becomes. */
+interface ReadObject {
+  readonly value: object;
+  readonly faults: readonly Fault[];
+  readonly members: readonly string[] | Readonly<Record<string, string>>;
 }
 
-function objectOf(entries: readonly (readonly [string, Described | undefined])[]): DescribedObject | undefined {
+/** The members of a file that a reading does not show: those with faults, and those that no reader uses. */
+export function unshown(file: unknown, { value, faults, members }: ReadObject): DescribedObject {
+  const isFaulty = (name: string): boolean =>
+    faults.some(({ path }) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
+  const known = new Map(isNames(members) ? members.map((name) => [name, name]) : Object.entries(members));
+  const unreadable: [string, Described | undefined][] = [];
+  const unknown: [string, Described | undefined][] = [];
+  for (const [name, member] of Object.entries(membersOf(file))) {
+    const becomes = known.get(name);
+    const read = becomes === undefined ? {} : (value as Record<string, unknown>)[becomes];
+    if (read === undefined || (becomes !== undefined && isFaulty(name))) unreadable.push([name, member]);
+    else unknown.push([name, becomes === undefined ? member : restOf(member, read)]);
+  }
+  return { [UNREADABLE]: definedMembers(unreadable), [UNKNOWN]: definedMembers(unknown) };
+}
+
+function isNames(members: ReadObject["members"]): members is readonly string[] {
+  return Array.isArray(members);
+}
+
+/** The members of a wrapper beside what is in it. */
+export function besideIn(file: unknown, wrapper: string): DescribedObject {
+  const others = Object.entries(membersOf(file)).filter(([name]) => name !== wrapper);
+  return { [BESIDE]: Object.hasOwn(membersOf(file), wrapper) ? definedMembers(others) : undefined };
+}
+
+/** Undefined if nothing is defined. */
+export function definedMembers(
+  entries: readonly (readonly [string, Described | undefined])[],
+): DescribedObject | undefined {
   const defined = entries.filter(([, value]) => value !== undefined);
   return defined.length === 0 ? undefined : Object.fromEntries(defined);
-}
-
-export function unreadMembers(
-  object: DescribedObject,
-  isRead: Readonly<Record<string, boolean>>,
-): DescribedObject | undefined {
-  return objectOf(
-    Object.entries(isRead)
-      .filter(([name, read]) => !read && Object.hasOwn(object, name))
-      .map(([name]) => [name, object[name]]),
-  );
 }
 
 /** Shortens lists and objects to the budget. */

@@ -1,6 +1,7 @@
 /** Evidence from the service: boot proofs, app proofs, activities. */
 import { ACTIVITY_MEMBERS, readActivity } from "../decode/activity.js";
 import {
+  APP_PROOF_MEMBERS,
   type AppProofPayload,
   KNOWN_PAYLOAD_TYPES,
   MAX_APP_PROOFS,
@@ -8,178 +9,125 @@ import {
   readAppProof,
   readAppProofPayloadText,
 } from "../decode/app-proof.js";
-import { type BootProof, DOCUMENT_MEMBER, readBootProof } from "../decode/boot-proof.js";
-import { type ProvisioningForm, provisioningForm, provisioningMembers } from "../decode/evidence-members.js";
+import { type BootProof, bootProofMembers, readBootProof } from "../decode/boot-proof.js";
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
+import { type ProvisioningForm, provisioningForm } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
-import { type JsonValue, type ValueBudget, isJsonObject } from "../decode/json.js";
+import { type ValueBudget, isJsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
 import {
-  BESIDE,
   type Described,
   type DescribedObject,
-  type DescribedParts,
   type Inspected,
-  UNKNOWN,
   UNREADABLE,
+  besideIn,
   faultList,
-  hexOf,
   inspectEach,
-  inspectedAs,
   membersOf,
-  timeOf,
-  undescribed,
-  unreadMembers,
-  wholeMembers,
+  inspectedAs,
+  unshown,
   within,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
 import { inspectEnvelope, inspectManifest } from "./manifests.js";
+import { shownObject } from "./shown.js";
 
-const BOOT_PROOF: DescribedParts = {
-  ...wholeMembers("ephemeralPublicKeyHex", DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64"),
-  ...wholeMembers("qosManifestEnvelopeB64", "qosManifestVersion", "deploymentLabel", "enclaveApp", "owner"),
-  createdAt: wholeMembers("seconds", "nanos"),
-};
 /** The limit of a bundle. */
 const MAX_BOOT_PROOFS = 256;
 
 export async function inspectBootProof(json: unknown): Promise<Inspected> {
-  const form = provisioningForm(unwrap(json, "bootProof"));
-  if (form !== null) return inspectProvisioningDetails(json, form);
+  const inside = unwrap(json, "bootProof");
+  const form = provisioningForm(inside);
   const { value, faults } = readBootProof(json);
   const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
-  const manifest = value.manifest ? await inspectManifest(value.manifest, "") : undefined;
-  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope, ""));
+  const manifest = value.manifest ? await inspectManifest(value.manifest) : undefined;
+  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope));
+  const parts = { attestationDocument: document, manifest, manifestEnvelope: envelope };
+  const areRead = Object.entries(parts).map(([name, part]) => [name, part?.says ? true : undefined] as const);
   const says = {
-    ephemeralPublicKey: hexOf(value.ephemeralPublicKey),
-    labels: value.labels && { ...value.labels },
-    createdAt: createdAt(value.createdAt),
-    declaredManifestVersion: value.declaredManifestVersion,
+    ...(await (form === null ? shownClaims(value) : shownDetails(value, form, membersOf(inside)))),
     attestationDocument: document?.says,
     manifest: manifest?.says,
     manifestEnvelope: withoutRepetition(envelope?.says, manifest?.says),
-    [UNREADABLE]: unreadOfBootProof(json, value, { document, manifest, envelope }),
-    ...rest(json, "bootProof", BOOT_PROOF),
-  };
-  return {
-    ...inspectedAs("boot proof", "JSON", faults, says),
-    faults: [
-      ...faultList(faults),
-      ...within("attestationDocument", document),
-      ...within("manifest", manifest),
-      ...within("manifestEnvelope", envelope),
-    ],
-  };
-}
-
-async function inspectProvisioningDetails(json: unknown, form: ProvisioningForm): Promise<Inspected> {
-  const { value, faults } = readBootProof(json);
-  const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
-  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope, ""));
-  const members = membersOf(unwrap(json, "bootProof"));
-  const claims = [form.time?.name, form.deployment].filter((name) => typeof name === "string");
-  const says = {
-    "(form)": "provisioning details: what a share holder is shown",
-    ephemeralPublicKey: hexOf(value.ephemeralPublicKey) ?? undefined,
-    ...Object.fromEntries(claims.map((name) => [name, members[name]])),
-    attestationDocument: document?.says,
-    manifestEnvelope: envelope?.says,
-    [UNREADABLE]: unreadMembers(members, {
-      [form.document]: (document?.says ?? null) !== null,
-      [form.envelope.name]: (envelope?.says ?? null) !== null,
-      ...(form.key !== null && { [form.key]: value.ephemeralPublicKey !== undefined }),
+    ...unshown(inside, {
+      value: { ...value, ...Object.fromEntries(areRead) },
+      faults,
+      members: bootProofMembers(form),
     }),
-    ...rest(json, "bootProof", wholeMembers(...provisioningMembers(form))),
+    ...besideIn(json, "bootProof"),
   };
-  return {
-    ...inspectedAs("boot proof", "JSON", faults, says),
-    faults: [...faultList(faults), ...within("attestationDocument", document), ...within("manifestEnvelope", envelope)],
-  };
+  const inParts = Object.entries(parts).flatMap(([name, part]) => within(name, part));
+  return { faults: [...faultList(faults), ...inParts], says };
 }
 
-export function inspectBootProofs(list: readonly unknown[]): ReturnType<typeof inspectEach> {
+export function inspectBootProofs(list: readonly unknown[]): Promise<Inspected> {
   return inspectEach(list, MAX_BOOT_PROOFS, inspectBootProof);
 }
 
-/** Unknown members of a piece of evidence, and members beside it in its wrapper. */
-function rest(json: unknown, wrapper: string, told: DescribedParts): DescribedObject {
-  const inside = unwrap(json, wrapper);
-  return {
-    [UNKNOWN]: undescribed(inside, told),
-    [BESIDE]: inside === json ? undefined : undescribed(json, { [wrapper]: true }),
-  };
+type ReadBootProof = Reading<BootProof>["value"];
+
+function shownClaims({
+  ephemeralPublicKey,
+  labels,
+  createdAt,
+  declaredManifestVersion,
+}: ReadBootProof): Promise<DescribedObject> {
+  return shownObject({
+    ephemeralPublicKey,
+    labels,
+    createdAt: createdAt && timeOf(createdAt),
+    declaredManifestVersion,
+  });
 }
 
-/** Members whose text is invalid or could not be decoded. */
-function unreadOfBootProof(
-  json: unknown,
-  value: Reading<BootProof>["value"],
-  parts: Readonly<Record<"document" | "manifest" | "envelope", Inspected | undefined>>,
-): DescribedObject | undefined {
-  const isTold = (part: Inspected | undefined): boolean => (part?.says ?? null) !== null;
-  const hasLabels = value.labels !== undefined;
-  const members = membersOf(unwrap(json, "bootProof"));
-  const [own, alias] = [members[DOCUMENT_MEMBER.name] ?? null, members[DOCUMENT_MEMBER.alias]];
-  return unreadMembers(members, {
-    ephemeralPublicKeyHex: value.ephemeralPublicKey !== undefined,
-    [DOCUMENT_MEMBER.name]: isTold(parts.document),
-    [DOCUMENT_MEMBER.alias]: isTold(parts.document) && (own === null || own === alias),
-    qosManifestB64: isTold(parts.manifest),
-    qosManifestEnvelopeB64: isTold(parts.envelope),
-    deploymentLabel: hasLabels,
-    enclaveApp: hasLabels,
-    owner: hasLabels,
-    createdAt: value.createdAt !== undefined,
-    qosManifestVersion: value.declaredManifestVersion !== undefined,
-  });
+async function shownDetails(
+  value: ReadBootProof,
+  { time, deployment }: ProvisioningForm,
+  file: DescribedObject,
+): Promise<DescribedObject> {
+  const claims = [time?.name, deployment].filter((name) => typeof name === "string");
+  return {
+    "(form)": "provisioning details: what a share holder is shown",
+    ...(await shownObject({ ephemeralPublicKey: value.ephemeralPublicKey ?? undefined })),
+    ...Object.fromEntries(claims.map((name) => [name, file[name]])),
+  };
 }
 
 /** Replaces the manifest by its hash if the same manifest is already shown. */
 function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
-  const { manifest: enclosed, ...approvals } = (envelope ?? {}) as DescribedObject;
-  const hash = (description: Described | undefined): Described | undefined =>
-    (description as DescribedObject | null | undefined)?.["hash"];
-  return enclosed && hash(enclosed) === hash(manifest) ? { manifestHash: hash(manifest), ...approvals } : envelope;
+  const { manifest: enclosed, ...approvals } = membersOf(envelope);
+  const { hash } = membersOf(manifest);
+  return enclosed && membersOf(enclosed)["hash"] === hash ? { manifestHash: hash, ...approvals } : envelope;
 }
 
-function createdAt(time: BootProof["createdAt"] | null | undefined): Described | undefined {
-  if (time === undefined || time === null) return time;
-  const { seconds, nanos } = time;
+function timeOf({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): string {
   const milliseconds = Number(seconds) * 1000;
   if (milliseconds > MAX_TIME_MS || nanos.length > 9) return `${seconds} seconds and ${nanos} nanoseconds`;
-  const text = timeOf(new Date(milliseconds));
+  const text = new Date(milliseconds).toISOString();
   return nanos === "0" ? text : text.replace(/000Z$/, `${nanos.padStart(9, "0")}Z`);
 }
 
-const APP_PROOF: DescribedParts = wholeMembers("scheme", "publicKey", "proofPayload", "signature");
-
 /** Accepts an app proof, bare or in its wrapper. */
-export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX_PAYLOADS_VALUES }): Inspected {
+export async function inspectAppProof(
+  json: unknown,
+  budget: ValueBudget = { left: MAX_PAYLOADS_VALUES },
+): Promise<Inspected> {
   const proof = unwrap(json, "appProof");
   const { value, faults } = readAppProof(proof);
-  if (!isJsonObject(proof)) return inspectedAs("app proof", "JSON", faults, { [UNREADABLE]: proof as Described });
-  const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload, budget);
+  if (!isJsonObject(proof)) return inspectedAs(faults, { [UNREADABLE]: proof as Described });
+  const { scheme, publicKey, proofPayload, signature } = value;
+  const payload = proofPayload === undefined ? undefined : readAppProofPayloadText(proofPayload, budget);
   const { timestampMs, json: payloadJson } = payload?.value ?? {};
   const isUntimed = mayBeUntimed(payload?.value);
-  const isText = typeof proof["scheme"] === "string";
+  const time = typeof timestampMs === "number" ? new Date(timestampMs) : undefined;
   const says = {
-    scheme: isText ? (proof["scheme"] as string) : undefined,
-    publicKey: hexOf(value.publicKey),
-    time: isUntimed ? UNTIMED : timeText(timestampMs),
-    payload: (payloadJson ?? value.proofPayload) as Described | undefined,
-    signature: hexOf(value.signature),
-    [UNREADABLE]: unreadMembers(membersOf(proof), {
-      scheme: isText,
-      publicKey: value.publicKey !== undefined,
-      proofPayload: value.proofPayload !== undefined,
-      signature: value.signature !== undefined,
-    }),
-    ...rest(json, "appProof", APP_PROOF),
+    ...(await shownObject({ scheme, publicKey, time: isUntimed ? UNTIMED : time, signature })),
+    payload: (payloadJson ?? proofPayload) as Described | undefined,
+    ...unshown(proof, { value, faults, members: APP_PROOF_MEMBERS }),
+    ...besideIn(json, "appProof"),
   };
   const own = (payload?.faults ?? []).filter(({ path }) => !isUntimed || path !== "timestampMs");
-  const payloadFaults = faultList(own).map((fault) => `proofPayload: ${fault}`);
-  return { ...inspectedAs("app proof", "JSON", faults, says), faults: [...faultList(faults), ...payloadFaults] };
+  return { faults: [...faultList(faults), ...faultList(own).map((fault) => `proofPayload: ${fault}`)], says };
 }
 
 const UNTIMED = "not signed: verification takes it only where the policy names its type in appProofs.untimed";
@@ -190,61 +138,39 @@ function mayBeUntimed({ type, json }: Reading<AppProofPayload>["value"] = {}): b
   return !Object.hasOwn(json, "timestampMs");
 }
 
-function timeText(timestampMs: number | null | undefined): string | undefined {
-  return typeof timestampMs === "number" ? timeOf(new Date(timestampMs)) : undefined;
-}
-
-export function inspectAppProofs(proofs: readonly unknown[]): ReturnType<typeof inspectEach> {
+export function inspectAppProofs(proofs: readonly unknown[]): Promise<Inspected> {
   const budget = { left: MAX_PAYLOADS_VALUES };
   return inspectEach(proofs, MAX_APP_PROOFS, (proof) => inspectAppProof(proof, budget));
 }
 
-/** Members unchanged, app proofs inspected. `result.activity` may contradict the rest, so it is shown too. */
-export async function inspectActivity(json: JsonValue): Promise<Inspected> {
+/** Members unchanged, app proofs inspected. */
+export async function inspectActivity(json: unknown): Promise<Inspected> {
   const { value, faults } = readActivity(json);
   const inside = unwrap(json, "activity");
-  if (!isJsonObject(inside)) return inspectedAs("activity", "JSON", faults, { [UNREADABLE]: json as Described });
-  const { says, faults: proofFaults } = await describeActivity(inside);
-  const { requestedAt } = value;
-  const requested = requestedAt === null || requestedAt === undefined ? undefined : timeOf(new Date(requestedAt));
+  if (!isJsonObject(inside)) return inspectedAs(faults, { [UNREADABLE]: json as Described });
+  const known = Object.entries(inside).filter(([name]) => ACTIVITY_MEMBERS.includes(name));
+  const members = Object.fromEntries(known) as DescribedObject;
+  const own = await withAppProofs(members);
+  // The repetition may contradict the rest, so its app proofs are inspected too.
+  const { activity, ...result } = membersOf(members["result"]);
+  const repetition = await withAppProofs(membersOf(activity));
+  const requested = typeof value.requestedAt === "number" ? new Date(value.requestedAt).toISOString() : undefined;
   return {
-    ...inspectedAs("activity", "JSON", faults, {
-      "(requested)": requested,
-      ...says,
-      [BESIDE]: inside === json ? undefined : undescribed(json, { activity: true }),
-    }),
-    faults: [...faultList(faults), ...proofFaults],
-  };
-}
-
-async function describeActivity(activity: unknown): Promise<{ says: DescribedObject; faults: readonly string[] }> {
-  const members = membersOf(activity);
-  const { appProofs, result } = members;
-  const proofs = Array.isArray(appProofs) ? await inspectAppProofs(appProofs) : undefined;
-  const repeated = await describeRepetition(result);
-  const known = Object.fromEntries(ACTIVITY_MEMBERS.map((name) => [name, members[name]]));
-  return {
+    faults: [...faultList(faults), ...own.faults, ...within("result.activity", repetition)],
     says: {
-      ...known,
-      result: repeated?.says ?? result,
-      appProofs: proofs?.says ?? appProofs,
-      [UNKNOWN]: undescribed(activity, wholeMembers(...ACTIVITY_MEMBERS)),
+      "(requested)": requested,
+      ...(own.says as DescribedObject),
+      ...(repetition.isChanged && { result: { ...result, activity: repetition.says } }),
+      ...unshown(inside, { value: members, faults: [], members: ACTIVITY_MEMBERS }),
+      ...besideIn(json, "activity"),
     },
-    faults: [...within("appProofs", proofs), ...within("result.activity", repeated)],
   };
 }
 
-/** Inspects the app proofs of an activity repeated in the result. */
-async function describeRepetition(
-  result: Described | undefined,
-): Promise<{ says: DescribedObject; faults: readonly string[] } | undefined> {
-  const members = membersOf(result);
-  const { activity } = members;
-  const { appProofs } = membersOf(activity);
-  if (!Array.isArray(appProofs)) return undefined;
-  const proofs = await inspectAppProofs(appProofs);
-  return {
-    says: { ...members, activity: { ...membersOf(activity), appProofs: proofs.says } },
-    faults: within("appProofs", proofs),
-  };
+/** An activity, or its repetition in the result, with its app proofs inspected. */
+async function withAppProofs(activity: DescribedObject): Promise<Inspected & { readonly isChanged: boolean }> {
+  const { appProofs } = activity;
+  if (!Array.isArray(appProofs)) return { faults: [], says: activity, isChanged: false };
+  const proofs = await inspectAppProofs(appProofs as readonly unknown[]);
+  return { faults: within("appProofs", proofs), says: { ...activity, appProofs: proofs.says }, isChanged: true };
 }

@@ -10,27 +10,25 @@ import { attempt } from "../errors.js";
 import {
   type Described,
   type DescribedObject,
-  type Inspected,
   NOT_BELIEVED,
+  type Inspected,
   UNKNOWN,
   UNREADABLE,
   besideOurs,
   faultList,
   fewFaults,
-  inspectedAs,
   membersOf,
-  timeOf,
-  undescribed,
-  wholeMembers,
+  inspectedAs,
+  restOf,
   within,
 } from "./described.js";
 import { inspectActivity, inspectAppProofs, inspectBootProofs } from "./evidence.js";
 import { inspectPolicy } from "./policy.js";
 
-type Part = Pick<Inspected, "faults" | "says">;
-
 /** Inspectors return undefined for a value of the wrong type. */
-const BUNDLE_PARTS: Readonly<Record<string, ((value: JsonValue) => Part | Promise<Part> | undefined) | null>> = {
+const BUNDLE_PARTS: Readonly<
+  Record<string, ((value: JsonValue) => Inspected | Promise<Inspected> | undefined) | null>
+> = {
   bundle: null,
   now: null,
   bootProofs: (value) => (Array.isArray(value) ? inspectBootProofs(value) : undefined),
@@ -51,12 +49,12 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
     says[name] = part?.says ?? value;
     faults.push(...within(name, part));
   }
-  says[UNKNOWN] = undescribed(json, wholeMembers(...Object.keys(BUNDLE_PARTS)));
-  return { kind: "bundle", encoding: "JSON", faults: fewFaults(faults), says };
+  says[UNKNOWN] = restOf(json, BUNDLE_PARTS);
+  return { faults: fewFaults(faults), says };
 }
 
 /** Its faults are already among those of the bundle. */
-async function inspectPackedPolicy(json: JsonValue): Promise<Part> {
+async function inspectPackedPolicy(json: JsonValue): Promise<Inspected> {
   const { says } = await inspectPolicy(json);
   return { faults: [], says };
 }
@@ -67,13 +65,13 @@ export function inspectReport(json: JsonValue): Inspected {
   const ours = { [NOT_BELIEVED]: SOMEBODYS_WORD };
   const isKnown = membersOf(json)["format"] === "bootproof-report/1";
   const faults = isKnown ? [] : [{ path: "format", message: 'expected "bootproof-report/1"' }];
-  return inspectedAs("report", "JSON", faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
+  return inspectedAs(faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
 export function inspectRequest(json: JsonValue): Inspected {
   const milliseconds = decimalMilliseconds(membersOf(json)["timestampMs"]);
-  const ours = { "(time)": milliseconds === null ? undefined : timeOf(new Date(milliseconds)) };
-  return inspectedAs("request", "JSON", [], { ...ours, ...besideOurs(ours, membersOf(json)) });
+  const ours = { "(time)": milliseconds === null ? undefined : new Date(milliseconds).toISOString() };
+  return inspectedAs([], { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
 /** Never shows a private key as a public one. */
@@ -88,15 +86,15 @@ export function inspectApiKey(json: JsonValue): Inspected {
     publicKey: isPublic ? publicKey : "not shown: not a public key",
     "(not shown)": Object.keys(others),
   };
-  return { kind: "API key", encoding: "JSON", faults: [secret], says };
+  return { faults: [secret], says };
 }
 
 /** The PCRs of an image; the lines of a file of another form. */
-export function inspectPublishedPcrs(bytes: Uint8Array, encoding: string): Inspected {
+export function inspectPublishedPcrs(bytes: Uint8Array): Inspected {
   const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
   const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
   const pcrs = Object.entries(value ?? {}).map(([index, pcr]) => [`PCR${index}`, toHex(pcr)]);
-  return inspectedAs("image PCRs", encoding, faults, value === undefined ? lines() : Object.fromEntries(pcrs));
+  return inspectedAs(faults, value === undefined ? lines() : Object.fromEntries(pcrs));
 }
 
 /** Parses the text of a YAML file, with every scalar as text. */
@@ -110,18 +108,17 @@ export async function inspectRelease(
   json: JsonValue | undefined,
   readYaml: YamlReader | undefined,
 ): Promise<Inspected> {
-  if (json !== undefined) return releaseOf(json, "JSON");
+  if (json !== undefined) return releaseOf(json);
   const text = fromUtf8(bytes)!;
-  if (readYaml === undefined)
-    return { kind: "release", encoding: "YAML", faults: [NO_READER], says: { lines: text.split(/\r?\n/) } };
+  if (readYaml === undefined) return { faults: [NO_READER], says: { lines: text.split(/\r?\n/) } };
   const read = await readYaml(text);
   const { value, faults } = attempt(() => copyJson(read));
-  return value === undefined ? inspectedAs("release", "YAML", faults, null) : releaseOf(value, "YAML");
+  return value === undefined ? inspectedAs(faults, null) : releaseOf(value);
 }
 
 /** Version and applications unchanged, with the faults that prevent pinning an application. */
-function releaseOf(json: JsonValue, encoding: string): Inspected {
-  if (!isJsonObject(json)) return inspectedAs("release", encoding, [], { [UNREADABLE]: json as Described });
+function releaseOf(json: JsonValue): Inspected {
+  if (!isJsonObject(json)) return inspectedAs([], { [UNREADABLE]: json as Described });
   const { version, ...applications } = json as DescribedObject;
   const names = Object.keys(applications);
   const faults = names.slice(0, MAX_APPLICATIONS).flatMap((name) => {
@@ -130,5 +127,5 @@ function releaseOf(json: JsonValue, encoding: string): Inspected {
       fault.startsWith("deployments[0].") ? `${name}: ${fault.slice("deployments[0].".length)}` : fault,
     );
   });
-  return { kind: "release", encoding, faults: fewFaults([...new Set(faults)]), says: { version, ...applications } };
+  return { faults: fewFaults([...new Set(faults)]), says: { version, ...applications } };
 }

@@ -3,7 +3,7 @@ import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
 import { ownOptions, unwrap } from "../decode/input.js";
-import { type JsonValue, isJsonObject } from "../decode/json.js";
+import type { JsonValue } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
@@ -12,11 +12,10 @@ import {
   type Described,
   type DescribedObject,
   type Inspected,
+  besideIn,
   bounded,
   faultList,
   fewFaults,
-  type inspectEach,
-  undescribed,
   within,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
@@ -30,7 +29,7 @@ import {
   inspectReport,
   inspectRequest,
 } from "./files.js";
-import { type EvidenceKind, type Recognised, recognise } from "./kind.js";
+import { type EvidenceKind, type Recognised, recognise } from "./kinds.js";
 import { inspectImageStream, onePiece } from "./image.js";
 import { inspectApproval, inspectEnvelope, inspectManifest } from "./manifests.js";
 import { inspectPolicy } from "./policy.js";
@@ -103,7 +102,7 @@ export async function inspectReleaseFiles(
   });
 }
 
-async function inspectReleaseFile(bytes: Uint8Array): Promise<Part> {
+async function inspectReleaseFile(bytes: Uint8Array): Promise<Inspected> {
   try {
     return (await inspectUnverified(bytes)) ?? { faults: ["not recognised"], says: null };
   } catch (error) {
@@ -117,10 +116,10 @@ async function inspectReleaseFile(bytes: Uint8Array): Promise<Part> {
  * a fault.
  */
 export async function inspectImageUnverified(stream: ByteStream): Promise<Inspection> {
-  return inspectionOf(await inspectImageStream(stream));
+  return inspectionOf({ kind: "enclave image", encoding: "EIF", ...(await inspectImageStream(stream)) });
 }
 
-function inspectionOf({ kind, encoding, faults, says }: Inspected): Inspection {
+function inspectionOf({ kind, encoding, faults, says }: Inspected & Pick<Recognised, "kind" | "encoding">): Inspection {
   const { value, leftOut } = bounded(says, { left: MAX_VALUES });
   return { "NOT VERIFIED": NOT_VERIFIED, kind, encoding, faults, leftOut, says: value };
 }
@@ -131,8 +130,7 @@ interface Known extends Omit<Recognised, "json"> {
   readonly json: JsonValue;
 }
 
-type Part = Pick<Inspected, "faults" | "says">;
-type Inspector = (file: Known, options: InspectOptions) => Part | Promise<Part>;
+type Inspector = (file: Known, options: InspectOptions) => Inspected | Promise<Inspected>;
 
 const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "boot proof": ({ json }) => inspectBootProof(json),
@@ -142,8 +140,8 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "app proofs": ({ json }) => inspectList(json, ["appProofs", "app proof"], appProofList(json), inspectAppProofs),
   activity: ({ json }) => inspectActivity(json),
   "attestation document": ({ bytes }) => inspectDocument(bytes),
-  manifest: ({ bytes, encoding }) => inspectManifest(bytes, encoding),
-  "manifest envelope": ({ bytes, encoding }) => inspectEnvelope(bytes, encoding),
+  manifest: ({ bytes }) => inspectManifest(bytes),
+  "manifest envelope": ({ bytes }) => inspectEnvelope(bytes),
   certificate: ({ bytes, encoding }) =>
     encoding.startsWith("PEM") ? inspectPem("certificate", bytes) : inspectDer(bytes),
   certificates: ({ bytes }) => inspectPem("certificates", bytes),
@@ -153,8 +151,8 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   policy: ({ json }) => inspectPolicy(json),
   report: ({ json }) => inspectReport(json),
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),
-  approval: ({ bytes, encoding }) => inspectApproval(bytes, encoding),
-  "image PCRs": ({ bytes, encoding }) => inspectPublishedPcrs(bytes, encoding),
+  approval: ({ bytes }) => inspectApproval(bytes),
+  "image PCRs": ({ bytes }) => inspectPublishedPcrs(bytes),
   request: ({ json }) => inspectRequest(json),
   "API key": ({ json }) => inspectApiKey(json),
   "enclave image": ({ bytes }) => inspectImageStream(onePiece(bytes)),
@@ -164,10 +162,10 @@ async function inspectList(
   json: JsonValue,
   [wrapper, piece]: readonly [string, Piece],
   list: unknown,
-  inspect: (items: readonly unknown[]) => ReturnType<typeof inspectEach>,
-): Promise<Part> {
+  inspect: (items: readonly unknown[]) => Promise<Inspected>,
+): Promise<Inspected> {
   const { faults, says } = await inspect(Array.isArray(list) ? list : []);
-  const beside = isJsonObject(json) ? undescribed(json, { [wrapper]: true }) : undefined;
+  const { [BESIDE]: beside } = besideIn(json, wrapper);
   const all = [...faultList(evidenceBesideMember(json, wrapper, piece)), ...faults];
   return { faults: all, says: beside === undefined ? says : { [wrapper]: says, [BESIDE]: beside } };
 }

@@ -4,16 +4,15 @@ import { QUESTIONS, scopeOf } from "../appraise/questions.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { AWS_NITRO_ROOT_G1, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
-import { describeCertificate } from "./certificates.js";
-import { type Described, type DescribedObject, type Inspected, faultList, besideOurs } from "./described.js";
+import { type Described, type DescribedObject, type Inspected, besideOurs, inspectedAs } from "./described.js";
+import { shownCertificate } from "./shown.js";
 
 const MAX_DEPLOYMENTS = 1000;
 const MAX_TRUST_ANCHORS = 100;
 
 export async function inspectPolicy(json: JsonValue): Promise<Inspected> {
-  const faults = faultList(attempt(() => parsePolicy(json as object, WITHOUT_FILES)).faults);
-  const says = isJsonObject(json) ? await describePolicy(json) : (json as Described);
-  return { kind: "policy", encoding: "JSON", faults, says };
+  const { faults } = attempt(() => parsePolicy(json as object, WITHOUT_FILES));
+  return inspectedAs(faults, isJsonObject(json) ? await describePolicy(json) : (json as Described));
 }
 
 /** Anchor files are not read: only their names are shown. */
@@ -40,7 +39,7 @@ async function describeAnchor(anchor: JsonValue): Promise<Described> {
   const { pem, ...others } = anchor;
   const parsed = attempt(() => parseTrustAnchor("", pem)).value;
   if (parsed === undefined) return anchor as Described;
-  return { pem: await describeCertificate(parsed.certificate), ...(others as DescribedObject) };
+  return { pem: await shownCertificate(parsed.certificate), ...(others as DescribedObject) };
 }
 
 function describeDeployment(deployment: JsonValue): Described {

@@ -1,77 +1,71 @@
 /** Provenance bundles of Sigstore, and trusted roots. */
 import { fromUtf8 } from "../bytes.js";
 import { readBuildIdentity } from "../decode/build-identity.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
+import { type JsonValue, jsonLines, parseJson } from "../decode/json.js";
 import { bundleText, readProvenanceBundle } from "../decode/provenance-bundle.js";
 import { attempt } from "../errors.js";
-import { describeCertificate } from "./certificates.js";
 import {
   type Described,
-  type DescribedObject,
-  type DescribedParts,
   type Inspected,
   UNKNOWN,
   UNREADABLE,
   faultList,
   inspectEach,
-  inspectedAs,
   membersOf,
-  undescribed,
-  unreadMembers,
-  wholeMembers,
+  definedMembers,
+  inspectedAs,
+  restOf,
 } from "./described.js";
+import { shownCertificate } from "./shown.js";
 
 /** Of a file with JSON Lines. */
 const MAX_LINES = 256;
 
-const BUNDLE: DescribedParts = {
-  mediaType: true,
-  verificationMaterial: {
-    certificate: { rawBytes: true },
-    x509CertificateChain: true,
-    ...wholeMembers("tlogEntries", "timestampVerificationData"),
-  },
-  dsseEnvelope: wholeMembers("payload", "payloadType", "signatures"),
-};
-
-type Part = Pick<Inspected, "faults" | "says">;
-
-/** `json`: of a single bundle. Otherwise the bytes are JSON Lines. */
-export async function inspectProvenance(bytes: Uint8Array, json: JsonValue | undefined): Promise<Part> {
-  return json === undefined ? inspectEach(linesOf(bytes), MAX_LINES, inspectBundleText) : inspectOne(json);
+/** `json` is undefined for JSON Lines. */
+export async function inspectProvenance(bytes: Uint8Array, json: JsonValue | undefined): Promise<Inspected> {
+  return json === undefined ? inspectLines(bytes, inspectBundle) : inspectBundle(json);
 }
 
-export function inspectTrustedRoot(bytes: Uint8Array, json: JsonValue | undefined): Part | Promise<Part> {
-  if (json !== undefined) return inspectedAs("trusted root", "JSON", [], json as Described);
-  return inspectEach(linesOf(bytes), MAX_LINES, (line) => {
-    const { value, faults } = attempt(() => parseJson(line));
-    return inspectedAs("trusted root", "JSON", faults, (value ?? { [UNREADABLE]: line }) as Described);
+export async function inspectTrustedRoot(bytes: Uint8Array, json: JsonValue | undefined): Promise<Inspected> {
+  const unchanged = (root: JsonValue): Inspected => inspectedAs([], root as Described);
+  return json === undefined ? inspectLines(bytes, unchanged) : unchanged(json);
+}
+
+function inspectLines(
+  bytes: Uint8Array,
+  inspect: (json: JsonValue) => Inspected | Promise<Inspected>,
+): Promise<Inspected> {
+  return inspectEach(jsonLines(fromUtf8(bytes) ?? ""), MAX_LINES, ({ text }) => {
+    const { value, faults } = attempt(() => parseJson(text));
+    return value === undefined ? inspectedAs(faults, { [UNREADABLE]: text }) : inspect(value);
   });
 }
 
-function linesOf(bytes: Uint8Array): string[] {
-  return (fromUtf8(bytes) ?? "").split("\n").filter((line) => line.trim() !== "");
-}
-
-async function inspectBundleText(line: string): Promise<Inspected> {
-  const { value, faults } = attempt(() => parseJson(line));
-  if (value === undefined) return inspectedAs("provenance bundle", "JSON", faults, { [UNREADABLE]: line });
-  return inspectOne(value);
-}
-
-async function inspectOne(json: JsonValue): Promise<Inspected> {
+async function inspectBundle(json: JsonValue): Promise<Inspected> {
   const text = attempt(() => bundleText(json));
   const { value, faults } =
     text.value === undefined ? { value: {}, faults: text.faults } : readProvenanceBundle(text.value);
   const identity = value.certificate && readBuildIdentity(value.certificate);
-  const certificate = value.certificate && (await describeCertificate(value.certificate));
-  const { verificationMaterial, dsseEnvelope, mediaType } = membersOf(json);
-  const { tlogEntries, timestampVerificationData, x509CertificateChain, ...material } = membersOf(verificationMaterial);
+  const certificate = value.certificate && (await shownCertificate(value.certificate));
   const statement = value.payload && attempt(() => parseJson(value.payload!)).value;
-  const { payloadType, signatures } = membersOf(dsseEnvelope);
-  const says: DescribedObject = {
+  const { mediaType, verificationMaterial, dsseEnvelope } = membersOf(json);
+  const { payload, payloadType, signatures } = membersOf(dsseEnvelope);
+  const {
+    certificate: given,
+    x509CertificateChain,
+    tlogEntries,
+    timestampVerificationData,
+  } = membersOf(verificationMaterial);
+  const placed = { x509CertificateChain: true, tlogEntries: true, timestampVerificationData: true };
+  const read = {
+    mediaType: true,
+    verificationMaterial: { certificate: { rawBytes: true }, ...placed },
+    dsseEnvelope: { payload: true, payloadType: true, signatures: true },
+  };
+  const says = {
     mediaType,
-    identity: identity && shownIdentity(identity.value),
+    identity:
+      identity && definedMembers(Object.entries(identity.value).filter(([, text]) => text !== null && text !== "")),
     statement: statement as Described | undefined,
     payloadType,
     signatures,
@@ -79,28 +73,12 @@ async function inspectOne(json: JsonValue): Promise<Inspected> {
     certificateChain: x509CertificateChain,
     tlogEntries,
     timestampVerificationData,
-    [UNREADABLE]: unreadParts(membersOf(dsseEnvelope), material, statement !== undefined, certificate !== undefined),
-    [UNKNOWN]: undescribed(json, BUNDLE),
+    [UNREADABLE]: definedMembers([
+      ["payload", statement === undefined ? payload : undefined],
+      ["certificate", certificate === undefined ? given : undefined],
+    ]),
+    [UNKNOWN]: restOf(json, read),
   };
-  const all = [...faultList(faults), ...faultList(identity?.faults ?? []).map((fault) => `certificate: ${fault}`)];
-  return { ...inspectedAs("provenance bundle", "JSON", [], says), faults: all };
-}
-
-/** Without extensions that the certificate lacks. */
-function shownIdentity(identity: object): DescribedObject {
-  const present = Object.entries(identity as Readonly<Record<string, string | null>>);
-  return Object.fromEntries(present.filter(([, value]) => value !== null && value !== ""));
-}
-
-function unreadParts(
-  envelope: DescribedObject,
-  material: DescribedObject,
-  hasStatement: boolean,
-  hasCertificate: boolean,
-): DescribedObject | undefined {
-  const unread = {
-    ...unreadMembers(envelope, { payload: hasStatement }),
-    ...unreadMembers(material, { certificate: hasCertificate }),
-  };
-  return Object.keys(unread).length === 0 ? undefined : unread;
+  const ofCertificate = faultList(identity?.faults ?? []).map((fault) => `certificate: ${fault}`);
+  return { faults: [...faultList(faults), ...ofCertificate], says };
 }

@@ -4,45 +4,22 @@ import { isServiceError } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
-
-const UTF_16 = "UTF-16 text: save it as UTF-8, without a byte order mark";
-
-/** First bytes of other formats, one character a byte. */
-const STARTS: readonly (readonly [start: string, what: string])[] = [
-  ["\xff\xfe", UTF_16],
-  ["\xfe\xff", UTF_16],
-  ["\xef\xbb\xbf", "text that begins with a byte order mark: save it without one"],
-  ["\x1f\x8b", "gzip: unpack it first"],
-  ["PK\x03\x04", "a ZIP archive: unpack it first"],
-  ["\xfd7zXZ\x00", "an xz archive: unpack it first"],
-  ["\x28\xb5\x2f\xfd", "a Zstandard archive: unpack it first"],
-  ["BZh", "a bzip2 archive: unpack it first"],
-  ["\x89PNG\r\n", "a picture (PNG)"],
-  ["\xff\xd8\xff", "a picture (JPEG)"],
-  ["GIF8", "a picture (GIF)"],
-  ["%PDF-", "a PDF document"],
-  ["\x7fELF", "a program (ELF)"],
-  ["MZ\x90", "a program (Windows)"],
-  ["\x00asm", "a program (WebAssembly)"],
-  ["SQLite format 3", "a database (SQLite)"],
-];
-const LONGEST_START = 16;
+import { foreignFormat } from "./foreign.js";
 
 /** In order of precedence; applied to the beginning of a text. */
 const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
-  [/^\s*$/, "nothing but white space"],
   [/-----BEGIN [^\n-]*PRIVATE KEY-----/, "a private key in PEM, which is a secret: keep it from others"],
   [/-----BEGIN [^\n-]+-----/, "PEM without a certificate"],
-  [/^\s*<(?:!doctype html|html|head|body)\b/i, "an HTML page, probably a login or an error in place of the download"],
-  [/^\s*<\?xml|^\s*<[a-z][\w:-]*[\s>]/i, "XML"],
+  [/^\s*<[a-z][\w:-]*[\s>]/i, "XML"],
   [/^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*\s*$/, "a token (JWT)"],
   [
     /^(?:[ \t]*\r?\n|#.*\n|---[ \t]*\r?\n)*(?:[\w.-]+|"[^"\n]*"):(?:[ \t]|\r?\n|$)/,
-    "YAML, but no release: evidence and policies are JSON",
+    "YAML that is not a release: evidence and policies are JSON",
   ],
   [/^HTTP\/\d/, "an HTTP response with headers: use its body alone"],
 ];
 const MAX_TEXT_START = 4096;
+const MAX_BINARY_START = 16;
 
 /**
  * Describes a file that {@link kindOf} does not recognise, such as `an HTML page: …`. Never throws. May quote a few
@@ -50,20 +27,16 @@ const MAX_TEXT_START = 4096;
  */
 export function describeUnrecognised(bytes: Uint8Array): string {
   if (bytes.length === 0) return "empty";
-  const beginning = String.fromCharCode(...bytes.subarray(0, LONGEST_START));
-  const start = STARTS.find(([text]) => beginning.startsWith(text));
-  if (start !== undefined) return start[1];
+  const foreign = foreignFormat(bytes);
+  if (foreign !== null) return foreign;
   const text = fromUtf8(bytes);
-  if (text === null || bytes.subarray(0, LONGEST_START).includes(0)) return describeBinary(bytes);
+  if (text === null || bytes.subarray(0, MAX_BINARY_START).includes(0)) return describeBinary(bytes);
   return describeJson(text) ?? describeText(text, bytes);
 }
 
 function describeBinary(bytes: Uint8Array): string {
   if (isAllZero(bytes)) return `${bytes.length} zero bytes`;
-  // ASCII in UTF-16 has a zero in every other byte.
-  const isWide = [0, 1].some((odd) => isAllZero(bytes.subarray(0, LONGEST_START).filter((_, at) => at % 2 === odd)));
-  if (isWide && bytes.length % 2 === 0) return UTF_16;
-  if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), but no certificate";
+  if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), but not a certificate";
   return `${bytes.length} bytes that are neither text nor of a known format`;
 }
 

@@ -24,7 +24,7 @@ export interface AppProofForm {
 export interface SignOptions extends AppProofForm {
   /** Instead of the fault of the application. Null: none. */
   readonly fault?: ApplicationFaultName | null;
-  /** Where the payload has the caller's challenge, as a JSON pointer. Default: `/challenge`. */
+  /** The place of the caller's challenge in the payload, as a JSON pointer. Default: `/challenge`. */
   readonly challenge?: string;
 }
 
@@ -270,7 +270,7 @@ function otherCharacter(character: string): string {
   return character === "a" ? "b" : "a";
 }
 
-/** As long as this one, and of the same alphabet. */
+/** Another text of the same length and alphabet. */
 function otherChallenge(value: JsonValue, pointer: string): JsonValue {
   if (typeof value !== "string" || value === "")
     throw new TypeError(`payload${pointer}: the fault needs a string there`);
@@ -307,7 +307,7 @@ function halves(raw: Uint8Array): [r: Uint8Array, s: Uint8Array] {
   return [raw.slice(0, P256_SCALAR_LENGTH), raw.slice(P256_SCALAR_LENGTH)];
 }
 
-/** As a two's complement it would be negative. */
+/** The highest bit is set: as a two's complement the number would be negative. */
 function isHigh(integer: Uint8Array): boolean {
   return integer[0]! > 0x7f;
 }

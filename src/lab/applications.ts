@@ -49,7 +49,7 @@ export interface LabApplication {
   readonly organizationId: string;
   /** The replica that signs comes first. */
   readonly enclaves: readonly ReplicaInfo[];
-  /** Of the replica that signs: 130 bytes, hex. */
+  /** The key of the replica that signs: 130 bytes, hex. */
   readonly ephemeralKey: string;
   /** Pins this deployment with its live keys, for those who call the application. */
   readonly policyFile: PolicyFile;
@@ -58,7 +58,7 @@ export interface LabApplication {
   readonly setupPolicyFile: PolicyFile;
   readonly setupPolicy: Policy;
   readonly fault: ApplicationFaultName | null;
-  /** For each proof from now on; null: none. Throws RangeError for an unknown name. */
+  /** Sets the fault of each proof from now on; null means none. Throws RangeError for an unknown name. */
   setFault(name: ApplicationFaultName | null): void;
   /**
    * Signs a text as it is, or an object as its JSON, and resolves to the app proof, or to what the application's own

@@ -17,7 +17,7 @@ export interface Outcome {
   /** Added by the service, such as defaults. */
   readonly intent?: JsonObject;
   readonly result: JsonObject;
-  /** To prove, if app proofs were requested. */
+  /** What is proven if app proofs were requested. */
   readonly addresses?: readonly AddressFacts[];
 }
 

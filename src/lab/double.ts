@@ -48,7 +48,7 @@ const VERIFIED = {
 
 type DoubleReport = VerifiedCall<unknown>["report"];
 
-/** Without checks, so that no reader takes it for a report of evidence. */
+/** The report has no checks, so that no reader takes it for a report of evidence. */
 function reportOf(named: Readonly<Record<"id" | "organizationId" | "type", string>>): DoubleReport {
   const { appProofs, walletId, ...open } = VERIFIED;
   return {

@@ -55,14 +55,14 @@ export function labMeasurements(image = "signer"): Measurements {
   };
 }
 
-/** In the order in which they apply. */
+/** The changes, in the order in which they apply. */
 export interface DocumentAlterations {
   readonly pcrs?: Alter<Map<number, Uint8Array>>;
   /** Root first. */
   readonly certificates?: Alter<CertificateSpec[]>;
-  /** Without the leaf. */
+  /** The certificates without the leaf. */
   readonly cabundle?: Alter<Uint8Array[]>;
-  /** Of the outermost map. */
+  /** Whether the outermost map has an indefinite length. */
   readonly indefinite?: boolean;
   /** Returns the payload's map or a replacement. */
   readonly fields?: (fields: Map<CborItem, CborItem>) => CborItem;
@@ -82,7 +82,7 @@ interface EnclaveDocument {
   readonly rootCertificate: Uint8Array;
 }
 
-/** In the order in which they apply. */
+/** The changes, in the order in which they apply. */
 export interface AppProofAlterations {
   readonly payload?: Alter<JsonObject>;
   readonly text?: Alter<string>;
@@ -163,7 +163,7 @@ export class SoftwareEnclave {
   #commit(generation: "setup" | "live", pcrs: Map<number, Uint8Array>): void {
     const { manifestHash, manifestCommitment = false } = this.#options;
     const other = generation === "live" ? "setup" : "live";
-    // Made on demand: most test enclaves never attest.
+    // The path is made on demand: most test enclaves never attest.
     this.#otherKey ??= generateQosKeyPair();
     pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, this.ephemeralKey.publicKey));
     pcrs.set(COMMITMENT_PCR[other], commitmentPcr(other, manifestHash, this.#otherKey.publicKey));

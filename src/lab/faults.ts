@@ -109,11 +109,11 @@ const alterManifest =
   (alterations: (target: TargetEnclave) => ManifestAlterations): AlterForge =>
   (target) => ({ alterManifest: alterations(target) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
-/** For values that older manifests or borsh cannot express. */
+/** Makes a v2 manifest, for values that older manifests or borsh cannot express. */
 const asV2 =
   (alter: AlterForge): AlterForge =>
   (target) => ({ ...alter(target), version: "v2", encoding: "json" });
-/** As v2: workload manifests have no pivot, and older pivots lack members. */
+/** Changes the pivot of a v2 manifest: workload manifests have no pivot, and older pivots lack members. */
 const pivot = (change: (pivot: Pivot) => Pivot): AlterForge =>
   asV2(alterManifest(() => ({ manifest: (value) => ({ ...value, pivot: change(value.pivot) }) })));
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
@@ -211,7 +211,7 @@ function signedAnew(other: (key: WalletKey) => WalletKey): AlterActivity {
   return (activity, answering) => transactions(payloads(activity, answering), answering);
 }
 
-/** As long as the other, where bytes are signed without a hash. */
+/** Another payload, of equal length where bytes are signed without a hash. */
 function otherPayload(intent: SignedPayload): SignedPayload {
   if (intent.encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return { ...intent, payload: `${intent.payload} ` };
   const otherDigest = { encoding: "PAYLOAD_ENCODING_HEXADECIMAL", payload: "11".repeat(32) } as const;

@@ -41,7 +41,7 @@ const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
 /** An enclave of an application of the caller's. */
 export interface ReplicaInfo {
   readonly enclaveId: string;
-  /** For such an application, the id of its deployment. */
+  /** The release of such an application is the id of its deployment. */
   readonly release: string;
   readonly manifestVersion: ManifestVersion;
   readonly generation: Generation;
@@ -102,10 +102,10 @@ export class Fleet {
   readonly #operators: readonly LabMember[];
   readonly #shareholders: readonly LabMember[];
   readonly #now: () => Date;
-  /** Of the caller's, by id. */
+  /** The caller's applications by id. */
   readonly #applications = new Map<string, SavedApplication>();
   readonly #forges = new Map<string, Forge>();
-  /** By enclave id, in boot order. */
+  /** The enclaves by id, in boot order. */
   readonly #running = new Map<string, Running>();
   readonly #standbys = new Map<string, JsonObject>();
   #turn = 0;
@@ -125,7 +125,7 @@ export class Fleet {
     return certificatePem(this.#pki.rootCertificate);
   }
 
-  /** Of the service. */
+  /** The applications of the service. */
   get enclaves(): EnclaveInfo[] {
     return [...this.#running.values()].flatMap(({ info: { app, ...info } }) => (isApp(app) ? [{ ...info, app }] : []));
   }
@@ -195,7 +195,7 @@ export class Fleet {
     return this.#replicas(appId).map(({ info }) => otherMembers(info, "app"));
   }
 
-  /** Undefined if there are not that many. */
+  /** Returns undefined if there are not that many. */
   replica(appId: string, index: number, tx: Transaction): SavedEnclave | undefined {
     const running = this.#replicas(appId)[index];
     return running && tx.get("enclaves", this.#renewed(running, tx).info.ephemeralKey);

@@ -104,7 +104,7 @@ class LabFolder {
     if ((await this.#own(name)) !== null) await rm(join(this.#path, name), { force: true });
   }
 
-  /** Null if there is no file. */
+  /** Returns null if there is no file. */
   async #own(name: string): Promise<string | null> {
     const content = await contentOf(join(this.#path, name));
     if (content === null) return null;

@@ -118,7 +118,7 @@ export class Forge implements ForgeParts {
   }
 }
 
-/** In the order in which they apply. */
+/** The changes, in the order in which they apply. */
 export interface ManifestAlterations {
   /** v0 to v2: before hash, approvals and attestation. */
   readonly manifest?: Alter<PivotManifest>;
@@ -135,7 +135,7 @@ export interface ManifestAlterations {
   /** v0 to v2: only the manifest beside the envelope. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
-  /** For JSON encodings. */
+  /** This option applies to JSON encodings. */
   readonly json?: Alter<JsonObject>;
   readonly envelopeJson?: Alter<JsonObject>;
   readonly bytes?: Alter<Uint8Array>;

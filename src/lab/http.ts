@@ -98,7 +98,7 @@ function methodsOf(resource: Resource | undefined): string[] {
 
 async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject> {
   const path = pathOf(request);
-  // Read always, so that the connection can be reused.
+  // The body is always read, so that the connection can be reused.
   const body = await readBody(request);
   const resource = resources.get(path);
   if (resource === undefined && !Service.knows(path)) throw notFound(`there is no ${path}`);

@@ -66,7 +66,7 @@ export function privateScalar(pair: KeyPair): Uint8Array {
   return new Uint8Array(keyObject(pair.privateKey).export({ type: "sec1", format: "der" }).subarray(7, 39));
 }
 
-/** In base64url, as in a JWK (RFC 8037 section 2). */
+/** The members are in base64url, as in a JWK (RFC 8037 section 2). */
 export function ed25519Point(pair: KeyPair): string {
   return keyObject(pair.publicKey).export({ format: "jwk" }).x!;
 }

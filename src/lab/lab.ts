@@ -75,7 +75,7 @@ export interface Lab extends Seed {
   readonly applications: readonly LabApplication[];
   /** Throws RangeError for an unknown name. */
   application(name: string): LabApplication;
-  /** Of the service. With a fault of the boot, the enclaves that booted for it. */
+  /** The enclaves of the service. With a fault of the boot, the enclaves that booted for it. */
   readonly enclaves: readonly EnclaveInfo[];
   /** GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
@@ -159,7 +159,7 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): Promise<Store> {
   if (dataFolder === undefined) return memoryStore();
-  // Without the package, nothing is written.
+  // Nothing is written without the package.
   const openStoreIn = await loadLevelStore();
   const folder = await claimFolder(dataFolder);
   const store = await openStoreIn(join(dataFolder, "store"));
@@ -220,7 +220,7 @@ function deployAll(
   return state.transact((tx) => wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx)));
 }
 
-/** For clients that cannot call {@link Lab.setFault}. */
+/** A route for clients that cannot call {@link Lab.setFault}. */
 function faultsResource(misbehaviour: Misbehaviour): Resource {
   const shown = (): JsonObject => ({ faults: misbehaviour.names, known: FAULTS as unknown as JsonObject[] });
   return {

@@ -28,11 +28,11 @@ interface Booted {
 
 export class Misbehaviour {
   readonly #fleet: Fleet;
-  /** By the key of an honest enclave. Cleared when the faults change. */
+  /** Enclaves by the key of an honest one. Cleared when the faults change. */
   readonly #forged = new Map<string, JsonObject>();
-  /** By the key of the replaced enclave. Cleared when the faults change. */
+  /** Running enclaves by the key of the one that they replaced. Cleared when the faults change. */
   readonly #running = new Map<string, Booted>();
-  /** By their own keys. Never cleared: a boot proof outlives its enclave. */
+  /** Enclaves by their own keys. Never cleared: a boot proof outlives its enclave. */
   readonly #booted = new Map<string, SavedEnclave>();
   #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
 
@@ -101,7 +101,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** As returned by `operation`. */
+  /** The result that `operation` returned. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);

@@ -196,7 +196,7 @@ function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof wallet>): 
 
 interface MadeWallet {
   readonly walletId: string;
-  /** In the order of the accounts. */
+  /** The addresses, in the order of the accounts. */
   readonly addresses: string[];
   readonly proven: NonNullable<Outcome["addresses"]>;
 }

@@ -222,7 +222,7 @@ interface LabQueryOperation extends Pick<QueryOperation, "name"> {
   readonly parameters: Shape<unknown>;
 }
 
-/** By path segment. */
+/** The operations by path segment. */
 export const QUERIES: ReadonlyMap<string, LabQueryOperation> = new Map(
   Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) => [
     operation.name,

@@ -83,7 +83,7 @@ export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** As on the hardware. */
+/** The lifetimes on the hardware. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 
 export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {

@@ -80,7 +80,7 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
   /** Hash of the pivot, or digest of the workload's image. */
   readonly pivotHash: Uint8Array;
-  /** Of the pivot. */
+  /** The hash of the pivot. */
   readonly args: readonly string[];
 }
 

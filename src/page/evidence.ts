@@ -9,7 +9,7 @@ import { isJsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, P256_SIGNATURE_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
 import type { InputPiece } from "../inputs.js";
-import { type Described, type Inspected, bounded } from "../inspect/described.js";
+import { type Described, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
 import { evidencePiece, labelOf } from "../report/check-lines.js";
@@ -91,18 +91,14 @@ async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promi
   if (VerifiedBootProof.isVerified(value)) return { bytes: [], faults: [], says: describedObject(value) };
   if (isBare) {
     const bytes = value instanceof Uint8Array ? value : new Uint8Array();
-    return { ...described(await inspectDocument(bytes)), bytes: documentBytes(bytes) };
+    return { ...(await inspectDocument(bytes)), bytes: documentBytes(bytes) };
   }
   const input = copyInput(value);
   if (input.value === undefined) return unreadable(value, input);
   const kind = subject.split("[", 1)[0];
-  if (kind === "boot") return { ...described(await inspectBootProof(input.value)), bytes: bootBytes(input.value) };
-  if (kind === "app") return { ...described(inspectAppProof(input.value)), bytes: appBytes(input.value) };
-  return { ...described(await inspectActivity(input.value)), bytes: activityBytes(input.value) };
-}
-
-function described({ faults, says }: Inspected): Omit<Content, "bytes"> {
-  return { faults, says };
+  if (kind === "boot") return { ...(await inspectBootProof(input.value)), bytes: bootBytes(input.value) };
+  if (kind === "app") return { ...(await inspectAppProof(input.value)), bytes: appBytes(input.value) };
+  return { ...(await inspectActivity(input.value)), bytes: activityBytes(input.value) };
 }
 
 /** The input, if it could not be read. */

@@ -78,7 +78,7 @@ export async function pageWith(script: string | Promise<string>, content: PageCo
 }
 
 async function pageScript(): Promise<string> {
-  const { PAGE_SCRIPT } = await import("bootproof/page/script");
+  const { PAGE_SCRIPT } = await import("#page-script");
   return PAGE_SCRIPT;
 }
 

@@ -1,8 +1,7 @@
 /** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
 import { fromHex, fromUtf8 } from "../bytes.js";
-import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
-import { bootProofList } from "../decode/boot-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
@@ -18,7 +17,7 @@ import {
   parsePlainPolicy,
   pinsProvenance,
 } from "../plain-settings.js";
-import { type EvidenceKind, kindOf } from "../inspect/kind.js";
+import { KINDS, type KindRow, type PageRole, kindOf } from "../inspect/kinds.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -35,49 +34,20 @@ export interface PageInputFile {
   readonly sha256: string;
 }
 
-type Role = "bootProofs" | "appProofs" | "activity" | "document" | "bundle" | "policy" | "anchor";
-
 export interface ListedFile extends PageInputFile {
   /** Null: not used. */
-  readonly role: Role | null;
+  readonly role: PageRole | null;
   /** Its kind in words, or why it is not used. */
   readonly is: string;
 }
-
-/** The role of each kind, or the advice for it. */
-const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
-  "boot proof": "bootProofs",
-  "boot proofs": "bootProofs",
-  "app proof": "appProofs",
-  "app proofs": "appProofs",
-  activity: "activity",
-  "attestation document": "document",
-  bundle: "bundle",
-  policy: "policy",
-  certificate: "anchor",
-  certificates: { not: "several certificates: a trust anchor is one" },
-  manifest: { not: "a manifest: the boot proof has it with what vouches for it" },
-  "manifest envelope": { not: "a manifest envelope: the boot proof has it with what vouches for it" },
-  report: { not: "a report, somebody’s word: give the evidence that it names" },
-  release: { not: "a published release: bootproof pin --release makes a policy of it" },
-  approval: { not: "an approval of a manifest: bootproof release check takes the folder that it is in" },
-  "provenance bundle": { not: "a provenance bundle: bootproof verify --provenance verifies it, a page cannot" },
-  "trusted root": { not: "a trusted root of Sigstore, which a policy names; a page verifies no provenance" },
-  "image PCRs": { not: "the PCRs of an image: bootproof pin --pcrs makes a policy of them" },
-  request: { not: "a request: bootproof verify --request holds an activity against it" },
-  "enclave image": { not: "an enclave image, which is what is measured: bootproof measure says which PCRs it has" },
-  "API key": { not: "an API key, which is a secret: it is not used, and belongs in no page" },
-};
 
 export function listedFile({ name, ...file }: PageInputFile): ListedFile {
   const { bytes } = file;
   const shown = printable(name);
   const kind = kindOf(bytes);
   if (kind === null) return { ...file, name: shown, role: null, is: printable(describeUnrecognised(bytes)) };
-  const role = ROLES[kind];
-  return typeof role === "string"
-    ? { ...file, name: shown, role, is: kind }
-    : { ...file, name: shown, role: null, is: role.not };
+  const { is, role, advice }: KindRow = KINDS[kind];
+  return { ...file, name: shown, role: role ?? null, is: role === undefined ? `${is}: ${advice!}` : kind };
 }
 
 export function shortDigest({ sha256 }: PageInputFile): string {
@@ -120,7 +90,7 @@ export function requested(given: readonly ListedFile[], asked: FormValues, clock
   const faults: string[] = [];
   // A policy names anchors by their file names.
   const files = given.map((file) => (file.role === "anchor" ? file : { ...file, name: fileLabel(file, given) }));
-  const of = (role: Role | null): ListedFile[] => files.filter((file) => file.role === role);
+  const of = (role: PageRole | null): ListedFile[] => files.filter((file) => file.role === role);
   const evidence = evidenceOf(of, faults);
   const options = optionsOf(of, asked, { clock, faults });
   if (faults.length > 0 || evidence === undefined) return { faults };
@@ -132,7 +102,7 @@ export function requested(given: readonly ListedFile[], asked: FormValues, clock
   return { faults: null, evidence, options: { ...options, ...(bootProofsOnly && { bootProofsOnly }) } };
 }
 
-type FilesOf = (role: Role | null) => ListedFile[];
+type FilesOf = (role: PageRole | null) => ListedFile[];
 
 function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
   const [bundle, document, activity] = (["bundle", "document", "activity"] as const).map((role) => {

@@ -36,9 +36,9 @@ const RELEASE_FILE = /^manifest$|^manifest\.json$|\.approval$/;
 
 /**
  * Reads a folder: one release of an application (`2026.9.0/signer`), a release with its applications (`2026.9.0`), or a
- * folder of releases. Throws {@link ReleaseFolderError} for symbolic links, for what is not a regular file, for more than
- * 10,000 files or files above 1 MiB, and for a folder without a release. What is in the files is not judged: `faults`
- * of each release says what is wrong with it.
+ * folder of releases. Throws {@link ReleaseFolderError} for symbolic links, for what is not a regular file, for more
+ * than 10,000 files or files above 1 MiB, and for a folder without a release. What is in the files is not judged:
+ * `faults` of each release says what is wrong with it.
  *
  * @example
  * const { releases } = await readReleaseFolder("core-enclaves/releases");

@@ -1,7 +1,8 @@
 /** A check of releases for a person at a terminal. */
 import { listed } from "../errors.js";
-import { CHANGES, SEVERITIES, type Severity } from "../diff/changes.js";
+import { CHANGES, SEVERITIES } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
+import { SEVERITY_STYLES } from "../diff/text.js";
 import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -15,11 +16,6 @@ const STYLES: Readonly<Record<ReleaseStatus, readonly Style[]>> = {
   skipped: ["dim"],
 };
 const FAIL: LabelOptions = { styles: STYLES.bad };
-const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
-  critical: ["bold", "red"],
-  notable: ["onYellow"],
-  minor: ["dim"],
-};
 const LABEL = 13;
 const MAX_NAME = 160;
 const WANTED = "check: expected a whole check, as checkReleases returns it once awaited";

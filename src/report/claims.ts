@@ -22,10 +22,12 @@ import type {
 } from "./report.js";
 
 /** A verified boot proof never changes: its claims are made once for all its reports. */
-const known = new WeakMap<
-  VerifiedBootProof,
-  { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }
->();
+const known = new WeakMap<VerifiedBootProof, LastingClaims>();
+
+interface LastingClaims {
+  readonly hardware: HardwareClaims;
+  readonly manifest: ManifestClaims;
+}
 
 /**
  * `trustAnchor`: by the name that the caller uses now, which may differ from the first verification. `matched`: null
@@ -37,9 +39,8 @@ export function bootProofClaims(
   matched: MatchedDeployment | null,
   givenPcrs: readonly number[] = [],
 ): BootProofClaims {
-  const { attestation, commitment, debug, manifestCommitted } = bootProof;
-  const parts = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
-  known.set(bootProof, parts);
+  const { commitment, debug, manifestCommitted } = bootProof;
+  const parts = known.get(bootProof) ?? lastingClaims(bootProof);
   const hardware = { ...parts.hardware, trustAnchor: trustAnchor.name };
   const claims = claimsOf(
     hardware,
@@ -47,6 +48,12 @@ export function bootProofClaims(
     matched,
   );
   return bootProof.form === "service" ? claims : { form: bootProof.form, ...claims };
+}
+
+function lastingClaims(bootProof: VerifiedBootProof): LastingClaims {
+  const claims = { hardware: hardwareClaims(bootProof.attestation), manifest: manifestClaims(bootProof) };
+  known.set(bootProof, claims);
+  return claims;
 }
 
 export function evidenceClaims(

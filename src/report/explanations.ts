@@ -684,7 +684,7 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     hostile:
       "Genuine provenance of one binary is shown for an enclave that runs another. Only sha256 of 64 lower-case hex " +
       "digits is compared; other digests in the statement prove nothing here.",
-    next: "The expected digest is the pivot's hash, or that of a workload, in the manifest; see bootproof inspect FILE.",
+    next: "The expected digest is the pivot's hash, or that of a workload, in the manifest: see bootproof inspect.",
     sources: ['src/verify/README.md, "Provenance"', 'src/appraise/README.md, "Provenance"'],
   },
 };

@@ -321,13 +321,9 @@ export function isMadeReport(value: unknown): value is Report {
   return REPORTS.isOn(value);
 }
 
-/** Parts that many reports share are frozen once. */
-const frozen = new WeakSet();
-
-/** For plain objects, arrays and primitives. Returns the value itself. */
+/** For plain objects, arrays and primitives. Whatever is frozen already is frozen at every depth. */
 function deepFrozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null || frozen.has(value)) return value;
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFrozen(member);
-  frozen.add(value);
   return Object.freeze(value);
 }

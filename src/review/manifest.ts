@@ -5,7 +5,7 @@ import { type Change, compareSides } from "../diff/diff.js";
 import { type Encoded, encodedEnvelope, encodedManifest } from "../diff/manifest.js";
 import type { Content } from "../diff/content.js";
 import { type Fault, MalformedError, attempt } from "../errors.js";
-import { recognise } from "../inspect/kind.js";
+import { kindSentence, recognise } from "../inspect/kinds.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 
 interface ReadManifest {
@@ -42,7 +42,7 @@ function readEither(given: Uint8Array): ReadManifest {
   const bytes = recognised?.bytes ?? given;
   if (recognised?.kind === "manifest envelope") return readEnvelope(bytes);
   if (recognised !== null && recognised.kind !== "manifest")
-    throw malformed(`this is not a manifest: ${recognised.kind}`);
+    throw malformed(`${kindSentence(recognised.kind)}, not a manifest`);
   const { value, json } = encodedManifest(bytes);
   return { manifest: value, json, manifestSetApprovals: [], shareSetApprovals: [] };
 }

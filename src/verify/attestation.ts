@@ -21,12 +21,8 @@ const ATTESTATION_CHECKS = /* @__PURE__ */ checksOf("document", "path");
 /** `{1: -35}`: ES384 (RFC 9053 section 2.1). */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
-interface AttestationFacts {
-  readonly document: AttestationDocument;
-  /** The caller's anchor at the start of the path. */
-  readonly trustAnchor: TrustAnchor;
-  readonly validationTime: Date;
-}
+/** The public members of the verified type. */
+type AttestationFacts = Pick<VerifiedAttestation, keyof VerifiedAttestation>;
 
 /** A document after its checks. Only `facts` is verified. */
 export interface CheckedAttestation {
@@ -40,6 +36,7 @@ export interface CheckedAttestation {
 export class VerifiedAttestation {
   readonly #verified = true;
   readonly document: AttestationDocument;
+  /** The caller's anchor at the start of the path. */
   readonly trustAnchor: TrustAnchor;
   readonly validationTime: Date;
 

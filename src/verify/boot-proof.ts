@@ -24,7 +24,7 @@ import {
   verifiedAttestation,
 } from "./attestation.js";
 import { recheckCertificatePath } from "./certificate-path.js";
-import { type Commitment, type CommitmentKind, checkCommitment } from "./commitment.js";
+import { type CommitmentKind, checkCommitment } from "./commitment.js";
 import type { VerifyContext } from "./context.js";
 import {
   type WantedKey,
@@ -45,20 +45,8 @@ import type { TrustAnchor } from "./trust-anchor.js";
 
 type ReadBootProof = Reading<BootProof>["value"];
 
-interface BootProofFacts {
-  readonly attestation: VerifiedAttestation;
-  readonly manifest: Manifest;
-  /** 32 bytes. */
-  readonly manifestHash: Uint8Array;
-  readonly approvers: readonly QuorumMember[];
-  readonly commitment: Commitment;
-  readonly debug: boolean;
-  readonly form: BootProofForm;
-  readonly unverifiedLabels: BootProofLabels;
-  /** 130 bytes. */
-  readonly ephemeralKey: Uint8Array;
-  readonly checks: readonly Check[];
-}
+/** The public members of the verified type that are values. */
+type BootProofFacts = Omit<VerifiedBootProof, "signingKey" | "lastingChecks">;
 
 /** A boot proof that passed every check. Only verification makes one. Do not write to its bytes and maps. */
 export class VerifiedBootProof {
@@ -90,8 +78,8 @@ export class VerifiedBootProof {
     this.manifest = facts.manifest;
     this.manifestHash = facts.manifestHash;
     this.approvers = facts.approvers;
-    this.commitment = facts.commitment.kind;
-    this.manifestCommitted = facts.commitment.manifestCommitted;
+    this.commitment = facts.commitment;
+    this.manifestCommitted = facts.manifestCommitted;
     this.debug = facts.debug;
     this.form = facts.form;
     this.unverifiedLabels = facts.unverifiedLabels;
@@ -200,7 +188,8 @@ async function checkBootProof(
         {
           ...approved.facts,
           attestation,
-          commitment,
+          commitment: commitment.kind,
+          manifestCommitted: commitment.manifestCommitted,
           debug,
           ephemeralKey,
           form: whole.form,
@@ -293,14 +282,8 @@ async function checkDocument(
   return checkAttestation(proof.attestationDocument, context, checklist);
 }
 
-interface HashedManifest {
-  readonly manifest: Manifest;
-  readonly manifestHash: Uint8Array;
-}
-
-interface ApprovedManifest extends HashedManifest {
-  readonly approvers: readonly QuorumMember[];
-}
+type HashedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash">;
+type ApprovedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash" | "approvers">;
 
 /** `facts`: null unless its set approved the manifest. */
 export interface CheckedManifest {
@@ -342,17 +325,12 @@ async function askManifest(
 ): Promise<CheckedManifest> {
   if (proof.manifest === null) return checkEnvelopeAlone(proof.manifestEnvelope, cache, checklist);
   const declared = proof.declaredManifestVersion;
-  const shown = decodeAs(
-    { id: "manifest.decode", bytes: proof.manifest, decode: readManifest, manifestOf: ({ manifest }) => manifest },
-    declared,
-    checklist,
-  );
+  const shown = decodeAs({ id: "manifest.decode", bytes: proof.manifest, decode: readManifest }, declared, checklist);
   const approved = decodeAs(
     {
       id: "envelope.decode",
       bytes: proof.manifestEnvelope,
       decode: (bytes) => readManifestEnvelope(bytes, shown.value),
-      manifestOf: ({ envelope }) => envelope.manifest,
     },
     declared,
     checklist,
@@ -377,14 +355,10 @@ async function checkEnvelopeAlone(
   cache: SignatureCache,
   checklist: Checklist,
 ): Promise<CheckedManifest> {
-  const manifestOf = ({ envelope }: ReturnType<typeof readManifestEnvelope>): Manifest => envelope.manifest;
-  const { value } = decodeAs(
-    { id: "envelope.decode", bytes, decode: (given) => readManifestEnvelope(given), manifestOf },
-    null,
-    checklist,
-  );
+  const decode = (given: Uint8Array): ReturnType<typeof readManifestEnvelope> => readManifestEnvelope(given);
+  const { value } = decodeAs({ id: "envelope.decode", bytes, decode }, null, checklist);
   const hash = value && (await sha256(value.hashInput));
-  const { manifest } = value?.envelope ?? {};
+  const manifest = value?.manifest;
   if (manifest === undefined)
     checklist.skipRest(["manifest.decode", "envelope.manifest"], "the envelope, which holds it, could not be read");
   else {
@@ -420,12 +394,11 @@ interface ManifestField<T> {
   /** Undefined if unreadable. */
   readonly bytes: Uint8Array | undefined;
   readonly decode: (bytes: Uint8Array) => T;
-  readonly manifestOf: (value: T) => Manifest;
 }
 
 /** Also returns a value whose version is not the declared one. */
-function decodeAs<T>(
-  { id, bytes, decode, manifestOf }: ManifestField<T>,
+function decodeAs<T extends { readonly manifest: Manifest }>(
+  { id, bytes, decode }: ManifestField<T>,
   declared: string | null | undefined,
   checklist: Checklist,
 ): DecodedAs<T> {
@@ -434,7 +407,7 @@ function decodeAs<T>(
   const decoded = attempt(() => decode(bytes));
   if (decoded.value === undefined)
     return { value: undefined, isDeclared: checklist.fail(id, faultText(decoded.faults)) };
-  const manifest = manifestOf(decoded.value);
+  const { manifest } = decoded.value;
   const { version } = manifest;
   const agrees = declared === null || declared === undefined || declaredManifestVersions(declared).includes(version);
   const other = `the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`;

@@ -63,7 +63,7 @@ export async function manifestCommitmentPcr(manifestHash: Uint8Array): Promise<U
   return committedPcr(`{"domain":"${MANIFEST_COMMITMENT.domain}","manifestHash":"${toHex(manifestHash)}"}`);
 }
 
-export interface Commitment {
+interface Commitment {
   readonly kind: CommitmentKind;
   /** PCR18 commits to this manifest. */
   readonly manifestCommitted: boolean;

@@ -29,8 +29,6 @@ export function checkUserData(
   });
 }
 
-const BOUND = [0, 1, 2, 3] as const;
-
 type Pcrs = AttestationDocument["pcrs"];
 type WantedPcr = readonly [index: number, wanted: Uint8Array];
 
@@ -40,13 +38,7 @@ export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined
     return checklist.skip("bind.pcrs", "the PCRs or the manifest could not be read");
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   const wanted = [pcr0, pcr1, pcr2, pcr3].map((value, index): WantedPcr => [index, value]);
-  const { differing, facts } = comparePcrs(pcrs, wanted, "manifest");
-  if (differing.length === 0) return checklist.pass("bind.pcrs", undefined, pcrLines(pcrs, BOUND));
-  return checklist.fail(
-    "bind.pcrs",
-    `the document and the manifest have different values: ${pcrNames(differing)}`,
-    facts,
-  );
+  return comparePcrs("bind.pcrs", pcrs, wanted, checklist);
 }
 
 /** `bind.image`: the document attests every PCR that the caller pinned. True without a check if there are none. */
@@ -57,44 +49,43 @@ export function checkImage(
 ): boolean {
   if (wanted === null) return true;
   if (pcrs === undefined) return checklist.skip("bind.image", "the PCRs could not be read");
-  const { differing, facts } = comparePcrs(pcrs, [...wanted], "image");
-  if (differing.length === 0) return checklist.pass("bind.image", undefined, pcrLines(pcrs, [...wanted.keys()]));
-  return checklist.fail("bind.image", `the document does not attest the given values: ${pcrNames(differing)}`, facts);
+  return comparePcrs("bind.image", pcrs, [...wanted], checklist);
 }
 
 export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
   return [...(measurements?.keys() ?? [])];
 }
 
+const PCR_CHECKS = {
+  "bind.pcrs": { against: "manifest", differ: "the document and the manifest have different values" },
+  "bind.image": { against: "image", differ: "the document does not attest the given values" },
+} as const;
+
 /** Missing PCRs differ. */
 function comparePcrs(
+  id: keyof typeof PCR_CHECKS,
   pcrs: Pcrs,
   wanted: readonly WantedPcr[],
-  against: "manifest" | "image",
-): { readonly differing: readonly number[]; readonly facts: AnswerFacts } {
+  checklist: Checklist,
+): boolean {
+  const compared = wanted.map(([index]) => index);
   const others = wanted.filter(([index, value]) => {
     const attested = pcrs.get(index);
     return attested === undefined || !equalBytes(attested, value);
   });
+  if (others.length === 0) return checklist.pass(id, undefined, pcrLines(pcrs, compared));
   const differing = others.map(([index]) => index);
-  const compared = wanted.map(([index]) => index);
-  return {
-    differing,
-    facts: {
-      expected: pcrLines(new Map(others), differing),
-      actual: pcrLines(pcrs, differing),
-      advice: adviceOnPcrs(differing, compared, against),
-    },
-  };
+  const { against, differ } = PCR_CHECKS[id];
+  return checklist.fail(id, `${differ}: ${differing.map((index) => `PCR${index}`).join(", ")}`, {
+    expected: pcrLines(new Map(others), differing),
+    actual: pcrLines(pcrs, differing),
+    advice: adviceOnPcrs(differing, compared, against),
+  });
 }
 
 function pcrLines(pcrs: ReadonlyMap<number, Uint8Array>, indexes: readonly number[]): string {
   const text = (value: Uint8Array | undefined): string => (value === undefined ? "absent" : toHex(value));
   return indexes.map((index) => `PCR${index} ${text(pcrs.get(index))}`).join("\n");
-}
-
-function pcrNames(indexes: readonly number[]): string {
-  return indexes.map((index) => `PCR${index}`).join(", ");
 }
 
 /** A key that the document must attest. `what`: its name in messages. */

@@ -56,8 +56,8 @@ export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: 
 }
 
 /**
- * Reads a signed note. Rejects with {@link MalformedError} if it is not a checkpoint, with {@link CheckpointError} if it
- * has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
+ * Reads a signed note. Rejects with {@link MalformedError} if it is not a checkpoint, with {@link CheckpointError} if
+ * it has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
  * @example
  * ```ts
  * const { entries, head } = await readCheckpoint(note, { key: publicKey });

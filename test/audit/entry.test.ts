@@ -120,8 +120,8 @@ describe("an entry", () => {
     ["a policy", labPolicy(whole.anchorPem, [labDeployment(lab)]), /^no evidence: a policy$/],
     ["a certificate", whole.anchorPem, /^no evidence: a certificate$/],
     ["a report", { format: "bootproof-report/1" }, /^no evidence: a report/],
-    ["an API key", { publicKey: "a", privateKey: "b" }, /^no evidence: an API key, which is a secret/],
-    ["a request", { type: "ACTIVITY_TYPE_X", parameters: {} }, /^no evidence: a request$/],
+    ["an API key", { publicKey: "a", privateKey: "b" }, /^no evidence: an API key file: it is a secret/],
+    ["a request", { type: "ACTIVITY_TYPE_X", parameters: {} }, /^no evidence: a request: /],
     ["a page", "<!doctype html>", /HTML/],
     ["what steers a terminal", { "\u001b[2J": 1 }, /^(?!.*\u001b)/],
   ];
@@ -133,7 +133,7 @@ describe("an entry", () => {
   });
 
   it("is malformed: a published release", async () => {
-    const reason = "no evidence: a release";
+    const reason = "no evidence: a published release: bootproof pin --release makes a policy of it";
     expect(await judged(await auditorOf(), readVector("releases/r2025.9.3.yaml"))).toMatchObject({ reason });
   });
 
@@ -141,6 +141,24 @@ describe("an entry", () => {
     const long = new Uint8Array(MAX_ENTRY_BYTES + 1).fill(0x20);
     expect(readEntry(long)).toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
     expect(readEntry(long.subarray(1))).not.toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
+  });
+
+  it("is not read by a regular expression as a whole, which could overflow its stack", () => {
+    const whole: number[] = [];
+    const { exec } = RegExp.prototype;
+    RegExp.prototype.exec = function (text) {
+      if (String(text).length > 1_000_000) whole.push(text.length);
+      return exec.call(this, text);
+    };
+    try {
+      for (const text of [" ", "ab", "Zm9v", "a\n", "a: b\r\n", "-", "é"])
+        readEntry(toUtf8(text.repeat(1_200_000 / text.length)));
+      expect(whole).toEqual([]);
+      expect(/a/.test("b".repeat(1_200_000))).toBe(false);
+      expect(whole).toEqual([1_200_000]);
+    } finally {
+      RegExp.prototype.exec = exec;
+    }
   });
 
   it("never throws for any bytes", () => {

@@ -14,7 +14,7 @@ import {
   runAudit,
 } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/audit/node.js";
-import { Seal, jobDigest, readJob, writeBatch, writeJob } from "../../src/audit/node-queue-wire.js";
+import { Seal, jobId, readJob, writeJob } from "../../src/audit/node-queue-wire.js";
 import { partsOf, splitPart } from "../../src/audit/queue-parts.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
@@ -364,23 +364,46 @@ describe("a job of a queue", () => {
   const entries = ["a", "b", "c"].map((text) => toUtf8(text));
   const expected = ["1", null, "3"];
   const part = { first: 1, entries, expected };
-  const setting = "a".repeat(64);
-  const batch = writeBatch(part);
-  const job = { run: "b".repeat(32), setting, digest: jobDigest(setting, batch) };
+  const job = { run: "b".repeat(32), setting: "a".repeat(64), ...part };
+  const id = jobId(job);
 
-  it("has the expectations of its entries, which its digest and its seal cover", () => {
-    const seal = new Seal("secret");
-    const written = JSON.parse(JSON.stringify(writeJob("id", job, seal))) as object;
-    const read = readJob("id", written, batch, seal)!;
-    expect({ ...read, entries: read.entries.map((entry) => new Uint8Array(entry)) }).toEqual({ ...job, ...part });
-    const other = (expectations: unknown): Buffer => writeBatch({ ...part, expected: expectations as string[] });
-    const unsealed = { ...written, seal: "" };
+  it("has the expectations of its entries, which its id and its seal cover", () => {
+    const [seal, none] = [new Seal("secret"), new Seal()];
+    const written = JSON.parse(JSON.stringify(writeJob(id, job, seal))) as object;
+    const read = readJob(id, written, seal)!;
+    expect({ ...read, entries: read.entries.map((entry) => new Uint8Array(entry)) }).toEqual(job);
+    expect(readJob(id, { ...written, seal: "" }, none)).not.toBeNull();
     for (const others of [["1", null, "4"], [null, "1", "3"], ["1", "null", "3"], undefined, [null, null, null]]) {
-      expect(readJob("id", written, other(others), seal)).toBeNull();
-      expect(readJob("id", unsealed, other(others), new Seal(undefined))!.digest).not.toBe(job.digest);
+      const changed = { ...job, expected: others } as typeof job;
+      expect(jobId(changed)).not.toBe(id);
+      expect(readJob(id, { ...written, expected: others }, seal)).toBeNull();
+      expect(readJob(jobId(changed), { ...written, expected: others }, seal)).toBeNull();
+      expect(readJob(id, { ...written, expected: others, seal: "" }, none)).toBeNull();
     }
     for (const malformed of [[], ["1", null], [1, null, "3"], "123"])
-      expect(readJob("id", unsealed, other(malformed), new Seal(undefined))).toBeNull();
+      expect(readJob(id, { ...written, expected: malformed, seal: "" }, none)).toBeNull();
+  });
+
+  it.each([
+    ["another run", { run: "c".repeat(32) }],
+    ["another setting", { setting: "c".repeat(64) }],
+    ["other numbers", { first: 2 }],
+    ["an entry more", { entries: "YWJjYw==", lengths: [1, 1, 1, 1], expected: ["1", null, "3", null] }],
+    ["another entry", { entries: "YWJk" }],
+    ["entries that end elsewhere", { lengths: [2, 0, 1] }],
+    ["entries that overlap", { lengths: [2, -1, 2] }],
+    ["bytes beyond its entries", { entries: "YWJjYw==" }],
+    ["fewer bytes than its entries", { entries: "YWI=" }],
+    ["entries in a list", { entries: ["YQ==", "Yg==", "Yw=="] }],
+    ["no entries", { entries: "", lengths: [] }],
+    ["an unknown member", { numbers: [1, 2, 3] }],
+    ["another seal", { seal: "0".repeat(64) }],
+    ["no seal", { seal: "" }],
+  ])("is refused with %s", (_, members) => {
+    const seal = new Seal("secret");
+    const written = writeJob(id, job, seal) as object;
+    expect(readJob(id, written, seal)).not.toBeNull();
+    expect(readJob(id, { ...written, ...members }, seal)).toBeNull();
   });
 
   it("is cut with the expectation of each entry", () => {

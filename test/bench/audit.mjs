@@ -2,7 +2,7 @@
  * What an audit costs: entries a second of four kinds, on one core, on all cores and by two workers over a queue,
  * beside the cryptographic floor F0 (see cost.mjs), one native P-256 verification and @turnkey/crypto, in one run; then
  * the memory of ten thousand and of a million entries. Run after `npm run build`, on a machine that does nothing else:
- * `npm run bench:audit`. The queue is left out where there is no redis-server.
+ * `node test/bench/audit.mjs`. The queue is left out where there is no redis-server.
  *
  * The evidence is the lab's, made anew: one root, and beneath it
  * - strangers: region, zone, instance, leaf, approvals and document of their own
@@ -169,7 +169,7 @@ function residentOf(pid) {
 function reference() {
   const { stdout, status, stderr } = spawnSync(
     "taskset",
-    ["-c", "0", process.execPath, fileURLToPath(new URL("audit-reference.mjs", import.meta.url))],
+    ["-c", "0", process.execPath, fileURLToPath(new URL("../sdks/audit-reference.mjs", import.meta.url))],
     { encoding: "utf8" },
   );
   if (status !== 0) throw new Error(stderr);

@@ -1,7 +1,7 @@
 /**
  * What verification costs, in units of its cryptographic floor F0: five P-384 verifications (four certificate links and
  * the COSE signature) and one P-256, native, one after the other, keys imported. Everything is measured side by side in
- * rounds of one process; medians of the rounds are printed. Run after `npm run build`: `npm run bench`.
+ * rounds of one process; medians of the rounds are printed. Run after `npm run build`: `node test/bench/cost.mjs`.
  */
 import crypto from "node:crypto";
 import { readFileSync } from "node:fs";

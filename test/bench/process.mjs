@@ -1,7 +1,8 @@
 /**
  * What a fresh `bootproof verify` of a genuine pair costs over a bare `node`, whole processes, in turn: the median of
  * the differences pair by pair, and the difference of the fastest, which other work on the machine changes least. Run
- * after `npm run build`: `npm run bench`. Without `NODE_EXTRA_CA_CERTS`: Node reads it at each start, for 40 to 70 ms.
+ * after `npm run build`: `node test/bench/process.mjs`. Without `NODE_EXTRA_CA_CERTS`: Node reads it at each start, for
+ * 40 to 70 ms.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

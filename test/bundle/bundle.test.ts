@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type PolicyFile, parsePolicy } from "../../src/appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../../src/bootproof.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { readOptionsUnder } from "../../src/inputs.js";
-import { type BundleFile, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, isBundle } from "../../src/bundle/file.js";
+import { type BundleFile, decodeBundle, isBundle } from "../../src/bundle/file.js";
 import { packBundle, packEvidence, selfContainedPolicy } from "../../src/bundle/pack.js";
 import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
 import { renderEar, renderVsa } from "../../src/formats/index.js";

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { COMMANDS } from "../../src/cli/commands.js";
 import { CheckedCommand } from "../../src/cli/command.js";
+import { addOptions } from "../../src/cli/option-table.js";
 
 export interface CommandOption {
   /** Such as `policy check`. */
@@ -13,10 +14,11 @@ export interface CommandOption {
   readonly isShown: boolean;
 }
 
-export function optionsOfCommands(): CommandOption[] {
+export async function optionsOfCommands(): Promise<CommandOption[]> {
   const program = new CheckedCommand("bootproof");
   const io = { env: {}, stdout: {}, stderr: {} } as never;
-  for (const [, , add] of COMMANDS) add(program, io, () => undefined);
+  for (const [name, { load }] of Object.entries(COMMANDS))
+    (await load())(addOptions(program.command(name), name), io, () => undefined);
   return program.commands.flatMap((command) => optionsBelow(command, ""));
 }
 

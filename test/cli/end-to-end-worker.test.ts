@@ -212,6 +212,29 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     }
   });
 
+  it("ends with 2 where the server may drop jobs, and with 3 where it has dropped one three times", async () => {
+    const server = await redisServer({ args: ["--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"] });
+    const audit = ["audit", ...ASKED, "--queue", server.url];
+    try {
+      for (const args of [audit, ["worker", ...ASKED.slice(0, 2), "--queue", server.url]]) {
+        const { code, stderr } = await run(args);
+        expect([code, stderr]).toEqual([2, expect.stringContaining("CONFIG SET maxmemory-policy noeviction")]);
+      }
+      await server.client.config("SET", "maxmemory-policy", "noeviction");
+      const losing = new Process(audit);
+      for (let ended = false; !ended; await pause(20)) {
+        const jobs = (await server.client.keys("*")).filter((key) => /:[0-9a-f]{64}$/.test(key));
+        if (jobs.length > 0) await server.client.unlink(jobs);
+        ended = losing.child.exitCode !== null;
+      }
+      const { code, stdout, stderr } = await losing.ended;
+      expect([code, stdout]).toEqual([3, ""]);
+      expect(stderr).toContain("the server lost a job 3 times");
+    } finally {
+      await server.close();
+    }
+  });
+
   it("leaves a state that goes on, when a producer is interrupted", async () => {
     const [out, state] = [path("interrupted.ndjson"), path("interrupted.state")];
     const asked = ["audit", ...ASKED, "--queue", redis.url, "--out", out, "--state", state];
@@ -258,7 +281,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
     ],
     ["no TLS", ["--queue", "redis://127.0.0.1"], /those in BOOTPROOF_QUEUE_URL are for rediss:\/\/127.0.0.1:6379/],
     ["a file in place of a URL", ["--queue", INPUT], /--queue: unix:\/\/\S+ has no credentials/],
-    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: a name of at most 100/],
+    ["a prefix with braces", ["--queue", "--queue-prefix", "{a}"], /--queue-prefix: expected a name of at most 100/],
     [
       "a file that is not a certificate",
       ["--queue", "--queue-ca", POLICY_FILE],
@@ -277,7 +300,7 @@ describe.skipIf(NO_REDIS)("the built command, with the URL of its queue in the e
 
   it("refuses a URL there that is none, and names where it is", async () => {
     const { code, stderr } = await run(["worker", ...ASKED.slice(0, 2)], { BOOTPROOF_QUEUE_URL: "me:hunter2@here" });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: a URL such as/)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/BOOTPROOF_QUEUE_URL: expected a URL such as/)]);
     expect(stderr).not.toContain("hunter2");
   });
 });

@@ -94,7 +94,7 @@ describe("inspect", () => {
     [
       "other YAML",
       [fileOf("policy: bootproof/1\n")],
-      "it looks like YAML, but no release: evidence and policies are JSON",
+      "it looks like YAML that is not a release: evidence and policies are JSON",
     ],
     ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page, probably a server's error"],
     [

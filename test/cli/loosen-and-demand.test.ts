@@ -21,7 +21,7 @@ const rows = [...section!.matchAll(/^\| `(--[\w-]+)` \| (\w+) \| ([^|]+) \| ([^|
 const [, others] = /\n(The other options [^]*?\.)\n\n/.exec(section!)!;
 const named = [...others!.matchAll(/`(--[\w-]+)`/g)].map(([, name]) => name!);
 
-const shown = optionsOfCommands().filter(({ isShown }) => isShown);
+const shown = (await optionsOfCommands()).filter(({ isShown }) => isShown);
 const commandsOf = (option: string): string[] =>
   shown.flatMap(({ name, command }) => (name === option ? command : [])).sort();
 

@@ -1,5 +1,7 @@
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { runAny as run } from "../../src/cli/commands.js";
+import { run as runOf } from "../../src/cli/main.js";
 import { APP_1, bootproof, readJson } from "./support.js";
 
 describe("the program", () => {
@@ -31,6 +33,13 @@ describe("the program", () => {
     const { code, stdout, stderr } = await bootproof(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toBe("");
+  });
+
+  it("answers 2 for a command that ends without an answer", async () => {
+    const stream = { write: () => true };
+    const io = { stdin: (async function* () {})(), stdout: stream, stderr: stream, env: {}, now: () => new Date(0) };
+    const load = () => Promise.resolve((command: Command) => void command.action(() => undefined));
+    expect(await runOf(["work"], io, { work: { heading: "evidence", summary: "work", load } })).toBe(2);
   });
 
   const HEX = "7d2f1c09a4be63815577d0e1c2b3a49f8e6d5c4b3a29180f7e6d5c4b3a291807";

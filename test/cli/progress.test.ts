@@ -194,8 +194,8 @@ describe("after the first output on stdout, progress", () => {
       env: {},
       now: () => new Date(0),
     };
-    const add: CommandRow[2] = (program, io, finish) => {
-      program.command("work").action(async () => {
+    const add: Awaited<ReturnType<CommandRow["load"]>> = (command, io, finish) => {
+      command.action(async () => {
         io.progress("before");
         await new Promise((resolve) => setTimeout(resolve, 1050));
         io.stdout.write("a result");
@@ -203,7 +203,9 @@ describe("after the first output on stdout, progress", () => {
         finish(0);
       });
     };
-    expect(await run(["work"], given, [["work", "evidence", add]])).toBe(0);
+    expect(
+      await run(["work"], given, { work: { heading: "evidence", summary: "work", load: () => Promise.resolve(add) } }),
+    ).toBe(0);
     return written;
   };
 

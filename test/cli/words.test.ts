@@ -14,7 +14,7 @@ const before = process.cwd();
 beforeEach(() => process.chdir(mkdtempSync(join(tmpdir(), "bootproof-words-"))));
 afterEach(() => process.chdir(before));
 
-const valued = optionsOfCommands().filter(({ takesValue }) => takesValue);
+const valued = (await optionsOfCommands()).filter(({ takesValue }) => takesValue);
 
 describe("an option whose value is missing", () => {
   it.each(valued.map(({ command, name }) => [command, name] as const))(

@@ -5,7 +5,6 @@
 import { createECDH } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Transaction, TypedDataEncoder } from "ethers";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type AskService,
@@ -194,7 +193,7 @@ describe("verified signatures", async () => {
     hashFunction: `HASH_FUNCTION_${hash}`,
     ...more,
   });
-  const to = "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC";
+  const to = `0x${"cc".repeat(20)}`;
   const people = [
     { name: "name", type: "string" },
     { name: "wallets", type: "address[]" },
@@ -208,10 +207,19 @@ describe("verified signatures", async () => {
     { name: "amount", type: "uint256" },
     { name: "sure", type: "bool" },
   ];
-  const typed = TypedDataEncoder.getPayload(
-    { name: "Lab", chainId: 1, verifyingContract: to },
-    { Person: people, Mail: mail },
-    {
+  const typed = {
+    types: {
+      Person: people,
+      Mail: mail,
+      EIP712Domain: [
+        { name: "name", type: "string" },
+        { name: "chainId", type: "uint256" },
+        { name: "verifyingContract", type: "address" },
+      ],
+    },
+    domain: { name: "Lab", chainId: "0x1", verifyingContract: to },
+    primaryType: "Mail",
+    message: {
       from: { name: "Cow", wallets: [to, to] },
       to: [
         { name: "Bob", wallets: [] },
@@ -219,19 +227,20 @@ describe("verified signatures", async () => {
       ],
       tag: "0x01020304",
       data: "0x0506",
-      delta: -7n,
-      amount: 2n ** 255n,
+      delta: "-7",
+      amount: String(2n ** 255n),
       sure: true,
     },
-  ) as object;
+  };
   const authorization = { address: to, chainId: 8453, nonce: 200 };
-  const unsigned = (fields: object): string => Transaction.from(fields).unsignedSerialized;
-  const long = { type: 2, chainId: 1, to, data: `0x${"ab".repeat(70_000)}`, gasLimit: 1 };
-  const ethereumTransaction = (fields: object): object => ({
+  /** As ethers serializes it. */
+  const ethereumTransaction = (unsignedTransaction: string): object => ({
     signWith: ethereum,
     type: "TRANSACTION_TYPE_ETHEREUM",
-    unsignedTransaction: unsigned(fields),
+    unsignedTransaction,
   });
+  const address = "cc".repeat(20);
+  const long = `0x02fa011190018080800194${address}80ba011170${"ab".repeat(70_000)}c0`;
 
   const requests: [string, { name: string; type: string }, object][] = [
     ["text", payload, encoded("TEXT_UTF8", "KECCAK256", { payload: "pay" })],
@@ -246,10 +255,10 @@ describe("verified signatures", async () => {
     ],
     ["several", payloads, encoded("TEXT_UTF8", "KECCAK256", { payloads: ["a", "b", "c"] })],
     ["Ed25519", payloads, encoded("TEXT_UTF8", "NOT_APPLICABLE", { payloads: ["a", "b"], signWith: ed25519 })],
-    ["a legacy transaction", transaction, ethereumTransaction({ type: 0, chainId: 8453, to, gasPrice: 1, nonce: 300 })],
-    ["a transaction of no chain", transaction, ethereumTransaction({ type: 0, to, gasPrice: 1 })],
-    ["EIP-2930", transaction, ethereumTransaction({ type: 1, chainId: 1, to, accessList: [[to, []]] })],
-    ["EIP-1559, and a contract's creation", transaction, ethereumTransaction({ type: 2, chainId: 1, data: "0x00" })],
+    ["a legacy transaction", transaction, ethereumTransaction(`0xe182012c018094${address}80808221058080`)],
+    ["a transaction of no chain", transaction, ethereumTransaction(`0xda80018094${address}8080`)],
+    ["EIP-2930", transaction, ethereumTransaction(`0x01f30180808094${address}8080d7d694${address}c0`)],
+    ["EIP-1559, and a contract's creation", transaction, ethereumTransaction("0x02c90180808080808000c0")],
     ["a long transaction", transaction, ethereumTransaction(long)],
   ];
 

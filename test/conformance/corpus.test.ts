@@ -32,7 +32,7 @@ const NOT_IN_CORPUS: Readonly<Partial<Record<CheckId, string>>> = {
 };
 
 describe("the corpus", () => {
-  it("has every case of its tables, and no others (npm run conformance:make)", () => {
+  it("has every case of its tables, and no others (node test/conformance/make.mjs)", () => {
     const indexed = index.cases.map(({ name, folder, category, origin, from, about }) => {
       return { name, folder, category, origin, from, about };
     });

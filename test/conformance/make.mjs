@@ -1,4 +1,4 @@
-/** `npm run conformance:make`, or with `-- --all`: the tables are TypeScript, and are bundled before they run. */
+/** `node test/conformance/make.mjs`, or with `--all`: the tables are TypeScript, and are bundled before they run. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,12 +1,13 @@
-/** The runner: this package through it as it is built, another verifier, and commands that do not keep the protocol. */
-import { execFile, spawnSync } from "node:child_process";
+/** The runner: this package through it as it is built, and commands that do not keep the protocol. */
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { readIndex } from "./folders.js";
+import { results, run, total } from "./verifiers.js";
 import { CORPUS, unpack } from "./unpack.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -15,93 +16,11 @@ const ROOT = join(scratch, "corpus");
 unpack(CORPUS, ROOT);
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(...args: string[]): Promise<Run> {
-  return new Promise((settle) => {
-    execFile(process.execPath, [join(HERE, "run.mjs"), ...args], (error, stdout, stderr) =>
-      settle({ code: Number(error?.code ?? 0), stdout, stderr }),
-    );
-  });
-}
-
-const total = (stdout: string): number[] =>
-  stdout.trimEnd().split("\n").at(-1)!.trim().split(/\s+/).slice(1).map(Number);
-
-interface Result {
-  readonly folder: string;
-  readonly outcome: string;
-  readonly answer: { readonly verdict: string };
-}
-
-async function results(adapter: string, ...options: string[]): Promise<Run & { readonly results: Result[] }> {
-  const file = join(scratch, `${adapter}.json`);
-  const done = await run("--json", file, ...options, "--", process.execPath, join(HERE, adapter));
-  expect(done.stderr).toBe("");
-  return { ...done, results: JSON.parse(readFileSync(file, "utf8")) as Result[] };
-}
-
 describe("this package, as it is built", () => {
   it("agrees with every case", async () => {
-    const { code, stdout } = await results("bootproof.mjs", "--strict");
+    const { code, stdout } = await results(join(HERE, "bootproof.mjs"), "--strict");
     expect(total(stdout)).toEqual([readIndex(ROOT).cases.length, 0, 0, 0, 0]);
     expect(code).toBe(0);
-  });
-});
-
-describe("@turnkey/crypto", () => {
-  const known = JSON.parse(readFileSync(join(HERE, "turnkey-crypto.json"), "utf8")) as {
-    readonly verifier: string;
-    readonly reasons: Readonly<Record<string, string>>;
-    readonly falseAccepts: Readonly<Record<string, string>>;
-    readonly falseRejects: Readonly<Record<string, string>>;
-  };
-
-  let asked: ReturnType<typeof results>;
-  beforeAll(() => {
-    asked = results("turnkey-crypto.mjs");
-  });
-
-  it("differs where its table says, for a reason, and nowhere else", async () => {
-    const { code, stdout, results: all } = await asked;
-    const of = (outcome: string): string[] => all.filter((one) => one.outcome === outcome).map(({ folder }) => folder);
-    expect(of("false accepts").sort()).toEqual(Object.keys(known.falseAccepts).sort());
-    expect(of("false rejects").sort()).toEqual(Object.keys(known.falseRejects).sort());
-    expect(of("other reasons")).toEqual([]);
-    expect(code).toBe(1);
-    const readme = readFileSync(join(HERE, "README.md"), "utf8");
-    const [agreed, , accepts, rejects] = total(stdout);
-    for (const row of [
-      `| agreed | ${agreed} |`,
-      `| accepted, and refused by the corpus | ${accepts} |`,
-      `| refused, and accepted by the corpus | ${rejects} |`,
-    ])
-      expect(readme).toContain(row);
-  });
-
-  it("is asked of genuine evidence that it accepts, too", async () => {
-    const { results: all } = await asked;
-    const agreed = all.filter(({ outcome, answer }) => outcome === "agreed" && answer.verdict === "authentic");
-    expect(agreed.length).toBeGreaterThan(10);
-  });
-
-  it("has a reason for each difference, each of them used, counted in the document", () => {
-    const used = [...Object.values(known.falseAccepts), ...Object.values(known.falseRejects)];
-    expect([...new Set(used)].sort()).toEqual(Object.keys(known.reasons).sort());
-    const counts = Object.keys(known.reasons).map((reason) => used.filter((one) => one === reason).length);
-    const table = [...readFileSync(join(HERE, "README.md"), "utf8").matchAll(/^\| (\d+) \| /gm)].map(([, n]) =>
-      Number(n),
-    );
-    const rejects = Object.keys(known.falseRejects).length;
-    expect([...table, rejects].sort()).toEqual(counts.sort());
-    const { version } = JSON.parse(
-      readFileSync(fileURLToPath(new URL("../../node_modules/@turnkey/crypto/package.json", import.meta.url)), "utf8"),
-    ) as { version: string };
-    expect(known.verifier).toBe(`@turnkey/crypto ${version}`);
   });
 });
 

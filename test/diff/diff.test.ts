@@ -440,7 +440,7 @@ describe("two kinds", () => {
       "a document and a manifest",
       forged.document,
       boot.manifest,
-      "an attestation document and a manifest cannot be compared",
+      "a bare attestation document and a manifest cannot be compared",
     ],
     ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy cannot be compared"],
     ["a bundle and a policy", bundle, policy(), "a bundle and a policy cannot be compared"],
@@ -461,7 +461,7 @@ describe("refuses", () => {
 
   it.each<[string, Uint8Array, string]>([
     ["an app proof", file(forged.appProofs[0]), "this is an app proof; what can be compared: boot proof, "],
-    ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
+    ["a list of app proofs", file(forged.appProofs), "these are app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
     ["broken JSON", toUtf8("{"), "expected a member name"],
     ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "which needs the option readYaml"],

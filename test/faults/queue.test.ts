@@ -177,12 +177,12 @@ describe.skipIf(NO_REDIS).concurrent("a full server of a queue", () => {
     test.onTestFinished(() => judge.close());
     const batches: Batch[] = [];
     for await (const batch of batchesOf(ENTRIES.slice(0, 64))) batches.push(batch);
-    const jobs = (name: string): Promise<string[]> => redis.client.keys(`{bootproof}:${name}`);
+    const jobs = async (): Promise<number> => (await redis.client.keys("*")).filter((key) => ofJob.test(key)).length;
     const judged = batches.slice(0, 2).map((batch) => judge.judge(batch));
-    await becomes(async () => (await jobs("batch:*")).length === 2 && (await jobs("*:wait")).length === 1);
+    await becomes(async () => (await jobs()) === 2);
     await redis.client.config("SET", "maxmemory", "1");
     judged.push(...batches.slice(2).map((batch) => judge.judge(batch)));
-    await becomes(async () => (await jobs("batch:*")).length <= 1);
+    await becomes(async () => (await jobs()) <= 1);
     await redis.client.config("SET", "maxmemory", "0");
     const ended = new AbortController();
     const worker = slowWorker(redis.url, [], ended.signal, 1);
@@ -219,11 +219,12 @@ async function linesByThreads(): Promise<string> {
 interface Memory {
   readonly program?: string | undefined;
   readonly policy: (typeof POLICIES)[number];
-  /** Bytes for the queue. */
-  readonly room?: number;
 }
 
-async function auditWithLittleMemory(test: TestContext, { program, policy, room = 500_000 }: Memory): Promise<void> {
+/** Bytes for the queue. */
+const MEMORY = 500_000;
+
+async function auditWithLittleMemory(test: TestContext, { program, policy }: Memory): Promise<void> {
   const redis = await server(test, { program, args: ["--maxmemory-policy", policy] });
   const ended = new AbortController();
   const [workers, producers]: [string[], string[]] = [[], []];
@@ -232,29 +233,28 @@ async function auditWithLittleMemory(test: TestContext, { program, policy, room 
   // Buffers of connections count, too.
   await linesBy(await queueJudge(redis.url, SETTING), LARGE.slice(0, 64));
   const used = Number(/used_memory:(\d+)/.exec(await redis.client.info("memory"))![1]);
-  await redis.client.config("SET", "maxmemory", `${used + room}`);
-  const judge = await queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
-  test.expect(await linesBy(judge, LARGE)).toBe(await linesByThreads());
+  await redis.client.config("SET", "maxmemory", `${used + MEMORY}`);
+  const starting = queueJudge(redis.url, SETTING, { onNote: (text) => producers.push(text) });
+  if (policy.startsWith("allkeys")) await test.expect(starting).rejects.toMatchObject({ code: "eviction" });
+  else {
+    const outcome = linesBy(await starting, LARGE).catch((error: { readonly code: string }) => error.code);
+    // A server that drops jobs may end an audit. It never changes a result.
+    const wanted = [await linesByThreads(), ...(policy === "noeviction" ? [] : ["lost"])];
+    test.expect(wanted).toContain(await outcome);
+  }
   ended.abort();
   await worker;
   const evicted = Number(/evicted_keys:(\d+)/.exec(await redis.client.info("stats"))![1]);
-  const warned = producers.filter((text) => text.includes(`(maxmemory-policy ${policy})`));
-  if (policy === "noeviction") {
-    test.expect([evicted, warned]).toEqual([0, []]);
-    test.expect([...producers, ...workers].join("\n")).toContain("OOM");
-  } else {
-    test.expect(evicted).toBeGreaterThan(0);
-    test.expect(warned).toHaveLength(1);
-    // The memory had no limit when the worker came.
-    test.expect(workers.filter((text) => text.includes("maxmemory-policy"))).toEqual([]);
-  }
+  const noted = producers.filter((text) => text.includes(`(maxmemory-policy ${policy})`));
+  test.expect(noted).toHaveLength(policy.startsWith("volatile") ? 1 : 0);
+  if (policy.startsWith("volatile")) test.expect(evicted).toBeGreaterThan(0);
+  if (policy !== "noeviction") return;
+  test.expect(evicted).toBe(0);
+  test.expect([...producers, ...workers].join("\n")).toContain("OOM");
 }
 
 describe.skipIf(NO_REDIS).concurrent("a server of a queue that evicts", () => {
   it.for(POLICIES)("changes no byte: %s", (policy, test) => auditWithLittleMemory(test, { policy }));
-
-  it("so much that nothing stays does not hang the run", (test) =>
-    auditWithLittleMemory(test, { policy: "allkeys-lru", room: 90_000 }));
 });
 
 describe.skipIf(VALKEY === undefined).concurrent("Valkey (skipped where no valkey-server is installed)", () => {
@@ -262,7 +262,7 @@ describe.skipIf(VALKEY === undefined).concurrent("Valkey (skipped where no valke
 });
 
 const DAY = 86_400;
-const ofJob = /-\d+-\d+-\d+$/;
+const ofJob = /:[0-9a-f]{64}$/;
 
 async function becomes(holds: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + 30_000; !(await holds()); await new Promise((go) => setTimeout(go, 50)))
@@ -300,10 +300,8 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
     ended.abort();
     await worker;
     test.expect(await keysWithoutDay(redis)).toEqual([]);
-    // No other command makes it, not even for a moment without a lifetime.
-    test
-      .expect(new Set(commands.filter((name) => !/^(?:eval|ttl)/.test(name))))
-      .toEqual(new Set(["hset of 4", "expire of 3"]));
+    // No command but scripts makes it, not even for a moment without a lifetime.
+    test.expect(commands.filter((name) => !/^(?:eval|ttl)/.test(name))).toEqual([]);
     test.expect([...seen]).toEqual(expect.arrayContaining(["meta", "id", "events", "active", "producers", "ID"]));
   });
 
@@ -315,8 +313,9 @@ describe.skipIf(NO_REDIS).concurrent("each key of a queue expires within a day",
       (await redis.client.keys("*")).filter((key) => /:wait$|:setting:/.test(key) || ofJob.test(key));
     await becomes(async () => (await own()).length > 10);
     const kept = await own();
-    for (const key of kept) await redis.client.expire(key, 90);
-    for (const key of kept) await becomes(async () => (await redis.client.ttl(key)) > 90);
+    const rest = (key: string): number => (key.includes(":setting:") ? 5 : DAY - 100);
+    for (const key of kept) await redis.client.expire(key, rest(key));
+    for (const key of kept) await becomes(async () => (await redis.client.ttl(key)) > rest(key));
     test.expect(await keysWithoutDay(redis)).toEqual([]);
     await judge.close();
     test.expect(await keysWithoutDay(redis)).toEqual([]);
@@ -474,7 +473,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const url = `rediss://127.0.0.1:${port}`;
     const [ca, cert, key] = [text("ca.pem"), text("redis.pem"), text("redis.key")];
     test.expect(await auditBy(url, { tls: { ca, cert, key } })).toBe(await here);
-    const untrusted = matching(/the authority that it is from belongs into --queue-ca/);
+    const untrusted = matching(/the authority that issued it belongs into --queue-ca/);
     for (const tls of [
       { cert, key },
       { ca: text("other.pem"), cert, key },

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import type { EvidenceKind } from "../../src/inspect/kind.js";
+import type { EvidenceKind } from "../../src/inspect/kinds.js";
 import { inspectUnverified } from "../../src/inspect/inspect.js";
 import { renderInspection } from "../../src/inspect/text.js";
 import {
@@ -197,7 +197,10 @@ describe("a member with an invalid value", () => {
   it("is an entry of a list as well", async () => {
     const { says } = await shown(toUtf8(JSON.stringify({ ...live.activity, appProofs: [7, { scheme: "x", y: "z" }] })));
     expect(says).toMatchObject({
-      appProofs: [{ "(could not be read)": 7 }, { scheme: "x", "(unknown members)": { y: "z" } }],
+      appProofs: [
+        { "(could not be read)": 7 },
+        { "(could not be read)": { scheme: "x" }, "(unknown members)": { y: "z" } },
+      ],
     });
   });
 });

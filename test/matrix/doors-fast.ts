@@ -1,4 +1,4 @@
-/** The doors that need no build, each called with the evidence of one side of a fact. */
+/** The doors that need no build and no SDK, each called with the evidence of one side of a fact. */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import {
@@ -12,7 +12,7 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { ClientError, RejectedActivityError } from "../../src/client/index.js";
-import { verified, verifiedFetch } from "../../src/adapters/index.js";
+import { verifiedFetch } from "../../src/adapters/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { encodeManifest } from "../../src/lab/qos.js";
 import { pageWith } from "../../src/page/page.js";
@@ -20,7 +20,6 @@ import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
 import { type ProvenanceVerifier, sigstoreVerifier } from "../../src/provenance/index.js";
 import { startProxy } from "../../src/proxy/node.js";
 import { runAny } from "../../src/cli/commands.js";
-import { SDKS } from "../adapters/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { apiKey } from "../client/support.js";
 import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
@@ -221,7 +220,7 @@ interface ReleaseJson {
 }
 
 /** The common options of the doors that ask a service. */
-function verification(world: World, side: Side) {
+export function verification(world: World, side: Side) {
   const provenance = world[side].builds;
   const isStrict = world.words("verify", side).includes("--fail-on-warning");
   return {
@@ -230,7 +229,7 @@ function verification(world: World, side: Side) {
   } as const;
 }
 
-async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> {
+export async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> {
   try {
     await call();
     return { accepted: true, why: [] };
@@ -262,16 +261,6 @@ const client: Door = async (world, side) => {
   }
   if (asks === "past") return outcomeOf(() => own.verifyActivity({ activity }, expected && { expected }));
   return outcomeOf(() => own.submit({ name: "create_wallet", type }, parameters));
-};
-
-const adapters: Door = async (world, side) => {
-  service.serves(world[side]);
-  const sdk = SDKS[0]!.client({ baseUrl: service.url, organizationId, key: apiKey });
-  const options = { policy: world.parsed(), organizationId, now: () => NOW, ...verification(world, side) };
-  const wrapped = verified(sdk, options);
-  if (world.fact.asks === "past")
-    return outcomeOf(() => wrapped["getActivity"]!({ organizationId, activityId: ACTIVITY_ID }));
-  return outcomeOf(() => wrapped["createWallet"]!(REQUEST));
 };
 
 /** What a caller of the service writes itself. */
@@ -341,7 +330,6 @@ export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   measure,
   "release check": releaseCheck,
   client,
-  adapters,
   proxy,
   verifiedFetch: fetching,
 };

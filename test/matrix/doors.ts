@@ -2,7 +2,7 @@
 import type { CheckId } from "../../src/checks.js";
 import type { OptionName } from "../../src/cli/option-table.js";
 
-/** `built`: the column needs a build, and some of them a server or a browser. */
+/** `built`: the column needs a build, and some of them a server or a browser. `sdks`: it needs an SDK. */
 export const DOORS = {
   verify: "fast",
   "verify of a bundle": "fast",
@@ -14,7 +14,7 @@ export const DOORS = {
   measure: "fast",
   "release check": "fast",
   client: "fast",
-  adapters: "fast",
+  adapters: "sdks",
   proxy: "fast",
   verifiedFetch: "fast",
   "audit with threads": "built",

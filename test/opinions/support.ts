@@ -3,7 +3,7 @@
  * why; a difference without a row fails, and so does a row whose example shows no such difference any more.
  *
  * Few cases with the tests' one seed, and as many as BOOTPROOF_OPINIONS says, with a seed of its own
- * (BOOTPROOF_SEED), in `npm run test:opinions`.
+ * (BOOTPROOF_SEED), in `BOOTPROOF_OPINIONS=20000 npx vitest run test/opinions`.
  */
 import { afterAll, expect, it } from "vitest";
 import { MalformedError } from "../../src/errors.js";

@@ -372,8 +372,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML page, .*; takes no part \d+ bytes, SHA-256/),
-        expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^error\.json an HTML or XML page, .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
       ]);
       await press(page);
       await page.locator("#faults li").first().waitFor();

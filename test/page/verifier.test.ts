@@ -119,9 +119,12 @@ describe("files", () => {
     expect(file("\u202egnp.exe", { publicKey: "a", privateKey: "b" })).toMatchObject({
       name: "\\u{202e}gnp.exe",
       role: null,
-      is: "an API key, which is a secret: it is not used, and belongs in no page",
+      is: "an API key file: it is a secret: keep it from others, and out of pages",
     });
-    expect(file("x", "<!doctype html>")).toMatchObject({ role: null, is: expect.stringMatching(/^an HTML page/) });
+    expect(file("x", "<!doctype html>")).toMatchObject({
+      role: null,
+      is: expect.stringMatching(/^an HTML or XML page/),
+    });
     expect(file("x", "")).toMatchObject({ role: null, is: "empty" });
   });
 });
@@ -229,9 +232,7 @@ describe("what is in the way is told, all of it", () => {
       "a policy of another format",
       [boot, file("policy.json", { policy: "bootproof/9", deployments: [] })],
       {},
-      [
-        /^policy\.json: not a usable policy: policy: expected "bootproof\/1".*\. Correct the file, or make a policy with/,
-      ],
+      [/^policy\.json: not a usable policy: policy: expected "bootproof\/1".*\. Correct the file, or make a policy/],
     ],
     [
       "an anchor of another name",

@@ -396,7 +396,7 @@ describe("wrong use", () => {
       "a policy as a manifest",
       toUtf8('{"policy":"bootproof/1","deployments":[]}'),
       {},
-      /this is not a manifest: policy/,
+      /this is a policy, not a manifest/,
     ],
     ["half a manifest", bytesOf(V1).slice(0, 500), {}, /malformed/],
     ["noise", new Uint8Array([1, 2, 3]), {}, /neither JSON nor borsh/],

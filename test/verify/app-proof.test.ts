@@ -288,7 +288,8 @@ describe("comparePayload", () => {
   it("tells what differs from the nearest one", () => {
     const [far, near] = [one({ "/id": "43", "/x": 1 }), one({ "/id": "42", "/nested/list/0": "1" })];
     expect(compare([far]).contradictions).toEqual([
-      'the payload differs from expected.payload[0], of type ORDER: /id is "42", expected "43", /x is missing, expected 1',
+      'the payload differs from expected.payload[0], of type ORDER: /id is "42", expected "43", ' +
+        "/x is missing, expected 1",
     ]);
     expect(compare([far, near]).contradictions).toEqual([
       "the payload differs from expected.payload[1], of type ORDER, the nearest of the 2: " +

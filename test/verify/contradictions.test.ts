@@ -444,7 +444,8 @@ describe("an answer", () => {
       "with another operation's names, of a session",
       {},
       activity({ type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", intent: { x: {} }, result: { y: {} } }),
-      "intent holds x, expected createReadWriteSessionIntentV2; result holds y, expected createReadWriteSessionResultV2",
+      "intent holds x, expected createReadWriteSessionIntentV2; " +
+        "result holds y, expected createReadWriteSessionResultV2",
     ],
     [
       "with another operation's names, of a feature",

@@ -73,14 +73,14 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 export function readManifestEnvelope(
   bytes: Uint8Array,
   shown?: ManifestWithHashInput,
-): { readonly envelope: ManifestEnvelope; readonly hashInput: Uint8Array } {
+): ManifestWithHashInput & { readonly envelope: ManifestEnvelope } {
   const json = asJsonObject(bytes);
   const envelope = json === undefined ? readBorshEnvelope(bytes) : readJsonEnvelope(new MemberReader(json));
   const { manifest } = envelope;
   const hashInput = manifestHashInput(manifest);
   const isShown = shown !== undefined && equalBytes(shown.hashInput, hashInput) && isSame(shown.manifest, manifest);
   if (!isShown) unambiguous("manifest-envelope", manifest, hashInput);
-  return { envelope, hashInput };
+  return { envelope, manifest, hashInput };
 }
 
 function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
@@ -245,8 +245,9 @@ function ambiguous(code: ManifestCode, one: ManifestVersion, other: ManifestVers
 function isSame(one: unknown, other: unknown): boolean {
   if (one instanceof Uint8Array) return other instanceof Uint8Array && equalBytes(one, other);
   if (typeof one !== "object" || one === null || typeof other !== "object" || other === null) return one === other;
-  const [members, others] = [Object.entries(one), Object.entries(other)];
-  return members.length === others.length && members.every(([name, value]) => isSame(value, Reflect.get(other, name)));
+  const names = Object.keys(one);
+  const isMember = (name: string): boolean => isSame(Reflect.get(one, name), Reflect.get(other, name));
+  return names.length === Object.keys(other).length && names.every(isMember);
 }
 
 function withoutFaults<T>(code: ManifestCode, reader: MemberReader, value: T | undefined): T {

@@ -10,7 +10,7 @@ import {
 } from "../../src/client/index.js";
 import { type ApiKeyPair, type Lab, stampWithApiKey } from "../../src/lab/index.js";
 import type { Report } from "../../src/report/report.js";
-import { type AnyClient, SDKS, type Sdk, placeOf } from "../adapters/support.js";
+import { type AnyClient, SDKS, type Sdk, placeOf } from "./support.js";
 import type { Json } from "../lab/support.js";
 import { proxyFor } from "../proxy/support.js";
 

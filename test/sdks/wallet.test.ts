@@ -25,7 +25,7 @@ import { hashAuthorization } from "viem/utils";
 import { afterAll, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { addressOf } from "../../src/lab/wallet.js";
-import { type Json, account, completed, judge, query, submit } from "./support.js";
+import { type Json, account, completed, judge, query, submit } from "../lab/support.js";
 
 const mnemonic = `${"test ".repeat(11)}junk`;
 const seed = pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512");

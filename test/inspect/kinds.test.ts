@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import { type EvidenceKind, kindOf } from "../../src/inspect/kind.js";
+import { type EvidenceKind, kindOf } from "../../src/inspect/kinds.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { LabSigstore } from "../../src/lab/sigstore.js";
 import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";

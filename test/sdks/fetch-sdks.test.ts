@@ -4,9 +4,9 @@ import { TurnkeyBrowserClient } from "@turnkey/sdk-browser";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reportOf, verifiedFetch } from "../../src/adapters/index.js";
 import { RejectedActivityError, apiKeyStamper, createClient } from "../../src/client/index.js";
-import { startLab } from "../../src/lab/index.js";
+import { stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
-import { type Json, TWO_ACCOUNTS } from "../lab/support.js";
+import { type Json, TWO_ACCOUNTS, envelope } from "../lab/support.js";
 import { type Honest, honestly, liarBefore, wire } from "../proxy/support.js";
 import { type AnyClient, SDKS, inputOf, placeOf } from "./support.js";
 
@@ -51,7 +51,6 @@ const REACHED: readonly [name: string, client: () => AnyClient][] = [
     sdk.name,
     () => sdk.client(place),
   ]),
-  // Of the version that other packages here depend on.
   ["sdk-browser", browserClient],
 ];
 const RENAME = { walletId: ids.walletId, walletName: "renamed", organizationId };
@@ -170,5 +169,31 @@ describe("http over a wrapped global fetch", () => {
     const parameters = { walletId: ids.walletId, walletName: "renamed" };
     const { activity } = await client["updateWallet"]!(inputOf(sdk!, "updateWallet", organizationId, parameters));
     expect((activity as Json)["result"]).toEqual({ updateWalletResult: { walletId: "evil" } });
+  });
+});
+
+describe.each(SDKS)("evidence from a client of $name", (sdk) => {
+  beforeEach(() => void (globalThis.fetch = own));
+  const parameters = { walletId: ids.walletId, walletName: "renamed" };
+  const rename = (through: typeof fetch, baseUrl: string): Promise<Response> => {
+    const body = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", parameters, { generateAppProofs: true });
+    const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(lab.apiKey, body) };
+    return through(`${baseUrl}/public/v1/submit/update_wallet`, { method: "POST", body, headers });
+  };
+
+  it("is accepted", async () => {
+    const client = sdk.client(placeOf(lab));
+    const fetching = verifiedFetch({ policy, baseUrl: liar.url, evidence: client, fetch: own });
+    expect(reportOf(await rename(fetching, liar.url))?.verdict).toBe("verified");
+  });
+
+  it.each(["before", "after"])("is fetched without recursion, where the client was made %s", async (when) => {
+    const make = (): AnyClient => sdk.client(placeOf(lab));
+    const later: { client?: AnyClient } = {};
+    const request = (...args: [string, unknown]): unknown => later.client!.request(...args);
+    const given = when === "before" ? make() : ({ request } as never);
+    globalThis.fetch = verifiedFetch({ policy, baseUrl: lab.baseUrl, evidence: given });
+    later.client = make();
+    expect(reportOf(await rename(globalThis.fetch, lab.baseUrl))?.verdict).toBe("verified");
   });
 });

@@ -1,0 +1,342 @@
+/** The kinds of files, in one table, and recognising them by their content. */
+import { fromUtf8 } from "../bytes.js";
+import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
+import { decodeCertificate } from "../decode/certificate.js";
+import { type Piece, provisioningForm } from "../decode/evidence-members.js";
+import { unwrap } from "../decode/input.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
+import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+import { areNitroCliPcrs, arePcrLines } from "../decode/published-pcrs.js";
+import { decodeFile } from "../decode/text-encoding.js";
+import { MalformedError, attempt } from "../errors.js";
+import { isImageStart } from "../image/header.js";
+import { IMAGE_ADVICE } from "./foreign.js";
+import { PEM_START } from "../verify/trust-anchor.js";
+
+export type EvidenceKind =
+  | "boot proof"
+  | "boot proofs"
+  | "app proof"
+  | "app proofs"
+  | "activity"
+  | "attestation document"
+  | "manifest"
+  | "manifest envelope"
+  | "certificate"
+  | "certificates"
+  | "bundle"
+  | "provenance bundle"
+  | "trusted root"
+  | "policy"
+  | "report"
+  | "release"
+  | "approval"
+  | "image PCRs"
+  | "request"
+  | "API key"
+  | "enclave image";
+
+export interface Recognised {
+  readonly kind: EvidenceKind;
+  /** Such as `JSON` or `CBOR in base64`. */
+  readonly encoding: string;
+  /** Without the base64 or hex around them. */
+  readonly bytes: Uint8Array;
+  /** The parsed JSON, with numbers as literals. */
+  readonly json: JsonValue | undefined;
+}
+
+/**
+ * The kind of the content, which may still be invalid or incomplete. Null for unknown kinds and invalid JSON. Never
+ * throws.
+ */
+export function kindOf(bytes: Uint8Array): EvidenceKind | null {
+  if (!(bytes instanceof Uint8Array)) return null;
+  return attempt(() => recognise(bytes)).value?.kind ?? null;
+}
+
+/** {@link kindOf} with what was decoded. Throws `MalformedError` (`json`). */
+export function recognise(file: Uint8Array): Recognised | null {
+  const plain = recogniseContent(file);
+  if (plain !== null) return plain;
+  const { bytes, encoding } = decodeFile(file);
+  const inside = encoding === "binary" ? null : recogniseContent(bytes);
+  return inside && { ...inside, encoding: `${inside.encoding} in ${encoding}` };
+}
+
+function recogniseContent(bytes: Uint8Array): Recognised | null {
+  if (!beginsAsJson(bytes)) {
+    const [kind, encoding] = kindOfPlain(bytes) ?? [];
+    return kind && encoding ? { kind, encoding, bytes, json: undefined } : null;
+  }
+  const { value: json, faults } = attempt(() => parseJson(bytes, { numbers: "literal" }));
+  const lines = json === undefined ? kindOfLines(bytes) : null;
+  if (lines !== null) return { kind: lines, encoding: "JSON Lines", bytes, json: undefined };
+  if (json === undefined) throw new MalformedError("json", faults);
+  const kind = kindOfJson(json);
+  return kind && { kind, encoding: "JSON", bytes, json };
+}
+
+function kindOfPlain(bytes: Uint8Array): readonly [EvidenceKind, encoding: string] | undefined {
+  const text = isImageStart(bytes) ? null : fromUtf8(bytes);
+  const ofText = text === null ? undefined : ROWS.find(([, row]) => row.text?.[1](text));
+  const found = ofText ?? ROWS.find(([, row]) => row.binary?.[1](bytes));
+  return found && [found[0], (ofText ? found[1].text : found[1].binary)![0]];
+}
+
+export function beginsAsJson(bytes: Uint8Array): boolean {
+  const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
+  // Borsh begins with a length of four bytes, at least one of them zero.
+  return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
+}
+
+function has(value: unknown, ...names: string[]): boolean {
+  return isJsonObject(value) && names.every((name) => Object.hasOwn(value, name));
+}
+
+function hasOneOf(value: unknown, ...names: string[]): boolean {
+  return names.some((name) => has(value, name));
+}
+
+/** The kind of the first of several lines. */
+function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
+  const end = bytes.indexOf(0x0a);
+  if (end < 0) return null;
+  const kind = attempt(() => kindOfJson(parseJson(bytes.subarray(0, end)))).value ?? null;
+  return ROWS.some(([one, { lines }]) => one === kind && lines) ? kind : null;
+}
+
+/** A format, in any version. */
+function names(value: unknown, member: string, format: string): boolean {
+  if (!isJsonObject(value) || !has(value, member)) return false;
+  const name = value[member];
+  return typeof name === "string" && name.startsWith(format);
+}
+
+function isBootProof(value: unknown): boolean {
+  const inside = unwrap(value, "bootProof");
+  if (hasOneOf(inside, DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64")) return true;
+  return provisioningForm(inside) !== null;
+}
+
+/** Bare or in its wrapper. */
+function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boolean): boolean {
+  const list = unwrap(value, wrapper);
+  return Array.isArray(list) && list.length > 0 && list.every(isOne);
+}
+
+/** How people are told about a kind, what takes it, and how its content is recognised. */
+export interface KindRow {
+  /** Completes "this is …", or "these are …" if the name of the kind is a plural. */
+  readonly is: string;
+  /** The options and operands of the command that take it; messages name the first if it is an option. */
+  readonly takenBy: readonly string[];
+  /** What to do with it where nothing takes it. */
+  readonly advice?: string;
+  /** The evidence in it, if it holds nothing else. */
+  readonly piece?: Piece;
+  /** What the page that verifies uses it as. */
+  readonly role?: PageRole;
+  /** A member that names the format, in any version. */
+  readonly format?: readonly [member: string, format: string];
+  /** JSON that is surely of this kind, even with the members of others. */
+  readonly marked?: (json: JsonValue) => boolean;
+  readonly json?: (json: JsonValue) => boolean;
+  /** Other tools also write it as JSON Lines. */
+  readonly lines?: true;
+  readonly text?: readonly [encoding: string, fits: (text: string) => boolean];
+  readonly binary?: readonly [encoding: string, fits: (bytes: Uint8Array) => boolean];
+}
+
+export type PageRole = "bootProofs" | "appProofs" | "activity" | "document" | "bundle" | "policy" | "anchor";
+
+const IN_BOOT_PROOF = "bootproof inspect shows it; to verify it, give the boot proof that contains it";
+
+/**
+ * In order of precedence. The first row whose format or mark is there wins: a secret is never shown as another kind.
+ * Otherwise it is the first row that fits.
+ */
+export const KINDS = {
+  "API key": {
+    is: "an API key file",
+    takenBy: ["--api-key-file"],
+    advice: "it is a secret: keep it from others, and out of pages",
+    marked: (json) => has(json, "publicKey", "privateKey"),
+  },
+  "boot proof": {
+    is: "a boot proof",
+    takenBy: ["--boot-proof"],
+    piece: "boot proof",
+    role: "bootProofs",
+    json: isBootProof,
+  },
+  "manifest envelope": {
+    is: "a manifest envelope",
+    takenBy: ["MANIFEST", "--previous"],
+    advice: IN_BOOT_PROOF,
+    json: (json) => has(json, "manifest") && hasOneOf(json, "manifestSetApprovals", "manifest_set_approvals"),
+    binary: ["borsh", decodes(decodeManifestEnvelope)],
+  },
+  manifest: {
+    is: "a manifest",
+    takenBy: ["MANIFEST", "--previous"],
+    advice: IN_BOOT_PROOF,
+    json: (json) => has(json, "namespace") && hasOneOf(json, "pivot", "workloads"),
+    binary: ["borsh", decodes(decodeManifest)],
+  },
+  activity: {
+    is: "an activity",
+    takenBy: ["--activity"],
+    piece: "activity",
+    role: "activity",
+    json: (json) => has(json, "activity") || (has(json, "intent") && hasOneOf(json, "result", "status")),
+  },
+  bundle: {
+    is: "a bundle",
+    takenBy: ["BUNDLE"],
+    advice: "give it alone: bootproof verify FILE",
+    role: "bundle",
+    format: ["bundle", "bootproof-bundle/"],
+    json: (json) => has(json, "bundle") || has(json, "bootProofs", "appProofs"),
+  },
+  report: {
+    is: "a report, which proves nothing",
+    takenBy: [],
+    advice: "verify the evidence itself",
+    format: ["format", "bootproof-report/"],
+  },
+  "boot proofs": {
+    is: "boot proofs",
+    takenBy: ["--boot-proof"],
+    piece: "boot proof",
+    role: "bootProofs",
+    json: (json) => isListOf(json, "bootProofs", isBootProof),
+  },
+  "app proofs": {
+    is: "app proofs",
+    takenBy: ["--app-proof"],
+    piece: "app proof",
+    role: "appProofs",
+    json: (json) => isListOf(json, "appProofs", (item) => has(item, "proofPayload")),
+  },
+  "app proof": {
+    is: "an app proof",
+    takenBy: ["--app-proof"],
+    piece: "app proof",
+    role: "appProofs",
+    json: (json) => has(unwrap(json, "appProof"), "proofPayload"),
+  },
+  request: {
+    is: "a request",
+    takenBy: ["--request"],
+    advice: "bootproof verify --request compares an activity with it",
+    json: (json) => names(json, "type", "ACTIVITY_TYPE_") && has(json, "parameters"),
+  },
+  approval: {
+    is: "an approval of a manifest",
+    takenBy: [],
+    advice: "give the folder that it is in, with the manifest: bootproof release check FOLDER",
+    json: (json) => has(json, "signature", "member"),
+    binary: ["borsh", decodes(decodeApproval)],
+  },
+  "image PCRs": {
+    is: "the PCRs of an image",
+    takenBy: ["--pcrs"],
+    advice: "bootproof pin --pcrs makes a policy of them",
+    json: areNitroCliPcrs,
+    text: ["text", arePcrLines],
+  },
+  policy: {
+    is: "a policy",
+    takenBy: ["--policy", "--add-to", "POLICY"],
+    role: "policy",
+    format: ["policy", "bootproof/"],
+    json: (json) => has(json, "deployments"),
+  },
+  certificate: {
+    is: "a certificate",
+    takenBy: ["--trust-anchor"],
+    role: "anchor",
+    text: ["PEM", (text) => text.split(PEM_START).length === 2],
+    binary: ["DER", decodes(decodeCertificate)],
+  },
+  certificates: {
+    is: "certificates",
+    takenBy: ["--trust-anchor"],
+    advice: "a trust anchor is one certificate",
+    text: ["PEM", (text) => text.includes(PEM_START)],
+  },
+  release: {
+    is: "a published release",
+    takenBy: ["--release"],
+    advice: "bootproof pin --release makes a policy of it",
+    json: (json) => isJsonObject(json) && has(json, "version") && Object.values(json).some(isReleasedApplication),
+    text: ["YAML", isRelease],
+  },
+  "provenance bundle": {
+    is: "a provenance bundle",
+    takenBy: ["--provenance"],
+    advice: "bootproof verify --provenance verifies it, a page cannot",
+    format: ["mediaType", "application/vnd.dev.sigstore.bundle"],
+    marked: (json) => has(json, "verificationMaterial") && hasOneOf(json, "dsseEnvelope", "messageSignature"),
+    lines: true,
+  },
+  "trusted root": {
+    is: "a trusted root of Sigstore",
+    takenBy: ["--trusted-root"],
+    advice: "a policy contains it, and a page verifies no provenance",
+    format: ["mediaType", "application/vnd.dev.sigstore.trustedroot"],
+    lines: true,
+  },
+  "attestation document": {
+    is: "a bare attestation document",
+    takenBy: ["--attestation"],
+    role: "document",
+    binary: ["CBOR", beginsAsCoseSign1],
+  },
+
+  "enclave image": { is: "an enclave image", takenBy: [], advice: IMAGE_ADVICE, binary: ["EIF", isImageStart] },
+} as const satisfies Readonly<Record<EvidenceKind, KindRow>>;
+
+const ROWS = Object.entries<KindRow>(KINDS) as [EvidenceKind, KindRow][];
+
+/** A sentence about a file, such as `this is a boot proof`. */
+export function kindSentence(kind: EvidenceKind): string {
+  return `${kind.endsWith("s") ? "these are" : "this is"} ${KINDS[kind].is}`;
+}
+
+function decodes(decode: (bytes: Uint8Array) => unknown): (bytes: Uint8Array) => boolean {
+  return (bytes) => attempt(() => decode(bytes)).value !== undefined;
+}
+
+function isReleasedApplication(value: JsonValue): boolean {
+  return has(value, "appBinaryDigest");
+}
+
+/** {@link kindOf} for parsed JSON. */
+export function kindOfJson(json: JsonValue): EvidenceKind | null {
+  const isSurely = ({ format, marked }: KindRow): boolean =>
+    (format && names(json, ...format)) || marked?.(json) === true;
+  const found = ROWS.find(([, row]) => isSurely(row)) ?? ROWS.find(([, row]) => row.json?.(json));
+  return found?.[0] ?? null;
+}
+
+/** Releases have a few kilobytes. */
+const MAX_RELEASE_START = 65_536;
+const YAML_MEMBER = /^(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)/;
+const YAML_IGNORED = /^[ \t]*(?:#.*)?$|^(?:---|%YAML\b.*|%TAG\b.*)[ \t]*$/;
+const RELEASE_MEMBER = /^[ \t]+(?:appBinaryDigest|"appBinaryDigest"|'appBinaryDigest')[ \t]*:/;
+
+/** Recognises the YAML of a release by its lines. The YAML parser validates it. */
+function isRelease(text: string): boolean {
+  const lines = text.slice(0, MAX_RELEASE_START).split(/\r?\n/);
+  const first = lines.find((line) => !YAML_IGNORED.test(line));
+  return first !== undefined && YAML_MEMBER.test(first) && lines.some((line) => RELEASE_MEMBER.test(line));
+}
+
+/** An array of four whose first item is a byte string, tagged 18 or not. */
+function beginsAsCoseSign1(bytes: Uint8Array): boolean {
+  const start = bytes[0] === 0xd2 ? 1 : 0;
+  return bytes[start] === 0x84 && bytes[start + 1] === 0x44;
+}
