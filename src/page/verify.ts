@@ -9,7 +9,7 @@ import { type PlainOptions, optionsBesidePolicy, parsePlainPolicy } from "../pla
 import type { Report } from "../report/report.js";
 
 /** A bundle's file. */
-export interface BundleBytes {
+interface BundleBytes {
   readonly bundle: Uint8Array;
   readonly name: string;
 }

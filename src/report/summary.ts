@@ -41,7 +41,7 @@ export function renderSummary(
 }
 
 /** {@link renderSummary} without its last line. */
-export function summaryOf(
+function summaryOf(
   report: Report,
   options: Pick<TextOptions, "color" | "width">,
   notices: readonly Notice[],
