@@ -230,13 +230,13 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 
 /**
  * Reads options under a policy that came with the evidence, which may only tighten. Throws as {@link readOptions} does,
- * and {@link MalformedError} (`code`) for one that loosens.
+ * and {@link MalformedError} (`bundle`) for one that loosens.
  */
-export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
+export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
   requireParsed(policy);
   const faults = [...looseningFaults(policy, own), ...demandFaults(policy, own)];
-  if (faults.length > 0) throw new MalformedError(code, faults);
+  if (faults.length > 0) throw new MalformedError("bundle", faults);
   return { ...readOptions(own), policy, policyFrom: "maker" };
 }
 
@@ -256,13 +256,9 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
 }
 
 /** Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier. */
-export function refuseUnverifiable(
-  policy: Policy,
-  options: Pick<VerifyOptions, "provenanceVerifier">,
-  code: "bundle" | "page",
-): void {
+export function refuseUnverifiable(policy: Policy, options: Pick<VerifyOptions, "provenanceVerifier">): void {
   const faults = demandFaults(policy, options);
-  if (faults.length > 0) throw new MalformedError(code, faults);
+  if (faults.length > 0) throw new MalformedError("bundle", faults);
 }
 
 /** No caller's mistake, so no TypeError: the maker of the policy chose what it demands. */

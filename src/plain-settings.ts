@@ -70,14 +70,17 @@ export function policyOfText({ text, anchors, roots }: PolicyText): PlainPolicy 
 
 /** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
 export function parsePlainPolicy(policy: PlainPolicy): Policy {
-  const { bytes, anchors = {}, roots = {} } = ownMembers(policy, POLICY_NAMES);
-  return parsePolicy(bytes, {
-    readFile: (name) => {
-      if (Object.hasOwn(anchors, name)) return anchors[name]!;
-      if (Object.hasOwn(roots, name)) return roots[name]!;
-      throw new Error("not among the files that were given");
-    },
-  });
+  const own = ownMembers(policy, POLICY_NAMES);
+  return parsePolicy(own.bytes, { readFile: readerOf(own) });
+}
+
+/** Reads the files that the policy names. */
+export function readerOf({ anchors = {}, roots = {} }: PlainPolicy): (name: string) => string {
+  return (name) => {
+    if (Object.hasOwn(anchors, name)) return anchors[name]!;
+    if (Object.hasOwn(roots, name)) return roots[name]!;
+    throw new Error("not among the files that were given");
+  };
 }
 
 /** The PEM text of each file that the policy names, by name: made from the certificate, without other content. */
@@ -135,10 +138,7 @@ const NAMES: Readonly<Record<keyof PlainOptions, true>> = otherMembers(
   "provenanceVerifier",
 );
 
-/**
- * The options as plain data, without `cache`, `uses` and `provenanceVerifier`; if the policy is undefined, the
- * bundle's. Throws TypeError for a policy that was read from a parsed value.
- */
+/** The options as plain data, without `cache`, `uses` and `provenanceVerifier`; without a policy, the bundle's. */
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
@@ -154,7 +154,8 @@ export function plainOptions(
 
 function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
   if (policy === undefined) return "bundle";
-  return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
+  if (policy === NO_POLICY_ANY_ENCLAVE) return null;
+  return ParsedPolicy.is(policy) ? policyContent(policy) : plainPolicy(policy);
 }
 
 /** A copy of plain options. Throws TypeError as {@link ownOptions} does. */

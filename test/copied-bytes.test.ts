@@ -295,7 +295,6 @@ const WITHOUT_BYTES = [
   "postTo",
   "requireLogKey",
   "signCheckpoint",
-  "witnessAt",
 ];
 
 function fromHex(text: unknown): Uint8Array {

@@ -384,6 +384,8 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 
 /** Exported for tests alone, with the reason. What else only tests need is in test/support. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
+  "src/page/page.ts pageWith": "makes a page with a given script, without a build",
+  "src/page/page.ts verifierWith": "makes the page that verifies with a given script, without a build",
   "bin/schemas.ts SCHEMAS": "what the build writes, which no source imports: the shipped files are held against it",
   "src/decode/activity-rules.ts ACTIVITY_RULES": "each of its types has cases",
   "src/cli/commands.ts COMMANDS": "a table of the documentation is held against the options of all commands",

@@ -1,7 +1,7 @@
 /** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
 import { randomBytes } from "node:crypto";
 import { printable } from "../report/printable.js";
-import type { QueueContact, QueuePlaceOptions } from "./queue-options.js";
+import type { QueuePlaceOptions } from "./queue-options.js";
 import { DAY_SECONDS, type Peer, Seal, queueName, readPeer, writePeer } from "./node-queue-wire.js";
 import { type RedisConnection, connectRedis, isOutage, mastersOf } from "./node-redis.js";
 import { QueueError } from "./queue-error.js";

@@ -84,7 +84,6 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
 };
 
 /**
- * Throws TypeError for a policy that was passed as a value, since it has no text.
  * @example
  * ```ts
  * const strict = auditSetting({ policy, now: new Date(), acceptance: "strict" });

@@ -11,6 +11,7 @@ import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
+import { type BundleOptions, readBundleOptions } from "./options.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
@@ -27,6 +28,8 @@ export interface BundleFile {
   /** With trust anchors as PEM, and trusted roots as JSON text. Null: verified without a policy. */
   readonly policy?: PolicyFile | null;
   readonly report?: Report;
+  /** What else the maker demanded and allowed, to make the report again. It never decides a verdict. */
+  readonly options?: object;
 }
 
 /** A well-formed bundle. Its evidence is not verified. */
@@ -40,6 +43,7 @@ export interface Judgement {
   readonly now: Date;
   readonly policy: Policy | null;
   readonly report: JsonObject;
+  readonly options: BundleOptions;
 }
 
 export function isBundle(json: unknown): boolean {
@@ -60,7 +64,7 @@ export function decodeBundle(input: unknown): Bundle {
 
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `expected "${BUNDLE_FORMAT}"`);
-  reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "provenance", "policy", "report"]);
+  reader.refuseUnknown(["bundle", "bootProofs", "appProofs", "activity", "provenance", ...JUDGEMENT, "options"]);
   const evidence = { appProofs: [], ...evidenceIn(reader, ["bootProofs", "appProofs"]) };
   return { evidence, judgement: judgementOf(reader) };
 }
@@ -108,14 +112,21 @@ function list(reader: MemberReader, name: string, most: number): JsonValue[] | u
   return items && items.length > most ? reader.fault(name, `${items.length} entries, expected at most ${most}`) : items;
 }
 
+const JUDGEMENT = ["now", "policy", "report"] as const;
+
 function judgementOf(reader: MemberReader): Judgement | null {
-  const names = ["now", "policy", "report"].filter((name) => Object.hasOwn(reader.object, name));
-  if (names.length === 0) return null;
+  const names = JUDGEMENT.filter((name) => Object.hasOwn(reader.object, name));
+  const options = reader.get("options") === undefined ? undefined : reader.nested("options");
+  if (names.length === 0) {
+    if (options !== undefined) reader.fault("options", "without now, policy and report");
+    return null;
+  }
   if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);
   const now = instantMember(reader, "now");
   const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
   const report = reader.nested("report");
-  return now && report && policy !== undefined ? { now, policy, report: report.object } : null;
+  const own = options === undefined ? {} : readBundleOptions(options);
+  return now && report && policy !== undefined ? { now, policy, report: report.object, options: own } : null;
 }
 
 function packedPolicy(reader: MemberReader): Policy | undefined {

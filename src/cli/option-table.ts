@@ -129,8 +129,6 @@ export const OPTIONS = {
   "trusted-root": ["file", "demands"],
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
-  verify: ["file", "neither"],
-  witness: ["url", "neither"],
   workers: ["number", "neither"],
 } as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
 
@@ -284,23 +282,7 @@ export const COMMAND_OPTIONS = {
     ["nonce", "the expected nonce; it is not packed"],
     ["now", "RFC 3339: the current time, from which ages are counted (default: the clock)"],
   ],
-  page: [
-    ["verify", "the page to check; - for stdin"],
-    ["policy", "with --verify: compare the evidence with this policy, not with the page's own"],
-    ["no-policy", 'with --verify: accept any genuine enclave, no matter whose ("authentic" at best)'],
-    ["bundle-policy", 'with --verify: use the policy that the page\'s maker chose ("authentic" at best)'],
-    ["trust-anchor", "with --no-policy or --bundle-policy: a PEM certificate that replaces the AWS root"],
-    ["now", "with --verify: RFC 3339: the current time, from which ages are counted (default: the clock)"],
-    ["allow-debug", "with --verify: accept debug mode with a warning"],
-    ["fail-on-warning", "with --verify: exit code 1 if the report has a warning"],
-    ["organization-id", "with --verify: the organization that the evidence must belong to"],
-    ["activity-id", "with --verify: the expected activity"],
-    ["request", "with --verify: the request as it was submitted, JSON: the activity must be its result"],
-    ["address", "with --verify: expected addresses: each must be in an app proof"],
-    ["payload", "with --verify: what app proofs must hold: TYPE:/pointer=JSON"],
-    ["challenge", "with --verify: the same, of a random value that you sent"],
-    ["format", "with --verify: text or json (default: text)"],
-  ],
+  page: [],
   watch: [
     ["app", "applications, each by its newest boot proof"],
     ["ephemeral-key", "keys, each by its boot proof, with applications or instead of them", "hex..."],
@@ -315,7 +297,6 @@ export const COMMAND_OPTIONS = {
       "with --log: the Ed25519 key (PEM) that signs it, and the state from which the next start reads",
     ],
     ["origin", "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)"],
-    ["witness", "post each checkpoint to this http(s):// URL"],
     [
       "on-refusal",
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
@@ -349,7 +330,6 @@ export const COMMAND_OPTIONS = {
     ["key", "the private key of the log (Ed25519, PEM)"],
     ["origin", "the name of the log (default: bootproof-log/ and the name of its first file)"],
     ["out", "write the note to this file (default: stdout)"],
-    ["witness", "post the note to this http(s):// URL, too"],
   ],
   pin: [
     [

@@ -5,17 +5,15 @@ import { type Notice, headlineFacts, isGood, numbered, warningsOf } from "../rep
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { MarkupNode } from "./markup.js";
-import type { PageVerification } from "./verify.js";
+import type { JudgedPage } from "./verify.js";
 import { reportView } from "./view.js";
 
-type Verified = Pick<PageVerification, "evidence" | "report" | "bundle">;
-
-export function shownReport(verified: Verified, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
+export function shownReport(verified: JudgedPage, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
   const { evidence, report } = verified;
   return reportView({ report, evidence, notices: [...noticesOf(verified), ...notes] });
 }
 
-function noticesOf({ bundle, report }: Verified): Notice[] {
+function noticesOf({ bundle, report }: JudgedPage): Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
 }
 
@@ -26,7 +24,7 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 };
 
 /** The verdict first: a narrow tab cuts the rest. */
-export function titleOf(verified: Verified): string {
+export function titleOf(verified: JudgedPage): string {
   const { report } = verified;
   const warnings = warningsOf(report, noticesOf(verified)).length;
   const verdict = report.verdict === "rejected" || isGood(report) ? TITLES[report.verdict] : "REFUSED";

@@ -24,8 +24,7 @@ import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import { payloadExpectations } from "../verify/expected-payload.js";
-import type { PageEvidence } from "./data.js";
-import { NO_PROVENANCE } from "./verify.js";
+import { NO_PROVENANCE, type Request } from "./verify.js";
 import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.js";
 
 export interface PageInputFile {
@@ -83,9 +82,8 @@ export interface FormValues {
   readonly failOnWarning: boolean;
 }
 
-type Requested =
-  | { readonly faults: readonly string[] }
-  | { readonly faults: null; readonly evidence: PageEvidence; readonly options: PlainOptions };
+type PageEvidence = Request["evidence"];
+type Requested = { readonly faults: readonly string[] } | (Request & { readonly faults: null });
 
 /** One verification of the files, or all faults. `clock`: the present, if the form has none. */
 export function requested(given: readonly ListedFile[], asked: FormValues, clock: Date): Requested {

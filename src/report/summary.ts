@@ -41,11 +41,7 @@ export function renderSummary(
 }
 
 /** {@link renderSummary} without its last line. */
-export function summaryOf(
-  report: Report,
-  options: Pick<TextOptions, "color" | "width">,
-  notices: readonly Notice[],
-): string {
+function summaryOf(report: Report, options: Pick<TextOptions, "color" | "width">, notices: readonly Notice[]): string {
   const page = pageOf({ ...options, detail: "summary" });
   return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
 }

@@ -4,11 +4,10 @@ import { describe, expect, it } from "vitest";
 import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type AuditResult, resultLine, resultOf } from "../../src/audit/result.js";
 import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, requireVerified } from "../../src/index.js";
-import { type BundleFacts, POLICY_OF_THE_PAGE, bundleNotices } from "../../src/bundle/text.js";
+import { type BundleFacts, bundleNotices } from "../../src/bundle/text.js";
 import { summaryText } from "../../src/cli/audit-text.js";
 import type { Check } from "../../src/checks.js";
 import { exitCodeOf } from "../../src/cli/exit-codes.js";
-import { pageCheckJson, pageCheckText } from "../../src/cli/page-text.js";
 import { entryJson, entryText } from "../../src/cli/watch-text.js";
 import { renderEar } from "../../src/formats/ear.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
@@ -55,7 +54,7 @@ const LYING = { place: "verdict", packed: '"rejected"', anew: '"verified"' };
 const packed = { now: "2026-03-05T06:07:08.000Z", verdict: "verified", differences: [LYING] } as const;
 
 /** What keeps a caller from accepting a good verdict: all that weakens a report, and what its door knows beside it. */
-const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report" | "page policy", Row>> = {
+const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report", Row>> = {
   "chain.anchor": { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
   "mode.debug": { report: reportOf({ image: { debug: true } }) },
   "policy.age": { report: report(warned("policy.age")) },
@@ -66,7 +65,6 @@ const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle 
   "activity.claims": { report: reportWith({ subOrganizationId: "new" }) },
   "bundle policy": { report: AUTHENTIC, bundle: { policyFrom: "bundle", packed: null } },
   "bundle report": { report: report({}), bundle: { policyFrom: "caller", packed } },
-  "page policy": { report: AUTHENTIC, notices: warning(POLICY_OF_THE_PAGE) },
 };
 
 type Door =
@@ -77,8 +75,7 @@ type Door =
   | "failures"
   | "EAR of the library"
   | "VSA of the library"
-  | "page --verify"
-  | "page --verify, as JSON"
+  | "text, of a page"
   | "audit"
   | "audit, summary"
   | "watch"
@@ -127,21 +124,6 @@ const watched = async ({ report: judged }: VerifiedSource) =>
     { entries: 0, head: NO_LINE },
     await findingOf({ app: "signer" }, {}, { report: judged, settingDigest: NO_LINE }),
   );
-const pageCheckOf = ({ report: judged, bundle, evidence }: VerifiedSource): Parameters<typeof pageCheckText>[0] => ({
-  kind: "report",
-  version: "0.1.0",
-  script: { found: "00", expected: "00", same: true },
-  sameBytes: true,
-  differsAt: null,
-  sameReport: true,
-  differences: [],
-  faults: [],
-  verification: { evidence, report: judged, bundle },
-  policyFrom: "caller",
-  made: null,
-});
-const IO = { stdout: { write: () => true, columns: 80 }, env: {} } as unknown as Parameters<typeof pageCheckText>[2];
-
 const DOORS: Readonly<Record<Door, Judging>> = {
   text: text({}),
   "text, narrow": text({ width: 40 }),
@@ -171,10 +153,9 @@ const DOORS: Readonly<Record<Door, Judging>> = {
     written: ({ report: judged, evidence, bundle }) => renderVsa(judged, evidence, { bundle }),
     looksGood: readVsa,
   },
-  "page --verify": { written: (source) => pageCheckText(pageCheckOf(source), "page.html", IO), looksGood: readText },
-  "page --verify, as JSON": {
-    written: (source) => pageCheckJson(pageCheckOf(source)),
-    looksGood: (shown) => readJson((JSON.parse(shown) as { report: Parsed }).report),
+  "text, of a page": {
+    written: (source) => REPORT_RENDERERS.text({ ...source, page: "report.html" }, { color: false }),
+    looksGood: readText,
   },
   audit: {
     written: async (source) => resultLine(await auditOf(source)),

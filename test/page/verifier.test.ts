@@ -20,8 +20,8 @@ import {
   requested,
 } from "../../src/page/verifier.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
-import { type JudgedPage, judged, verifyPageData } from "../../src/page/verify.js";
-import { pageData } from "../../src/page/data.js";
+import { pageWith } from "../../src/page/page.js";
+import { type JudgedPage, judged } from "../../src/page/verify.js";
 import { LabSigstore } from "../../src/lab/sigstore.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 
@@ -121,7 +121,10 @@ describe("files", () => {
       role: null,
       is: "an API key file: it is a secret: keep it from others, and out of pages",
     });
-    expect(file("x", "<!doctype html>")).toMatchObject({ role: null, is: expect.stringMatching(/^an HTML or XML page/) });
+    expect(file("x", "<!doctype html>")).toMatchObject({
+      role: null,
+      is: expect.stringMatching(/^an HTML or XML page/),
+    });
     expect(file("x", "")).toMatchObject({ role: null, is: "empty" });
   });
 });
@@ -527,28 +530,27 @@ describe("a policy that demands provenance", () => {
     expect(malformed.faults).toEqual([expect.stringMatching(sentence)]);
   });
 
-  it("is refused in a page's data and for a page, whoever chose it", async () => {
+  it("is refused in a bundle and for a page, whoever chose it", async () => {
     const evidence = { bootProofs: [forged.bootProof] };
     const options = { policy: { bytes }, now: clock, bootProofsOnly: true };
-    await expect(judged({ evidence, options })).rejects.toThrow(sentence);
-    const content = { evidence, options, report: {} };
-    for (const policy of [{ bytes }, "bundle"] as const)
-      await expect(verifyPageData(content, { policy, now: clock })).rejects.toThrow(sentence);
+    await expect(judged({ evidence, options })).rejects.toThrow(/^malformed policy: .*provenance/);
+    await expect(pageWith("0;", { evidence, options, report: {} as never })).rejects.toThrow(sentence);
     const packed = { bundle: "bootproof-bundle/1", bootProofs: [forged.bootProof], appProofs: [], policy: demanding };
     const whole = { ...packed, now: clock.toISOString(), report: { format: "bootproof-report/1" } };
     const inside = { bundle: toUtf8(JSON.stringify(whole)), name: "bundle.json" };
-    await expect(judged({ evidence: inside, options: { policy: "bundle", now: clock } })).rejects.toThrow(
-      /demands provenance|malformed/,
-    );
+    for (const policy of ["bundle", null] as const)
+      await expect(judged({ evidence: inside, options: { policy, now: clock } })).rejects.toThrow(
+        /demands provenance|malformed/,
+      );
   });
 
-  it("and bundles of builds are files that a page does not use", () => {
+  it("and bundles of builds are files that a page does not use", async () => {
     const sigstore = new LabSigstore();
     const build = file("build.json", sigstore.attest({ at: clock, digest: lab.pivotHash }));
     expect([build.role, build.is]).toEqual([null, expect.stringContaining("a page cannot")]);
     expect(file("root.json", sigstore.trustedRoot).role).toBeNull();
     const evidence = { bootProofs: [forged.bootProof], provenance: ["{}"] };
-    const content = { evidence, options: { policy: null, now: clock }, report: {} };
-    expect(() => pageData(content)).toThrow(/evidence\.provenance: a page takes none/);
+    const content = { evidence, options: { policy: null, now: clock }, report: {} as never };
+    await expect(pageWith("0;", content)).rejects.toThrow(/evidence\.provenance: a page takes none/);
   });
 });

@@ -1,20 +1,30 @@
-/** The options in a page's data, written and read (page/README.md, "The data"). */
-import { toBase64, toHex } from "../bytes.js";
+/** What the maker of a bundle demanded and allowed beside its policy, written and read. */
+import { fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
-import { MemberReader, base64Member, hexMember, instantMember } from "../decode/json-members.js";
+import { MemberReader, hexMember, instantMember } from "../decode/json-members.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { isPcrIndex } from "../inputs.js";
 import type { PlainOptions } from "../plain-settings.js";
 import { type Expected, expectationOf } from "../verify/expectation.js";
 import { certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 
-export function optionsData(options: PlainOptions): JsonObject {
-  const { policy, now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = options;
+/** All but the policy and the time, which have members of their own. */
+export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
+  /** The key by which each boot proof was requested, or null. */
+  readonly requestedKeys?: readonly (Uint8Array | null)[] | undefined;
+  /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
+  readonly policyFrom?: "bundle" | undefined;
+}
+
+export function optionsData(options: BundleOptions): JsonObject {
+  const { at, trustAnchors, measurements, ephemeralKey, nonce, expected, requestedKeys } = options;
   return copyJson({
-    policy: policyData(policy),
-    now: now.toISOString(),
     at: at instanceof Date ? at.toISOString() : at,
-    trustAnchors: trustAnchors?.map(({ name, pem }) => ({ name, pem: plainPem(name, pem) })),
+    // Without other content of the files, such as keys.
+    trustAnchors: trustAnchors?.map(({ name, pem }) => ({
+      name,
+      pem: certificatePem(parseTrustAnchor(name, pem).certificate.der),
+    })),
     measurements: measurements && inHex(measurements),
     ephemeralKey: ephemeralKey && toHex(ephemeralKey),
     nonce: nonce && toHex(nonce),
@@ -22,6 +32,8 @@ export function optionsData(options: PlainOptions): JsonObject {
     allowDebug: options.allowDebug,
     acceptance: options.acceptance,
     bootProofsOnly: options.bootProofsOnly,
+    requestedKeys: requestedKeys?.map((key) => (key === null ? "" : toHex(key))),
+    policyFrom: options.policyFrom,
   }) as JsonObject;
 }
 
@@ -29,29 +41,12 @@ function inHex(measurements: NonNullable<PlainOptions["measurements"]>): object 
   return Object.fromEntries(Object.entries(measurements).map(([index, value]) => [index, toHex(value)]));
 }
 
-/** Without other content of the anchor files. */
-function policyData(policy: PlainOptions["policy"]): unknown {
-  if (policy === null || policy === "bundle") return policy;
-  const anchors = Object.entries(policy.anchors ?? {}).map(([name, pem]) => [name, plainPem(name, pem)]);
-  return {
-    bytes: toBase64(policy.bytes),
-    ...(anchors.length > 0 && { anchors: Object.fromEntries(anchors) as object }),
-  };
-}
-
-function plainPem(name: string, pem: string): string {
-  return certificatePem(parseTrustAnchor(name, pem).certificate.der);
-}
-
 function expectedData({ requestedAt, ...rest }: Expected): object {
   return { ...rest, requestedAt: requestedAt instanceof Date ? requestedAt.getTime() : requestedAt };
 }
 
 const OPTION_READERS: {
-  readonly [Name in Exclude<keyof PlainOptions, "policy" | "now">]-?: (
-    reader: MemberReader,
-    name: Name,
-  ) => PlainOptions[Name];
+  readonly [Name in keyof BundleOptions]-?: (reader: MemberReader, name: Name) => BundleOptions[Name];
 } = {
   at: (reader, name) => {
     const at = reader.get(name);
@@ -69,6 +64,8 @@ const OPTION_READERS: {
     return reader.fault(name, 'expected "standard" or "strict"');
   },
   bootProofsOnly: (reader, name) => reader.boolean(name),
+  requestedKeys: requestedKeysOf,
+  policyFrom: (reader, name) => (reader.get(name) === "bundle" ? "bundle" : reader.fault(name, 'expected "bundle"')),
 };
 
 /** Read as the library reads a caller's. */
@@ -92,16 +89,16 @@ function measurementsOf(options: MemberReader, name: string): PlainOptions["meas
   return Object.fromEntries(indexes.map((index) => [index, hexMember(reader!, index, PCR_LENGTH)!] as const));
 }
 
-export function optionsOf(reader: MemberReader | undefined): PlainOptions | undefined {
-  if (reader === undefined) return undefined;
-  const names = Object.keys(OPTION_READERS) as (keyof typeof OPTION_READERS)[];
-  reader.refuseUnknown(["policy", "now", ...names]);
-  const policy = policyOf(reader);
-  const now = instantMember(reader, "now");
-  const others = names
-    .filter((name) => reader.get(name) !== undefined)
-    .map((name) => [name, OPTION_READERS[name](reader, name as never)]);
-  return now && policy !== undefined ? { policy, now, ...(Object.fromEntries(others) as object) } : undefined;
+function requestedKeysOf(reader: MemberReader, name: string): BundleOptions["requestedKeys"] {
+  const keys = reader.strings(name)?.map(fromHex);
+  return keys?.includes(null) ? reader.fault(name, "expected hex") : keys?.map((key) => (key!.length > 0 ? key : null));
+}
+
+export function readBundleOptions(reader: MemberReader): BundleOptions {
+  const names = Object.keys(OPTION_READERS) as (keyof BundleOptions)[];
+  reader.refuseUnknown(names);
+  const given = names.filter((name) => reader.get(name) !== undefined);
+  return Object.fromEntries(given.map((name) => [name, OPTION_READERS[name](reader, name as never)]));
 }
 
 function anchorOf(json: JsonValue, path: string, { faults }: MemberReader): { name: string; pem: string } | undefined {
@@ -111,26 +108,8 @@ function anchorOf(json: JsonValue, path: string, { faults }: MemberReader): { na
   return name === undefined || pem === undefined ? undefined : { name, pem };
 }
 
-function policyOf(reader: MemberReader): PlainOptions["policy"] | undefined {
-  const json = reader.get("policy");
-  if (json === undefined) return Object.hasOwn(reader.object, "policy") ? null : reader.fault("policy", "missing");
-  if (json === "bundle") return json;
-  const policy = reader.nested("policy");
-  policy?.refuseUnknown(["bytes", "anchors"]);
-  const bytes = policy && base64Member(policy, "bytes");
-  const anchors = policy && anchorTexts(policy);
-  return bytes && { bytes, ...(anchors && { anchors }) };
-}
-
-function anchorTexts(policy: MemberReader): Record<string, string> | undefined {
-  if (policy.get("anchors") === undefined) return undefined;
-  const anchors = policy.nested("anchors");
-  const texts = Object.keys(anchors?.object ?? {}).map((name) => [name, anchors!.string(name) ?? ""]);
-  return Object.fromEntries(texts) as Record<string, string>;
-}
-
 /** Hex of at least one byte. */
-export function bytesMember(reader: MemberReader, name: string): Uint8Array | undefined {
+function bytesMember(reader: MemberReader, name: string): Uint8Array | undefined {
   const bytes = hexMember(reader, name);
   return bytes?.length === 0 ? reader.fault(name, "empty") : bytes;
 }
