@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import type { FindingEntry, LogEntry } from "../../src/watch/index.js";

@@ -49,7 +49,6 @@ const WHOLE = IDS.map((id): Check => ({ id, subject: "boot[0]", status: "pass", 
 const warned = (id: typeof WARNED.id): Partial<Report> => ({
   checks: [...WHOLE.filter((check) => check.id !== id), { ...WARNED, id, about: "boot[0]" }],
 });
-const warning = (text: string): readonly Notice[] => [{ kind: "warning", text }];
 const LYING = { place: "verdict", packed: '"rejected"', anew: '"verified"' };
 const packed = { now: "2026-03-05T06:07:08.000Z", verdict: "verified", differences: [LYING] } as const;
 
