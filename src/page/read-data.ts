@@ -1,6 +1,6 @@
 /** Reads the data of a page, within limits. */
 import { fromBase64, fromUtf8 } from "../bytes.js";
-import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
