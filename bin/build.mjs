@@ -88,13 +88,14 @@ const command = {
  */
 const WHOLE = {
   main: ["bin/bootproof.ts"],
-  verify: ["src/cli/verify.ts", "src/report/unproven.ts", "src/inspect/kind.ts"],
+  verify: ["src/cli/verify.ts", "src/inspect/kinds.ts"],
   policy: ["src/appraise/policy.ts", "src/appraise/appraise.ts", "src/bundle/file.ts"],
 };
 /** The whole file of a source. */
 const wholeOf = new Map();
 function addTo(whole, file) {
   if (wholeOf.has(file)) return;
+  if (inputs[file] === undefined) throw new Error(`${file} is not a source of the command`);
   wholeOf.set(file, whole);
   for (const path of importsOf(file)) addTo(whole, path);
 }
