@@ -3,7 +3,7 @@ import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
-import { MAX_APP_PROOFS } from "./decode/app-proof.js";
+import { MAX_APP_PROOFS } from "./decode/app-proof-limits.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";

@@ -391,7 +391,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/commands.ts COMMANDS": "a table of the documentation is held against the options of all commands",
   "src/appraise/pin-writers.ts PIN_WRITERS": "which pins are written is compared with what is",
   "src/appraise/siblings.ts KEEPING": "each of its pins has a test",
-  "src/appraise/public-keys.ts PUBLIC_KEYS": "evidence is made with these very keys",
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",

@@ -2,7 +2,7 @@
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
-import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";

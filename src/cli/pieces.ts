@@ -1,6 +1,7 @@
 /** Reads the pieces of evidence in files, and names each as reports do. */
 import type { Evidence, NamedEvidence } from "../bootproof.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { appProofList } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";

@@ -1,6 +1,7 @@
 /** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
 import { fromHex, fromUtf8 } from "../bytes.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { appProofList } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";

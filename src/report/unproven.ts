@@ -3,7 +3,7 @@
  * is made printable here.
  */
 import type { CheckId, WarningCheckId } from "../checks.js";
-import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
+import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { known } from "./check-lines.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";

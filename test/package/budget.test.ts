@@ -1,7 +1,13 @@
 /** What a user's bundler makes of the package: how much code each thing brings along, minified and compressed. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type Metafile, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NO_POLICY_ANY_ENCLAVE, pinPolicy, requireAuthentic, verifyBootProof } from "../../src/index.js";
+import { readVectorJson } from "../support/vectors.js";
 import { ROOT, removeFolders, unpacked } from "./support.js";
 
 let folder: string;
@@ -77,7 +83,7 @@ function loadedBy(
 const BUDGETS: readonly [names: string, entry: string, kilobytes: number][] = [
   ["verifyEvidence", "bootproof", 39],
   // Who has a policy has appraisal too, which comes with it.
-  ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 54.2],
+  ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 52.2],
   ["apiKeyStamper", "bootproof/client", 5],
   ["verifyWebhook", "bootproof/client", 9.9],
   // Widths of all scripts, a screen for whatever evidence, and what many pieces have in common are its own.
@@ -99,6 +105,47 @@ it.each(["apiKeyStamper", "verifyWebhook"])("%s is at most 35 kB with all of nob
   const { whole, later } = await bundled(`export { ${name} } from "bootproof/client";`, "browser");
   expect(later.length).toBeGreaterThan(0);
   expect(whole).toBeLessThanOrEqual(35_000);
+});
+
+/** Has Node write the URL of each module that it loads to stderr. */
+const HOOK =
+  'import { writeSync } from "node:fs"; export const load = (url, _, next) => (writeSync(2, `${url}\\n`), next(url));';
+const asUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+const LISTED = asUrl(`import { register } from "node:module"; register(${JSON.stringify(asUrl(HOOK))});`);
+
+const APPLICATION = `
+  import { parsePolicy, requireVerified, verifyEvidence } from "bootproof";
+  export const verdictOf = async (evidence, policy, now) =>
+    requireVerified(await verifyEvidence(evidence, { policy: parsePolicy(policy), now })).report.verdict;`;
+
+describe("an application that verified under a policy has loaded, each file gzipped,", () => {
+  const now = new Date("2025-09-17T21:00:00.000Z");
+  const bootProof = readVectorJson<object>("boot-proofs/bootproof-1.json");
+  const appProof = readVectorJson<object>("boot-proofs/appproof-1.json");
+
+  it.each([
+    ["at most 52.2 kB with a boot proof", 52.2, { bootProofs: [bootProof] }],
+    ["at most 63.5 kB with an app proof", 63.5, { bootProofs: [bootProof], appProofs: [appProof] }],
+  ])("%s", async (_, kilobytes, evidence) => {
+    const verification = await verifyBootProof(bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now });
+    const policy = pinPolicy(requireAuthentic(verification).bootProof);
+    const outdir = mkdtempSync(join(folder, "loaded-"));
+    writeFileSync(join(outdir, "package.json"), '{"type":"module"}');
+    const options = { bundle: true, minify: true, splitting: true, format: "esm", platform: "browser" } as const;
+    const stdin = { contents: APPLICATION, resolveDir: folder, sourcefile: "entry.js" };
+    await build({ ...options, stdin, nodePaths: [`${ROOT}node_modules`], outdir, legalComments: "none" });
+    const values = [evidence, policy].map((value) => JSON.stringify(value)).join();
+    const program = `import { verdictOf } from ${JSON.stringify(join(outdir, "stdin.js"))};
+      console.log(await verdictOf(${values}, new Date(${now.getTime()})));`;
+    const args = ["--input-type=module", "--import", LISTED, "--eval", program];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    expect(stdout, stderr).toBe("verified\n");
+    const files = [...new Set(stderr.split("\n"))].filter((url) => url.includes("/loaded-"));
+    const sizes = files.map((url) => gzipSync(readFileSync(fileURLToPath(url)), { level: 9 }).length);
+    const sum = sizes.reduce((all, size) => all + size, 0);
+    expect(files.length).toBeGreaterThan(1);
+    expect(sum, `${sum} bytes in ${files.length} files`).toBeLessThanOrEqual(1000 * kilobytes);
+  });
 });
 
 describe("a bundler leaves out", () => {

@@ -53,8 +53,6 @@ describe("the tarball", () => {
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.js"];
     const thread = ["dist/audit/thread.js"];
-    // What the checks of app proofs and of activities share.
-    const checks = ["dist/src/verify/checks.js"];
     const texts = ["dist/src/report/advice.js", "dist/src/report/texts.js"];
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
@@ -72,7 +70,7 @@ describe("the tarball", () => {
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual(
-      [...library, ...command, ...script, ...thread, ...checks, ...texts, ...beside, ...changelog].sort(),
+      [...library, ...command, ...script, ...thread, ...texts, ...beside, ...changelog].sort(),
     );
     expect(command.length).toBeGreaterThan(5);
   });
