@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type TestProjectInlineConfiguration, defineConfig } from "vitest/config";
+import "./bin/texts.mjs";
 
 const listOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`test/${name}`, import.meta.url), "utf8"));
 

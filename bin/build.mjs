@@ -5,6 +5,7 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import "./texts.mjs";
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
@@ -23,37 +24,41 @@ const shared = {
   logLevel: "warning",
 };
 
+const scan = {
+  ...shared,
+  entryPoints: ["bin/bootproof.ts"],
+  format: "esm",
+  splitting: true,
+  outdir: "dist",
+  write: false,
+};
+/** Every source of the command, with what it imports. */
+const { inputs } = (await build(scan)).metafile;
+const importsOf = (file) =>
+  inputs[file].imports.filter(({ path, kind }) => kind !== "dynamic-import" && path in inputs).map(({ path }) => path);
+
+/** The sources that keep state: bundles import them, so that there is one copy. */
+const STATEFUL = ["src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
 /**
  * What the library loads when it needs it, each bundled with what it imports. A bundler that splits code would put what
  * they share with an entry into a chunk of that entry, whether the entry uses it or not.
  */
-const LOADED_WHOLE = [
-  { names: ["app-proof-checks", "activity-checks"], external: ["./signatures.js"] },
-  { names: ["signatures"], external: [] },
-  { names: ["provenance-checks"], external: [] },
-];
-for (const { names, external } of LOADED_WHOLE) {
-  const built = await build({
-    bundle: true,
-    entryPoints: names.map((name) => `src/verify/${name}.ts`),
-    outdir: "dist/src/verify",
-    chunkNames: "checks",
-    // Only cryptography, which is none of this, and signatures load them.
-    external: ["./noble*.js", ...external],
-    format: "esm",
-    target: "es2022",
-    splitting: true,
-    metafile: true,
-    logLevel: "warning",
-  });
-  refuseSecondCopies(built.metafile);
-}
+await build({
+  bundle: true,
+  entryPoints: ["app-proof-checks", "activity-checks", "signatures", "provenance-checks"].map(
+    (name) => `src/verify/${name}.ts`,
+  ),
+  outdir: "dist/src/verify",
+  format: "esm",
+  target: "es2022",
+  logLevel: "warning",
+  plugins: [{ name: "stateful", setup: (bundler) => bundler.onResolve({ filter: /^\.\.?\// }, besideState) }],
+});
 
-function refuseSecondCopies({ outputs }) {
-  for (const [file, { inputs }] of Object.entries(outputs))
-    for (const [input, { bytesInOutput }] of Object.entries(inputs))
-      if (/verify\/(?:cryptography|signature-cache)\.ts$/.test(input) && bytesInOutput > 0)
-        throw new Error(`${file}: a second copy of ${input}, which keeps state`);
+function besideState({ path, kind, resolveDir }) {
+  const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
+  if (kind === "entry-point" || (kind !== "dynamic-import" && !STATEFUL.includes(file))) return undefined;
+  return { path: `../${relative("src", file).replace(/\.ts$/, ".js")}`, external: true, sideEffects: false };
 }
 
 /** Name, version and licence of every package in the bundles, as the licences require. */
@@ -84,30 +89,31 @@ const command = {
  */
 const WHOLE = {
   main: ["bin/bootproof.ts"],
-  verify: ["src/cli/verify.ts", "src/report/unproven.ts", "src/inspect/kind.ts"],
+  verify: ["src/cli/verify.ts", "src/inspect/kinds.ts"],
   policy: ["src/appraise/policy.ts", "src/appraise/appraise.ts", "src/bundle/file.ts"],
 };
-const { inputs } = (await build({ ...command, entryPoints: WHOLE.main, splitting: true, write: false })).metafile;
 /** The whole file of a source. */
 const wholeOf = new Map();
 function addTo(whole, file) {
-  if (wholeOf.has(file) || inputs[file] === undefined) return;
+  if (wholeOf.has(file)) return;
+  if (inputs[file] === undefined) throw new Error(`${file} is not a source of the command`);
   wholeOf.set(file, whole);
-  for (const { path, kind } of inputs[file].imports) if (kind !== "dynamic-import") addTo(whole, path);
+  for (const path of importsOf(file)) addTo(whole, path);
 }
 for (const [whole, entryPoints] of Object.entries(WHOLE)) entryPoints.forEach((file) => addTo(whole, file));
 
 const later = Object.values(inputs)
   .flatMap(({ imports }) => imports)
   .filter(({ path, kind }) => kind === "dynamic-import" && path in inputs && !wholeOf.has(path));
-const nameOf = (file) => file.replace(/^src\/|\.ts$/g, "").replaceAll("/", "-");
+const nameOf = (file) => file.replace(/^src\/|\.[jt]s$/g, "").replaceAll("/", "-");
 
 /** Resolves imports from one whole file, or from the other files, to the file that has the source. */
 const between = (own) => ({
   name: "between files",
   setup(bundler) {
     bundler.onResolve({ filter: /^\.\.?\// }, ({ path, kind, resolveDir }) => {
-      const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
+      const made = relative("", join(resolveDir, path));
+      const file = made in inputs ? made : made.replace(/\.js$/, ".ts");
       const whole = wholeOf.get(file);
       if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
       // Only this one does something when it is loaded, whatever package.json says.

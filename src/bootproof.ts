@@ -65,38 +65,22 @@ export async function verifyAnswer(
   return verifyCopied(copied, setting);
 }
 
-/** {@link verifyEvidence} in two steps: copies evidence and options now, and verifies when the result is called. */
-export function preparedVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
-  const setting = readOptions(options);
+/** {@link verifyEvidence} in two steps: copies the evidence now, and verifies when the result is called. */
+export function preparedVerification(evidence: Evidence, setting: VerifySetting): () => Promise<Verification> {
   const copied = copyEvidence(evidence, setting);
   return () => verifyCopied(copied, setting);
 }
 
-/** A policy that came with the evidence, in a bundle or a page. */
-interface MakersPolicy {
-  readonly policy: Policy;
-  readonly options: OptionsBesidePolicy;
-  readonly code: "bundle" | "page";
-}
-
 /**
  * {@link verifyEvidence} under a policy that came with the evidence: the verdict is `authentic` at best. Throws
- * `MalformedError` (`code`) for a policy that loosens.
+ * `MalformedError` (`bundle`) for a policy that loosens.
  */
 export async function verifyEvidenceUnder(
   evidence: Evidence,
-  { policy, options, code }: MakersPolicy,
+  policy: Policy,
+  options: OptionsBesidePolicy,
 ): Promise<Verification> {
-  return verifyUnder(evidence, readOptionsUnder(policy, options, code));
-}
-
-/** {@link verifyAttestation} under a policy that came with the document, as {@link verifyEvidenceUnder}. */
-export async function verifyAttestationUnder(
-  document: Uint8Array | NamedEvidence,
-  { policy, options, code }: MakersPolicy,
-): Promise<AttestationVerification> {
-  const { report, attestation } = await judgeDocument(document, readOptionsUnder(policy, options, code));
-  return madeVerification({ report: await report(), attestation });
+  return verifyUnder(evidence, readOptionsUnder(policy, options));
 }
 
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {

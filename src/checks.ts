@@ -1,106 +1,207 @@
-/** The checks, one row each. report/check-rows.ts has what renderers need of each beside that. */
+/** The checks, one row each; their texts are in report/explanations.md. */
 import { cut, listed } from "./errors.js";
 
-/** The checks of a phase are skipped together where their input cannot be read. */
-type Phase =
-  "input" | "document" | "path" | "manifest" | "binding" | "app-proof" | "activity" | "policy" | "provenance";
+/** The links of the chain of trust, as pages show it. */
+export type ChainLink =
+  | "anchor"
+  | "certificates"
+  | "document"
+  | "measurements"
+  | "manifest"
+  | "approvals"
+  | "key"
+  | "app-proofs"
+  | "claims"
+  | "policy";
+
+/** Checks that affect the same claims of an attestation result. */
+export type ClaimGroup =
+  "hardware" | "anchor" | "manifest" | "approvals" | "configuration" | "code" | "key" | "debug" | "scope" | "identity";
 
 interface CheckRow {
   /** What is true when the check passes; the `detail` of a passed check by default. */
   readonly title: string;
-  readonly phase: Phase;
-  /** It depends on the caller too: it runs again for a boot proof that was verified before. */
+  readonly link: ChainLink;
+  /** Left out for a check that affects no claim of an attestation result, only its status. */
+  readonly claim?: ClaimGroup;
+  /** Whether its status `warn` weakens a good verdict; left out for a check that never warns. */
+  readonly warn?: "warning" | "note";
+  /** The check depends on the caller too: it runs again for a boot proof that was verified before. */
   readonly again?: true;
 }
 
 /** The ids are a public contract. Their order is the order of every report. */
 const CHECKS = {
-  "boot.decode": { title: "the boot proof has every field, of the right type", phase: "input" },
-  "cose.structure": { title: "the attestation document is one strictly encoded COSE_Sign1", phase: "document" },
-  "cose.algorithm": { title: "the protected header names ES384 and nothing else", phase: "document" },
-  "cose.signature": { title: "the leaf certificate's key signed the document", phase: "document" },
-  "doc.structure": { title: "the attestation document follows every rule of its format", phase: "document" },
+  "boot.decode": { title: "the boot proof has every field, of the right type", link: "document", warn: "note" },
+  "cose.structure": {
+    title: "the attestation document is one strictly encoded COSE_Sign1",
+    link: "document",
+    claim: "hardware",
+  },
+  "cose.algorithm": { title: "the protected header names ES384 and nothing else", link: "document", claim: "hardware" },
+  "cose.signature": { title: "the leaf certificate's key signed the document", link: "document", claim: "hardware" },
+  "doc.structure": {
+    title: "the attestation document follows every rule of its format",
+    link: "document",
+    claim: "hardware",
+    warn: "note",
+  },
   "chain.anchor": {
     title: "the certificate path starts at a trust anchor of this verifier",
-    phase: "path",
+    link: "anchor",
+    claim: "anchor",
+    warn: "warning",
     again: true,
   },
-  "chain.signature": { title: "each certificate is signed and named by the one above it", phase: "path" },
-  "chain.algorithm": { title: "every key is P-384 and every signature ECDSA with SHA-384", phase: "path" },
-  "chain.validity": { title: "every certificate is valid at the validation time", phase: "path", again: true },
-  "chain.constraints": { title: "every certificate may be at its place in the path", phase: "path" },
-  "manifest.decode": { title: "the manifest is valid in its declared version", phase: "manifest" },
-  "envelope.decode": { title: "the manifest envelope is valid in its declared version", phase: "manifest" },
-  "envelope.manifest": { title: "the envelope approves this manifest", phase: "manifest" },
-  "envelope.approvals": { title: "enough members of the manifest set approved the manifest", phase: "manifest" },
-  "envelope.shares": { title: "every share-set approval is valid", phase: "manifest" },
-  "bind.user-data": { title: "the document's user data is the manifest's hash", phase: "binding" },
-  "bind.pcrs": { title: "the measured image is the one the manifest names", phase: "binding" },
-  "bind.image": { title: "the measured image is the one that the caller expects", phase: "binding", again: true },
-  "bind.key": { title: "the document attests this ephemeral key", phase: "binding", again: true },
-  "bind.commitment": { title: "the enclave itself committed to this manifest and key", phase: "binding" },
+  "chain.signature": {
+    title: "each certificate is signed and named by the one above it",
+    link: "certificates",
+    claim: "hardware",
+  },
+  "chain.algorithm": {
+    title: "every key is P-384 and every signature ECDSA with SHA-384",
+    link: "certificates",
+    claim: "hardware",
+  },
+  "chain.validity": {
+    title: "every certificate is valid at the validation time",
+    link: "certificates",
+    claim: "hardware",
+    again: true,
+  },
+  "chain.constraints": {
+    title: "every certificate may be at its place in the path",
+    link: "certificates",
+    claim: "hardware",
+  },
+  "manifest.decode": {
+    title: "the manifest is valid in its declared version",
+    link: "manifest",
+    claim: "manifest",
+    warn: "note",
+  },
+  "envelope.decode": {
+    title: "the manifest envelope is valid in its declared version",
+    link: "approvals",
+    claim: "manifest",
+    warn: "note",
+  },
+  "envelope.manifest": { title: "the envelope approves this manifest", link: "approvals", claim: "configuration" },
+  "envelope.approvals": {
+    title: "enough members of the manifest set approved the manifest",
+    link: "approvals",
+    claim: "approvals",
+  },
+  "envelope.shares": {
+    title: "every share-set approval is valid",
+    link: "approvals",
+    claim: "approvals",
+    warn: "note",
+  },
+  "bind.user-data": {
+    title: "the document's user data is the manifest's hash",
+    link: "manifest",
+    claim: "configuration",
+  },
+  "bind.pcrs": { title: "the measured image is the one the manifest names", link: "measurements", claim: "code" },
+  "bind.image": {
+    title: "the measured image is the one that the caller expects",
+    link: "measurements",
+    claim: "code",
+    again: true,
+  },
+  "bind.key": { title: "the document attests this ephemeral key", link: "key", claim: "key", again: true },
+  "bind.commitment": {
+    title: "the enclave itself committed to this manifest and key",
+    link: "key",
+    claim: "key",
+    warn: "note",
+  },
   "bind.nonce": {
     title: "the document carries the nonce of the request, and none if the request had none",
-    phase: "binding",
+    link: "document",
     again: true,
   },
-  "mode.debug": { title: "neither the enclave nor the application runs in debug mode", phase: "binding", again: true },
-  "app.decode": { title: "the app proof has every field in its form", phase: "app-proof" },
-  "app.signature": { title: "the ephemeral key signed the payload", phase: "app-proof" },
-  "app.key": { title: "a verified boot proof attests the key that signed", phase: "app-proof" },
-  "app.payload": { title: "the payload is strict JSON of its type", phase: "app-proof" },
+  "mode.debug": {
+    title: "neither the enclave nor the application runs in debug mode",
+    link: "measurements",
+    claim: "debug",
+    warn: "warning",
+    again: true,
+  },
+  "app.decode": { title: "the app proof has every field in its form", link: "app-proofs" },
+  "app.signature": { title: "the ephemeral key signed the payload", link: "app-proofs" },
+  "app.key": { title: "a verified boot proof attests the key that signed", link: "app-proofs" },
+  "app.payload": { title: "the payload is strict JSON of its type", link: "app-proofs" },
   "app.time": {
     title: "the payload was made after the boot, not before the request, and not in the future",
-    phase: "app-proof",
+    link: "app-proofs",
+    warn: "warning",
   },
   "app.request": {
     title: "the proof is about the organization, addresses and payload values that are expected",
-    phase: "app-proof",
+    link: "claims",
+    warn: "note",
   },
-  "activity.decode": { title: "the activity is well-formed and carries app proofs", phase: "activity" },
-  "activity.request": { title: "the activity matches the request", phase: "activity" },
-  "activity.claims": { title: "the app proofs agree with the activity", phase: "activity" },
-  "activity.coverage": { title: "every address in the result is backed by an app proof", phase: "activity" },
+  "activity.decode": { title: "the activity is well-formed and carries app proofs", link: "claims" },
+  "activity.request": { title: "the activity matches the request", link: "claims", warn: "warning" },
+  "activity.claims": { title: "the app proofs agree with the activity", link: "claims", warn: "warning" },
+  "activity.coverage": { title: "every address in the result is backed by an app proof", link: "claims", warn: "note" },
   "activity.signature": {
     title: "each signature in the result verifies under the key and over the content of the request",
-    phase: "activity",
+    link: "claims",
+    warn: "note",
   },
   "policy.scope": {
     title: "the deployment that matched pins image, application and operator",
-    phase: "policy",
+    link: "policy",
+    claim: "scope",
+    warn: "warning",
   },
-  "policy.deployment": { title: "the enclave matches a deployment of the policy", phase: "policy" },
-  "policy.pcrs": { title: "the measurements are pinned", phase: "policy" },
-  "policy.manifest-hash": { title: "the manifest is pinned", phase: "policy" },
-  "policy.pivot": { title: "the application binary is pinned", phase: "policy" },
-  "policy.workloads": { title: "the workloads are the pinned ones, each with its digest", phase: "policy" },
-  "policy.args": { title: "the application's arguments and environment are the pinned ones", phase: "policy" },
-  "policy.namespace": { title: "the namespace is pinned", phase: "policy" },
-  "policy.nonce": { title: "the manifest is not older than the pinned one", phase: "policy" },
-  "policy.quorum-key": { title: "the quorum key is pinned", phase: "policy" },
-  "policy.manifest-set": { title: "the manifest set is the pinned one", phase: "policy" },
-  "policy.share-set": { title: "the share set is the pinned one", phase: "policy" },
-  "policy.user-data": { title: "the document's user data is pinned", phase: "policy" },
-  "policy.public-key": { title: "the document's public key is pinned", phase: "policy" },
-  "policy.commitment": { title: "the commitment is of the pinned kind", phase: "policy" },
-  "policy.labels": { title: "the service's labels are the pinned ones", phase: "policy" },
-  "policy.age": { title: "the boot proof is not older than the policy allows", phase: "policy" },
-  "policy.app-proof": { title: "the app proofs meet the rules of the policy", phase: "policy" },
+  "policy.deployment": { title: "the enclave matches a deployment of the policy", link: "policy", claim: "identity" },
+  "policy.pcrs": { title: "the measurements are pinned", link: "policy", claim: "code" },
+  "policy.manifest-hash": { title: "the manifest is pinned", link: "policy", claim: "configuration" },
+  "policy.pivot": { title: "the application binary is pinned", link: "policy", claim: "code" },
+  "policy.workloads": {
+    title: "the workloads are the pinned ones, each with its digest",
+    link: "policy",
+    claim: "code",
+  },
+  "policy.args": {
+    title: "the application's arguments and environment are the pinned ones",
+    link: "policy",
+    claim: "configuration",
+  },
+  "policy.namespace": { title: "the namespace is pinned", link: "policy", claim: "configuration" },
+  "policy.nonce": { title: "the manifest is not older than the pinned one", link: "policy", claim: "configuration" },
+  "policy.quorum-key": { title: "the quorum key is pinned", link: "policy", claim: "identity" },
+  "policy.manifest-set": { title: "the manifest set is the pinned one", link: "policy", claim: "configuration" },
+  "policy.share-set": { title: "the share set is the pinned one", link: "policy", claim: "configuration" },
+  "policy.user-data": { title: "the document's user data is pinned", link: "policy", claim: "configuration" },
+  "policy.public-key": { title: "the document's public key is pinned", link: "policy", claim: "identity" },
+  "policy.commitment": { title: "the commitment is of the pinned kind", link: "policy", claim: "identity" },
+  "policy.labels": { title: "the service's labels are the pinned ones", link: "policy" },
+  "policy.age": { title: "the boot proof is not older than the policy allows", link: "policy", warn: "warning" },
+  "policy.app-proof": { title: "the app proofs meet the rules of the policy", link: "policy" },
   "provenance.bundle": {
     title: "the bundle is of the expected form, and verifies under a trusted root of the policy",
-    phase: "provenance",
+    link: "policy",
   },
   "provenance.signer": {
     title: "the certificate names the issuer, repository and workflow that the policy demands",
-    phase: "provenance",
+    link: "policy",
   },
   "provenance.subject": {
     title: "the signed statement is of an accepted type and about the binary that the enclave runs",
-    phase: "provenance",
+    link: "policy",
   },
 } as const satisfies Record<string, CheckRow>;
 
 export type CheckId = keyof typeof CHECKS;
+
+/** The checks that can warn, as a warning or as a note. */
+type IdsThatWarn<Warn> = { [Id in CheckId]: (typeof CHECKS)[Id] extends { warn: Warn } ? Id : never }[CheckId];
+export type WarningCheckId = IdsThatWarn<"warning">;
 
 export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECKS) as readonly CheckId[];
 
@@ -108,20 +209,27 @@ export function isCheckId(value: unknown): value is CheckId {
   return typeof value === "string" && Object.hasOwn(CHECKS, value);
 }
 
+/** Undefined for a check of another version's report. */
+export function checkRow(id: string): CheckRow | undefined {
+  return isCheckId(id) ? CHECKS[id] : undefined;
+}
+
 /** What is true when each check passes. */
 export const CHECK_TITLES = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECKS[id].title]),
 ) as { readonly [Id in CheckId]: (typeof CHECKS)[Id]["title"] };
 
-/** In report order. */
-export function checksOf(...phases: readonly Phase[]): readonly CheckId[] {
-  return CHECK_IDS.filter((id) => phases.includes(CHECKS[id].phase));
+/** The first word of an id. */
+export type CheckFamily = CheckId extends `${infer Family}.${string}` ? Family : never;
+
+/** The checks of these families, in report order. They are skipped together where their input cannot be read. */
+export function checksOf(...families: readonly CheckFamily[]): readonly CheckId[] {
+  return CHECK_IDS.filter((id) => families.some((family) => id.startsWith(`${family}.`)));
 }
 
 /** Whether the check runs again for a boot proof that was verified before. */
 export function runsAgain(id: CheckId): boolean {
-  const row: CheckRow = CHECKS[id];
-  return row.again === true;
+  return checkRow(id)!.again === true;
 }
 
 const POSITIONS = /* @__PURE__ */ Object.fromEntries(
@@ -223,7 +331,7 @@ export class Checklist {
     return false;
   }
 
-  warn(id: CheckId, detail: string): true {
+  warn(id: IdsThatWarn<"warning" | "note">, detail: string): true {
     this.#set(id, "warn", detail);
     return true;
   }

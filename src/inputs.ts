@@ -5,7 +5,7 @@ import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
-import { MAX_APP_PROOFS } from "./decode/app-proof.js";
+import { MAX_APP_PROOFS } from "./decode/app-proof-limits.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
@@ -44,7 +44,7 @@ export interface VerifyOptions {
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
   /**
-   * `strict`: what weakens a good verdict (a BUT of its texts) is a failure. The verdict stays, the report has
+   * `strict`: what weakens a good verdict (a WARNING of its texts) is a failure. The verdict stays, the report has
    * `refusedFor`, and `requireVerified` and `requireAuthentic` throw. Default: `standard`.
    */
   readonly acceptance?: "standard" | "strict";
@@ -264,13 +264,13 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 
 /**
  * Reads options under a policy that came with the evidence, which may only tighten. Throws as {@link readOptions} does,
- * and {@link MalformedError} (`code`) for one that loosens.
+ * and {@link MalformedError} (`bundle`) for one that loosens.
  */
-export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
+export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
   if (!ParsedPolicy.is(policy)) throw new TypeError("options.policy: expected a policy from parsePolicy");
   const faults = [...looseningFaults(policy, own), ...demandFaults(policy, own)];
-  if (faults.length > 0) throw new MalformedError(code, faults);
+  if (faults.length > 0) throw new MalformedError("bundle", faults);
   return { ...readWithoutDemands(own, false), policy, policyFrom: "maker" };
 }
 
@@ -290,13 +290,9 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
 }
 
 /** Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier. */
-export function refuseUnverifiable(
-  policy: Policy,
-  options: Pick<VerifyOptions, "provenanceVerifier">,
-  code: "bundle" | "page",
-): void {
+export function refuseUnverifiable(policy: Policy, options: Pick<VerifyOptions, "provenanceVerifier">): void {
   const faults = demandFaults(policy, options);
-  if (faults.length > 0) throw new MalformedError(code, faults);
+  if (faults.length > 0) throw new MalformedError("bundle", faults);
 }
 
 /** No caller's mistake, so no TypeError: the maker of the policy chose what it demands. */

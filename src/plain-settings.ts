@@ -64,14 +64,17 @@ export function policyContent(policy: ParsedPolicy): PlainPolicy {
 
 /** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
 export function parsePlainPolicy(policy: PlainPolicy): Policy {
-  const { text, anchors = {}, roots = {} } = requireShape("policy", policy, plainPolicyShape);
-  return parsePolicy(text, {
-    readFile: (name) => {
-      if (Object.hasOwn(anchors, name)) return anchors[name]!;
-      if (Object.hasOwn(roots, name)) return roots[name]!;
-      throw new Error("not among the files that were given");
-    },
-  });
+  const own = requireShape("policy", policy, plainPolicyShape);
+  return parsePolicy(own.text, { readFile: readerOf(own) });
+}
+
+/** Reads the files that the policy names. */
+export function readerOf({ anchors = {}, roots = {} }: PlainPolicy): (name: string) => string {
+  return (name) => {
+    if (Object.hasOwn(anchors, name)) return anchors[name]!;
+    if (Object.hasOwn(roots, name)) return roots[name]!;
+    throw new Error("not among the files that were given");
+  };
 }
 
 /** The PEM text of each file that the policy names, by name: made from the certificate, without other content. */
@@ -118,6 +121,11 @@ interface PlainAnchor {
   readonly pem: string;
 }
 
+/** Without other content of the file, such as a key. */
+export function plainAnchor(anchor: TrustAnchor): PlainAnchor {
+  return { name: anchor.name, pem: pemOf(anchor) };
+}
+
 /** The options of a verification as JSON, which another copy of this package reads, too; see VerifyOptions. */
 export interface PlainOptions extends Pick<VerifyOptions, "expected" | "allowDebug" | "acceptance" | "bootProofsOnly"> {
   /** `bundle`: the one inside the bundle, which its maker chose. Null: none, so any genuine enclave passes. */
@@ -134,8 +142,8 @@ export interface PlainOptions extends Pick<VerifyOptions, "expected" | "allowDeb
   readonly nonce?: string;
 }
 
-/** The most bytes of a key or nonce in plain options: any document has fewer. */
-const MAX_BYTES = 4096;
+/** A key or nonce: any document is shorter. */
+export const keyHex = hex(1, 4096);
 
 const chosenPolicy: Shape<PlainOptions["policy"]> = {
   read: (value, place) => (value === "bundle" || value === null ? value : plainPolicyShape.read(value, place)),
@@ -150,18 +158,15 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
   at: optional(plainAt),
   trustAnchors: optional(list(objectOf<PlainAnchor>({ name: text, pem: text }))),
   measurements: optional(record(hex(PCR_LENGTH), PCR_NAMES)),
-  ephemeralKey: optional(hex(1, MAX_BYTES)),
-  nonce: optional(hex(1, MAX_BYTES)),
+  ephemeralKey: optional(keyHex),
+  nonce: optional(keyHex),
   expected: VERIFY_OPTIONS.expected,
   allowDebug: VERIFY_OPTIONS.allowDebug,
   acceptance: VERIFY_OPTIONS.acceptance,
   bootProofsOnly: VERIFY_OPTIONS.bootProofsOnly,
 };
 
-/**
- * The options as plain data, without `cache`, `uses` and `provenanceVerifier`; if the policy is undefined, the
- * bundle's. Throws TypeError for a policy that was read from a parsed value.
- */
+/** The options as plain data, without `cache`, `uses` and `provenanceVerifier`; without a policy, the bundle's. */
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
@@ -173,7 +178,7 @@ export function plainOptions(
     policy: policy === undefined ? "bundle" : plainPolicyOf(policy),
     now: now.toISOString(),
     at: at instanceof Date ? at.toISOString() : at,
-    trustAnchors: trustAnchors?.map((anchor) => ({ name: anchor.name, pem: pemOf(anchor) })),
+    trustAnchors: trustAnchors?.map(plainAnchor),
     measurements:
       measurements && Object.fromEntries(Object.entries(measurements).map(([index, pcr]) => [index, toHex(pcr)])),
     ephemeralKey: ephemeralKey && toHex(ephemeralKey),
@@ -182,25 +187,9 @@ export function plainOptions(
   }) as unknown as PlainOptions;
 }
 
-/** Without other content of the anchor files, which may be private. */
-export function withoutOther(options: PlainOptions): PlainOptions {
-  const plain = (name: string, pem: string): string => pemOf(parseTrustAnchor(name, pem));
-  const { policy, trustAnchors } = withoutPrototype(options);
-  const anchors = Object.entries((policy !== "bundle" && policy?.anchors) || {});
-  return {
-    ...options,
-    ...(anchors.length > 0 && {
-      policy: {
-        ...(policy as PlainPolicy),
-        anchors: Object.fromEntries(anchors.map(([name, pem]) => [name, plain(name, pem)])),
-      },
-    }),
-    ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => ({ name, pem: plain(name, pem) })) }),
-  };
-}
-
 function plainPolicyOf(policy: VerifyOptions["policy"]): PlainPolicy | null {
-  return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
+  if (policy === NO_POLICY_ANY_ENCLAVE) return null;
+  return ParsedPolicy.is(policy) ? policyContent(policy) : plainPolicy(policy);
 }
 
 /** Plain options without their policy, as options. Throws {@link MalformedError} for a malformed trust anchor. */

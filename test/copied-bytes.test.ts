@@ -294,7 +294,6 @@ const WITHOUT_BYTES = [
   "postTo",
   "requireLogKey",
   "signCheckpoint",
-  "witnessAt",
 ];
 
 function fromHex(text: unknown): Uint8Array {

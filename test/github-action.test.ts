@@ -78,7 +78,7 @@ describe("the action", () => {
     const { ok, outputs, annotations, summary, called } = runAction(inputs, newFolder());
     expect(ok).toBe(true);
     expect(outputs).toMatchObject({ verdict: "verified", "exit-code": "0" });
-    expect(annotations).toEqual([expect.stringMatching(/^::notice title=bootproof::VERIFIED: /)]);
+    expect(annotations).toEqual([expect.stringMatching(/^::notice title=bootproof::VERIFIED with \d warnings?: /)]);
     expect(summary).toMatch(/^## VERIFIED/);
     expect(summary.match(/^## VERIFIED/gm)).toHaveLength(1);
     expect(called).toEqual([]);
@@ -232,7 +232,7 @@ describe("the action", () => {
     expect([code, log]).toEqual([1, expect.stringContaining("app.request")]);
   });
 
-  it("with fail-on-warning fails with 1 for a BUT, and says which", async () => {
+  it("with fail-on-warning fails with 1 for a warning, and says which", async () => {
     const folder = newFolder();
     const six = vector("boot-proofs/six-members.json");
     writeFileSync(join(folder, "policy.json"), (await bootproof(["pin", "--boot-proof", six])).stdout);
@@ -240,7 +240,7 @@ describe("the action", () => {
     expect(runAction(inputs, folder).outputs["verdict"]).toBe("verified");
     const { code, outputs, annotations } = runAction({ ...inputs, "fail-on-warning": "true" }, folder);
     expect([code, outputs["verdict"]]).toEqual([1, "rejected"]);
-    expect(annotations[0]).toMatch(/^::error title=bootproof::REFUSED: .*BUT /);
+    expect(annotations[0]).toMatch(/^::error title=bootproof::REFUSED with \d warnings?: .*WARNING /);
   });
 
   it("takes a nonce, an image and payloads, each of which fails what does not meet it", () => {
@@ -342,7 +342,7 @@ describe("the action with a service", () => {
       expect.stringMatching(
         /^::notice title=bootproof::Fetched by the application's name: .* is the service's word\.$/,
       ),
-      expect.stringMatching(/^::notice title=bootproof::VERIFIED: /),
+      expect.stringMatching(/^::notice title=bootproof::VERIFIED with \d warnings?: /),
     ]);
     expect(readFileSync(outputs["sarif-file"]!, "utf8")).toContain("/bootproof-1/1-signer.json");
     expect(log).not.toContain(env["BOOTPROOF_API_PRIVATE_KEY"]!);

@@ -549,7 +549,7 @@ describe("the exports", () => {
     expect(new Set(Object.values(CHECK_TITLES)).size).toBe(CHECK_IDS.length);
   });
 
-  // report/README.md, "Checks": users search for these ids.
+  // Users search for these ids (report/README.md, "Checks").
   it("have the ids that are public, in their order", () => {
     expect(CHECK_IDS).toEqual([
       "boot.decode",

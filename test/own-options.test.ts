@@ -24,6 +24,7 @@ import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
 import { LAB_BUILD } from "../src/lab/sigstore.js";
 import * as page from "../src/page/index.js";
+import { pageWith } from "../src/page/page.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
 import { customPayload } from "../src/lab/enclave.js";
@@ -126,9 +127,8 @@ const logNote = await watching.signCheckpoint(
 const script = "1;";
 const pageOptions = page.plainOptions({ policy, now: NOW, at: AT });
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
-const pageAnchors = [{ name: "lab", pem: anchorPem }];
 const pageContent = { evidence: { bootProofs: [debugged.bootProof] }, options: pageOptions, report: pageReport };
-const html = await page.renderPage(pageContent, { script });
+const html = await pageWith(script, pageContent);
 
 const { rawBody: delivery, headers } = delivered();
 const handlerOptions = {
@@ -303,7 +303,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   renderText: [door([report, text], (...all) => library.renderText(...all)), door([report], library.renderText)],
   renderSummary: [
-    door([report, { color: true, width: 100 }, [{ kind: "but", text: "a" }]] as const, (...all) =>
+    door([report, { color: true, width: 100 }, [{ kind: "warning", text: "a" }]] as const, (...all) =>
       library.renderSummary(...all),
     ),
   ],
@@ -556,26 +556,8 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     }),
   ],
   plainOptions: [door([{ policy, now: NOW, at: AT, measurements: PCRS, expected }], (one) => page.plainOptions(one))],
-  pageData: [door([pageContent], (one) => page.pageData(one))],
-  renderPage: [door([pageContent, { script }], (...all) => page.renderPage(...all))],
-  renderVerifier: [door([{ script }], (one) => page.renderVerifier(one))],
-  verifyPageData: [
-    door([pageContent, { policy: plainPolicy(policy), now: NOW, at: AT }], (...all) =>
-      page.verifyPageData(...all).then((made) => [verdictOf(made), made.same, made.differences]),
-    ),
-    door(
-      [pageContent, { policy: "bundle", now: NOW, allowDebug: false, trustAnchors: pageAnchors }] as const,
-      (...all) => page.verifyPageData(...all).then((made) => [verdictOf(made), made.same]),
-    ),
-  ],
-  checkPage: [
-    door([toUtf8(html), { script, policy: plainPolicy(policy), now: NOW, at: AT }], (...all) =>
-      page.checkPage(...all).then(({ verification, ...facts }) => [facts, verification && verdictOf(verification)]),
-    ),
-    door([toUtf8(html), { script, policy: "bundle", now: NOW, trustAnchors: pageAnchors }] as const, (...all) =>
-      page.checkPage(...all).then(({ verification, ...facts }) => [facts, verification && verdictOf(verification)]),
-    ),
-  ],
+  evidenceInPage: [door([toUtf8(html)] as const, (one) => Promise.resolve(page.evidenceInPage(one)))],
+  renderPage: [door([pageContent], (one) => page.renderPage(one))],
   auditSetting: [
     door([{ policy, now: NOW, at: AT, bootProofs: ["a"] }], (one) => audit.auditSetting(one)),
     door([{ policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW, trustAnchors: [anchor] }] as const, (one) =>
@@ -642,14 +624,6 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   readCheckpoint: [
     door([{ key: logKeys.publicKey, origin: "bootproof-log/a" }], (given) => watching.readCheckpoint(logNote, given)),
-  ],
-  witnessAt: [
-    door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
-      const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
-      const witness = watching.witnessAt("https://a.test", Object.assign(given, { fetch }));
-      witness.offer(logNote);
-      return witness.settled();
-    }),
   ],
   isFinding: [door([lines[0]!.entry], (entry) => watching.isFinding(entry))],
   postTo: [
@@ -804,6 +778,7 @@ async function* batches(): AsyncGenerator<audit.Batch> {
 
 /** These take text, numbers, bytes (see copied-bytes.test.ts), streams, or objects of this package. */
 const WITHOUT_OBJECTS: readonly string[] = [
+  "renderVerifier",
   "ExpectedEntries",
   "ExpectedEntries.of",
   "ExpectedEntries.read",
@@ -846,7 +821,6 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "ServiceError",
   "WebhookError",
   "readApiKeyFile",
-  "readPageData",
   "Auditor",
   "isAccepted",
   "resultLine",
@@ -1004,7 +978,6 @@ type NameOfOption =
   | Exclude<keyof adapters.VerifiedOptions, "cache" | "evidence">
   | (keyof client.VerifyActivityOptions & "expected")
   | Exclude<keyof client.VerifyAppProofsOptions, "signal">
-  | keyof page.PageCheckOptions
   | keyof audit.AuditOptions
   | Exclude<keyof auditNode.AuditFilesOptions, "signal" | "stdin">
   | Exclude<keyof watching.WatchOptions, "signal" | "log" | "cache">
@@ -1064,7 +1037,6 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
   allowUnproven: ["updateWallet"],
   pollIntervalMs: 1e6,
   pollAttempts: 0,
-  script: "polluted",
   bootProofs: [],
   inputs: [],
   setting: {},
@@ -1108,7 +1080,7 @@ const LOOSENING: Readonly<Record<OptionName, unknown>> = {
 };
 
 /** `expected` is also a member of checks, which readers of reports use; the lab's services read requests. */
-const READS_REPORTS = /^(?:render|verifyPageData|checkPage|verifyBundle|startLab|lab\.)/;
+const READS_REPORTS = /^(?:render|verifyBundle|startLab|lab\.)/;
 
 function loosening(door: string): Readonly<Record<string, unknown>> {
   if (!READS_REPORTS.test(door)) return LOOSENING;
@@ -1196,11 +1168,6 @@ describe("a debug enclave while Object.prototype allows it", () => {
         await watching.watch({ ...watchOptions, onEntry });
         return verdict;
       },
-    ],
-    [
-      "checkPage",
-      async () =>
-        (await page.checkPage(html, { script, policy: plainPolicy(policy), now: NOW })).verification?.report.verdict,
     ],
   ])("is rejected by %s", async (_name, verdict) => {
     expect(await polluted(allowing, verdict)).toBe("rejected");

@@ -71,7 +71,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "docker build": "the same",
   "docker run": "the same",
   "const verification = await verifyEvidence(evidence, { policy, now: new Date(), acceptance":
-    "refuses the evidence here, which has BUTs: test/verification.test.ts runs it",
+    "refuses the evidence here, which has warnings: test/verification.test.ts runs it",
   "npm install bullmq": "installs: the packages are there",
   "npm install @sigstore/verify": "the same, and fetches what a build service signed",
   "bootproof verify --boot-proof boot.json --provenance": "of a build: test/cli/provenance.test.ts runs it",

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { DEPLOYMENT_KINDS, PINS, PIN_NAMES } from "../src/appraise/pins.js";
-import { CHECK_IDS } from "../src/checks.js";
 import { EXIT } from "../src/cli/exit-codes.js";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "../src/client/operations.js";
 import { CHANGES, CHANGE_IDS } from "../src/diff/changes.js";
@@ -70,10 +69,6 @@ describe.each(ROOMS)("src/%s/README.md", (room) => {
 });
 
 describe("tables of the rooms' READMEs", () => {
-  it("report: every check, in report order", () => {
-    expect(tableOf("report", "id").map(([id]) => id)).toEqual(CHECK_IDS);
-  });
-
   it("appraise: every pin, its kind and its check, in the order of the rows", () => {
     const rows = PIN_NAMES.map((name) => {
       const { check } = PINS[name];

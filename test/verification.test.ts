@@ -160,7 +160,7 @@ describe("strict acceptance", () => {
     throw new Error("not refused");
   };
 
-  // The certificates of all of them lead to another root than AWS's: a BUT.
+  // The certificates of all of them lead to another root than AWS's: a warning.
   it.each<[string, () => Promise<AnyVerification>]>([
     ["verifyEvidence", () => verifyEvidence({ bootProofs: [bootProof], appProofs }, strict)],
     ["verifyBootProof", () => verifyBootProof(bootProof, strict)],
@@ -169,7 +169,7 @@ describe("strict acceptance", () => {
     ["verifyActivity", () => verifyActivity(activity, [bootProof], strict)],
     ["verifyAttestation", () => verifyAttestation(document, { ...bare, acceptance: "strict" })],
     ["verifyBundle", () => verifyBundle(bundle, strict)],
-  ])("refuses what has a BUT, with its reasons and the same verdict: %s", async (_, call) => {
+  ])("refuses what has a warning, with its reasons and the same verdict: %s", async (_, call) => {
     const verification = await call();
     const { report } = verification;
     expect([report.verdict, report.refusedFor?.join()]).toEqual(["verified", expect.stringContaining("not to AWS")]);
@@ -194,7 +194,7 @@ describe("strict acceptance", () => {
       expect(shown).not.toMatch(/REFUSED|failures="1"/);
   });
 
-  it("refuses a bundle under its maker's policy, which is a BUT", async () => {
+  it("refuses a bundle under its maker's policy, which is a warning", async () => {
     const anchors = [parseTrustAnchor("lab", whole.anchorPem)];
     const own = { policy: POLICY_OF_THE_BUNDLE, now: NOW, trustAnchors: anchors } as const;
     requireAuthentic(await verifyBundle(bundle, own));
@@ -205,7 +205,7 @@ describe("strict acceptance", () => {
     ]);
   });
 
-  it("changes nothing where there is no BUT, for a rejection, and for another word throws", async () => {
+  it("changes nothing where there is no warning, for a rejection, and for another word throws", async () => {
     const six = readFileSync(new URL("../test-vectors/boot-proofs/six-members.json", import.meta.url));
     const any = { policy: NO_POLICY_ANY_ENCLAVE, now: NOW, acceptance: "strict" } as const;
     const verification = await verifyBootProof(six, any);

@@ -1,7 +1,7 @@
 /** Reads the policy file, `bootproof/1` (appraise/README.md, "The policy file"). */
 import { callable, typedOptions } from "../decode/options.js";
 import { toUtf8 } from "../bytes.js";
-import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
+import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/input.js";
 import { schemaOf } from "../decode/json-schema.js";

@@ -1,7 +1,8 @@
 /** Reads one entry: a line of NDJSON, or a file. Its content decides its kind, as for `inspect`. */
 import type { Evidence } from "../bootproof.js";
 import { type Bundle, decodeBundle, evidenceIn } from "../bundle/file.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { appProofList } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";

@@ -1,8 +1,7 @@
 /** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
 import { randomBytes } from "node:crypto";
 import { printable } from "../report/printable.js";
-import type { Judge } from "./batch.js";
-import type { QueueContact, QueueTls } from "./node-queue-url.js";
+import type { QueuePlaceOptions } from "./queue-options.js";
 import { DAY_SECONDS, type Peer, Seal, queueName, readPeer, writePeer } from "./node-queue-wire.js";
 import { type RedisConnection, connectRedis, isOutage, mastersOf } from "./node-redis.js";
 import { QueueError } from "./queue-error.js";
@@ -13,31 +12,6 @@ export const TICK_MS = 1000;
 const ALIVE_SECONDS = 10;
 const MAX_PEERS = 1000;
 const MAX_NOTES = 1000;
-
-/** Options of both sides, which need the same prefix and secret. */
-export interface QueuePlaceOptions {
-  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
-  readonly prefix?: string;
-  /** Certificates for `rediss://` URLs. Default: the authorities of Node, and no certificate of this client. */
-  readonly tls?: QueueTls;
-  /** The text whose HMAC seals jobs and answers. Default: no seals. */
-  readonly secret?: string;
-  /** Messages for the operator: outages, a missing other side and why it is ignored, refused jobs and answers. */
-  readonly onNote?: (text: string) => void;
-  /** This is called every second. */
-  readonly onQueue?: (contact: QueueContact) => void;
-  /** Makes the judge of a worker's batches, or of a producer's entries that failed three times. Default: threads. */
-  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
-}
-
-export const PLACE_OPTIONS: Readonly<Record<keyof QueuePlaceOptions, true>> = {
-  prefix: true,
-  tls: true,
-  secret: true,
-  onNote: true,
-  onQueue: true,
-  judgeOf: true,
-};
 
 const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";

@@ -1,25 +1,6 @@
 /** The URL of a queue's server, read by its parts: messages have `shown`, which never had a password in it. */
 import { QueueError } from "./queue-error.js";
 
-/** PEM texts for `rediss://` URLs. */
-export interface QueueTls {
-  /** The certificate authorities that the server's certificate must be from. Default: those of Node. */
-  readonly ca?: string;
-  /** This client's certificate, for servers that demand one. */
-  readonly cert?: string;
-  /** The private key of `cert`. */
-  readonly key?: string;
-}
-
-/** The present state of the connection to a queue's server. */
-export interface QueueContact {
-  /** The server's address without credentials. */
-  readonly server: string;
-  readonly isConnected: boolean;
-  /** Jobs of this policy that no worker has taken, as last counted; null before the first count. */
-  readonly waiting: number | null;
-}
-
 export interface QueueAddress {
   readonly kind: "server" | "cluster" | "sentinel" | "socket";
   readonly isTls: boolean;

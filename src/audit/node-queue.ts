@@ -3,7 +3,8 @@ import type { Queue, QueueEvents } from "bullmq";
 import { otherMembers, ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { PLACE_OPTIONS, type QueueMember, type QueuePlaceOptions, TICK_MS, joinQueue } from "./node-queue-member.js";
+import { type QueueMember, TICK_MS, joinQueue } from "./node-queue-member.js";
+import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
 import {
   DAY_SECONDS,
   type Job,

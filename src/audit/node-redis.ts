@@ -5,7 +5,8 @@ import type * as BullMq from "bullmq";
 import type * as IoRedis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { otherMembers, ownOptions } from "../decode/input.js";
-import { type QueueAddress, type QueueTls, parseQueueUrl } from "./node-queue-url.js";
+import { type QueueAddress, parseQueueUrl } from "./node-queue-url.js";
+import type { QueueTls } from "./queue-options.js";
 import { QueueError } from "./queue-error.js";
 import { withLifetime } from "./node-queue-wire.js";
 

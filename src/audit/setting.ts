@@ -69,7 +69,6 @@ const OPTIONS: MembersOf<AuditOptions> = {
 };
 
 /**
- * Throws TypeError for a policy that was passed as a value, since it has no text.
  * @example
  * ```ts
  * const strict = auditSetting({ policy, now: new Date(), acceptance: "strict" });

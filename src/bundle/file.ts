@@ -2,15 +2,17 @@
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
-import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader, instantMember } from "../decode/json-members.js";
+import { readShape } from "../decode/shapes.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
+import { type BundleOptions, bundleOptions } from "./options.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
@@ -27,6 +29,8 @@ export interface BundleFile {
   /** With trust anchors as PEM, and trusted roots as JSON text. Null: verified without a policy. */
   readonly policy?: PolicyFile | null;
   readonly report?: Report;
+  /** What else the maker demanded and allowed, to make the report again. It never decides a verdict. */
+  readonly options?: object;
 }
 
 /** A well-formed bundle. Its evidence is not verified. */
@@ -40,6 +44,7 @@ export interface Judgement {
   readonly now: Date;
   readonly policy: Policy | null;
   readonly report: JsonObject;
+  readonly options: BundleOptions;
 }
 
 export function isBundle(json: unknown): boolean {
@@ -60,7 +65,7 @@ export function decodeBundle(input: unknown): Bundle {
 
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `expected "${BUNDLE_FORMAT}"`);
-  reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "provenance", "policy", "report"]);
+  reader.refuseUnknown(["bundle", "bootProofs", "appProofs", "activity", "provenance", ...JUDGEMENT, "options"]);
   const evidence = { appProofs: [], ...evidenceIn(reader, ["bootProofs", "appProofs"]) };
   return { evidence, judgement: judgementOf(reader) };
 }
@@ -108,14 +113,23 @@ function list(reader: MemberReader, name: string, most: number): JsonValue[] | u
   return items && items.length > most ? reader.fault(name, `${items.length} entries, expected at most ${most}`) : items;
 }
 
+const JUDGEMENT = ["now", "policy", "report"] as const;
+
 function judgementOf(reader: MemberReader): Judgement | null {
-  const names = ["now", "policy", "report"].filter((name) => Object.hasOwn(reader.object, name));
-  if (names.length === 0) return null;
+  const names = JUDGEMENT.filter((name) => Object.hasOwn(reader.object, name));
+  const options = reader.get("options");
+  if (names.length === 0) {
+    if (options !== undefined) reader.fault("options", "without now, policy and report");
+    return null;
+  }
   if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);
   const now = instantMember(reader, "now");
   const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
   const report = reader.nested("report");
-  return now && report && policy !== undefined ? { now, policy, report: report.object } : null;
+  const own = readShape(bundleOptions, options ?? {}, reader.at("options"));
+  reader.faults.push(...own.faults);
+  if (!now || !report || policy === undefined || !own.value) return null;
+  return { now, policy, report: report.object, options: own.value };
 }
 
 function packedPolicy(reader: MemberReader): Policy | undefined {

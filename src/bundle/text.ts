@@ -1,6 +1,6 @@
-/** The notices beside a bundle's verdict. */
+/** What stands beside the verdict on a bundle or page. */
 import type { Notice } from "../report/facts.js";
-import { printableStart } from "../report/printable.js";
+import { printable, printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
 
 export interface BundleFacts {
@@ -21,16 +21,12 @@ export const POLICY_CHOSEN_BY_MAKER =
   'bundle that passes. So the verdict is "authentic" at best. Compare it with a policy of your ' +
   "own: --policy FILE.";
 
-export const POLICY_OF_THE_PAGE =
-  "the policy came with the page: the page's maker chose what passes, and anyone can make a page that passes. So the " +
-  'verdict is "authentic" at best. Compare it with a policy of your own: --policy FILE.';
-
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;
 
 export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verdict): Notice[] {
   return [
-    ...(policyFrom === "bundle" ? [{ kind: "but", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
+    ...(policyFrom === "bundle" ? [{ kind: "warning", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
     ...(packed === null ? [] : packedNotices(packed, policyFrom === "bundle" ? verdict : null)),
   ];
 }
@@ -43,7 +39,7 @@ function packedNotices(
   const made = `The bundle was made at ${now}. Its report is not trusted: everything was verified again.`;
   const aged =
     verdict === "rejected" && then !== "rejected"
-      ? [`As of ${now} the verdict is ${then}: only the time has changed. --now ${now} counts ages as of then.`]
+      ? [`As of ${now}, as its maker verified it, the verdict is ${then}. --now ${now} counts ages as of then.`]
       : [];
   const notes = [made, ...aged].map((text) => ({ kind: "note", text }) as const);
   if (differences.length === 0) return notes;
@@ -53,7 +49,7 @@ function packedNotices(
   });
   const rest = differences.length - MAX_SHOWN;
   return [
-    { kind: "but", text: "the report inside does not match its evidence (the differences are below)." },
+    { kind: "warning", text: "the report inside does not match its evidence (the differences are below)." },
     ...notes,
     ...items,
     ...(rest > 0 ? [{ kind: "item", text: `and ${rest} more` } as const] : []),
@@ -62,4 +58,9 @@ function packedNotices(
 
 function shown(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
+}
+
+/** The first line of texts about evidence that came in a page. */
+export function ofPage(page: string | undefined, what: string): string {
+  return page === undefined ? "" : `The evidence in ${printable(page)} ${what}, not what the page shows.\n\n`;
 }

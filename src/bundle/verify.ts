@@ -11,15 +11,21 @@ import {
   verifyEvidence,
   verifyEvidenceUnder,
 } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, otherMembers, withoutPrototype } from "../decode/input.js";
+import { MalformedError } from "../errors.js";
 import {
-  VERIFY_OPTIONS,
+  NamedEvidence,
   type OptionsBesidePolicy,
+  VERIFY_OPTIONS,
   evidenceMembers,
+  readOptions,
+  readOptionsUnder,
   refuseUnverifiable,
   withBuilds,
 } from "../inputs.js";
+import { optionsBesidePolicy } from "../plain-settings.js";
 import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
@@ -54,7 +60,7 @@ export interface BundleVerification extends Verification {
   readonly packed: PackedReport | null;
 }
 
-interface PackedReport {
+export interface PackedReport {
   /** RFC 3339: the current time of that verification. */
   readonly now: string;
   /** By the bundle's policy and time. */
@@ -91,19 +97,7 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
     });
   const inside = own.judgement?.policy;
   if (!inside) throw new TypeError("the bundle has no policy");
-  return verifyBundleUnder(own, inside, rest, "bundle");
-}
-
-/** {@link verifyBundle} under a policy in the bundle, or in the page around it. */
-export async function verifyBundleUnder(
-  bundle: Bundle,
-  policy: Policy,
-  options: Given,
-  code: "bundle" | "page",
-): Promise<BundleVerification> {
-  return verified(bundle, options, "bundle", (evidence, own) => {
-    return verifyEvidenceUnder(evidence, { policy, options: own, code });
-  });
+  return verified(own, rest, "bundle", (evidence, options) => verifyEvidenceUnder(evidence, inside, options));
 }
 
 const BUNDLE = /* @__PURE__ */ objectOf<Bundle>({ evidence: unchecked, judgement: plain }, { unknown: "ignore" });
@@ -123,7 +117,7 @@ async function verified(
   const own = { cache, ...(nonce && { nonce }), ...(provenanceVerifier && { provenanceVerifier }) };
   const compared = judgement && packedComparison(evidence, judgement, own);
   const verification = await verify(judged, { ...otherMembers(options, "provenance"), cache });
-  const packed = compared && (await compared());
+  const packed = compared && (await compared()).packed;
   const whole = { ...verification, policyFrom, packed };
   const report = options.acceptance === "strict" ? await refused(whole) : whole.report;
   return madeVerification<BundleVerification>({ ...whole, report });
@@ -132,30 +126,72 @@ async function verified(
 /** What weakens the verdict of a bundle weakens it for a strict caller, too. */
 async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
   const { bundleNotices } = await import("./text.js");
-  const buts = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "but");
+  const warnings = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "warning");
   return strictReport(
     report,
-    buts.map(({ text }) => text),
+    warnings.map(({ text }) => text),
   );
 }
+
+type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
+
+/** The evidence as its maker verified it, and where the report inside differs. Null without a report inside. */
+export async function verifyAsPacked({ evidence, judgement }: Bundle): Promise<RemadeReport | null> {
+  return judgement && packedComparison(copyPlain(evidenceMembers(evidence)), judgement, {})();
+}
+
+interface RemadeReport {
+  readonly report: Report;
+  readonly packed: PackedReport;
+}
+
+type CallersOptions = Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifier">;
 
 /** Copies now; verifies and compares when the result is called. */
 function packedComparison(
   evidence: Evidence,
-  { now, policy, report }: Judgement,
-  options: Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifier">,
-): () => Promise<PackedReport> {
-  if (policy !== null) refuseUnverifiable(policy, options, "bundle");
-  const made = new Date(now);
-  const judge = preparedVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
+  judgement: Judgement,
+  options: CallersOptions,
+): () => Promise<RemadeReport> {
+  const made = new Date(judgement.now);
+  // A wrong option of the caller is a TypeError; what is wrong with the maker's is a fault of the bundle.
+  readOptions({ ...options, policy: NO_POLICY_ANY_ENCLAVE, now: made });
+  const judge = preparedAsPacked(evidence, judgement, { ...options, now: made });
   return async () => {
-    const anew = await judge();
-    return {
-      now: made.toISOString(),
-      verdict: anew.report.verdict,
-      differences: packedDifferences(report, anew.report),
-    };
+    const { report } = await judge();
+    const differences = packedDifferences(judgement.report, report);
+    return { report, packed: { now: made.toISOString(), verdict: report.verdict, differences } };
   };
+}
+
+function preparedAsPacked(
+  evidence: Evidence,
+  { policy, options }: Judgement,
+  given: CallersOptions & { readonly now: Date },
+): () => Promise<Verification> {
+  if (policy !== null) refuseUnverifiable(policy, given);
+  const { requestedKeys = [], policyFrom, ...rest } = options;
+  try {
+    const own = { ...given, ...optionsBesidePolicy({ ...rest, now: given.now.toISOString() }) };
+    const setting =
+      policy !== null && policyFrom === "bundle"
+        ? readOptionsUnder(policy, own)
+        : readOptions({ ...own, policy: policy ?? NO_POLICY_ANY_ENCLAVE });
+    return preparedVerification(asRequested(evidence, requestedKeys), setting);
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    throw new MalformedError("bundle", [{ path: "options", message: error.message }]);
+  }
+}
+
+function asRequested({ appProofs = [], ...evidence }: Evidence, keys: readonly (string | null)[]): Evidence {
+  const bootProofs = evidence.bootProofs.map((piece: unknown, index) => {
+    const key = keys[index];
+    const value = piece instanceof NamedEvidence ? piece.value : piece;
+    return key ? new NamedEvidence(null, value, { ephemeralKey: fromHex(key)! }) : piece;
+  });
+  // A list of none is not allowed beside `bootProofsOnly`.
+  return { ...evidence, bootProofs, ...(appProofs.length > 0 && { appProofs }) };
 }
 
 /** About the making of the report, or dependent on the request, which no bundle has. */
@@ -167,8 +203,6 @@ const OF_THE_QUESTION: readonly string[] = [
 ] satisfies readonly CheckId[];
 const ASKED =
   /^claims\.(?:activity\.(?:asked|question|signatures|resultWithoutProof)|appProofs\[\d+\]\.(?:expectation|answers))/;
-/** Members that earlier versions lack: compared only if present. */
-const NOT_ALWAYS_SAID = /^(?:stale|notApplied|claims\.bootProofs\[\d+\]\.image\.restsOn)$/;
 
 /** Compares checks by status, in any order. The packed report may have any shape. */
 function packedDifferences(packed: object, report: Report): Difference[] {
@@ -185,8 +219,7 @@ function packedDifferences(packed: object, report: Report): Difference[] {
   return reportDifferences(compared.packed, compared.anew, {
     checks: places,
     byValue: true,
-    isIgnored: (path, theirs) =>
-      NOT_COMPARED.includes(path) || ASKED.test(path) || (theirs === undefined && NOT_ALWAYS_SAID.test(path)),
+    isIgnored: (path) => NOT_COMPARED.includes(path) || ASKED.test(path),
   }).map(({ place, theirs, anew }) => ({ place, packed: theirs, anew }));
 }
 

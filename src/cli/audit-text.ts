@@ -106,7 +106,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
       return `${count(verdicts[verdict])} ${verdict}${age}`;
     });
   const refused = verdicts.verified + verdicts.authentic - accepted;
-  const why = refused === 0 ? "" : `; ${count(refused)} REFUSED for a BUT, though verified or authentic`;
+  const why = refused === 0 ? "" : `; ${count(refused)} REFUSED for a warning, though verified or authentic`;
   return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
 }
 

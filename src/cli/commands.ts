@@ -5,7 +5,7 @@ import { type CommandRow, run } from "./main.js";
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   verify: {
     heading: "evidence",
-    summary: "verify boot proofs, app proofs, activities and bundles",
+    summary: "verify boot proofs, app proofs, activities, bundles and pages",
     load: async () => (await import("./verify.js")).addVerifyCommand,
   },
   audit: {
@@ -31,7 +31,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   page: {
     heading: "evidence",
-    summary: "make a page that verifies in a browser, or check a page from outside",
+    summary: "make a page that verifies in a browser",
     load: async () => (await import("./page.js")).addPageCommand,
   },
   watch: {

@@ -4,7 +4,7 @@ import type { Difference, Side } from "../diff/diff.js";
 import { MalformedError } from "../errors.js";
 import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
+import { InputFiles, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
@@ -12,7 +12,8 @@ import { ArgumentReader } from "./options.js";
 import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
-Two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by content. A
+Two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or pages (the evidence in them
+is compared), recognised by content. A
 boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
 come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
 
@@ -56,7 +57,7 @@ async function diff(a: string, b: string, io: Io): Promise<Difference> {
 async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
   if (areFolders([path])[0] === true) return sideOfFolder(files, path);
   const { readSide } = await import("../diff/diff.js");
-  const file = await files.bytes(path, MAX_BUNDLE_BYTES);
+  const file = (await files.evidence(path))?.bytes;
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./read-yaml.js");
     const release = await parseYaml(files, path, text);

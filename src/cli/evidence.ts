@@ -1,4 +1,5 @@
 /** Reads or fetches the evidence of one verification, and reports on it. */
+import type { Policy } from "../appraise/policy.js";
 import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
@@ -11,9 +12,9 @@ import type { Expected, ExpectedPayload } from "../verify/expectation.js";
 import { withBuilds } from "../inputs.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
-import { type InputFiles, nameOf } from "./files.js";
+import { type InputFiles, type ReadEvidence, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import { type FilePlace, ofKind } from "./kinds.js";
+import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
 import { verifierFor } from "./provenance.js";
 import { type EvidenceFiles, readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
 
@@ -50,7 +51,7 @@ export interface ExpectedFlags {
 }
 
 /** `policy` is undefined where the bundle's own is used. */
-type JudgeOptions = VerifiedSource["options"];
+export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
 type Reported = Omit<VerifiedSource, "bundle">;
 
@@ -64,8 +65,9 @@ interface Judged {
 }
 
 /** Faults of all files are thrown together. */
-export async function judge({ source, options, builds }: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
-  if (source.kind === "bundle") return judgeBundle({ ...source, builds }, options, files, io);
+export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
+  const { source, options, builds } = asked;
+  if (source.kind === "bundle") return judgeFile(asked, source.file, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
   const given = await evidenceOf(source, { ...options, policy }, files, io);
   if (!("evidence" in given)) return { ...given.reported, bundle: null };
@@ -198,39 +200,71 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
+/** A bundle, or a page, which has a bundle or a bare document. */
+async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io): Promise<VerifiedSource> {
+  const read = await files.evidence(file);
+  const page = read?.page && { page: nameOf(file) };
+  const { kindOf } = await import("../inspect/kinds.js");
+  if (page && kindOf(read!.bytes) === "attestation document")
+    return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
+  const json = await jsonOfKind(files, file, read?.bytes, { command: "verify", option: "BUNDLE" });
+  const { isBundle } = await import("../bundle/file.js");
+  if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);
+  files.throwFaults();
+  return { ...(await judgeBundle(asked, { file, json, bytes: read!.page ?? read!.bytes }, files, io)), ...page };
+}
+
+const NOT_A_BUNDLE =
+  "not a bundle (bootproof bundle makes them): give other evidence with --boot-proof, --app-proof, --activity or " +
+  "--attestation";
+
+async function judgePageOfDocument(
+  { options, source, builds }: Judged,
+  file: string,
+  { bytes, page }: ReadEvidence,
+): Promise<VerifiedSource> {
+  const own = answerable({ bootProofs: [] }, underPolicy(options, undefined, file), demandsOrganization(source));
+  if (builds.provenance !== undefined || own.expected !== undefined || own.ephemeralKey !== undefined)
+    throw new UsageError([
+      `${file}: a page of a bare attestation document, which has no key, no request and no builds`,
+    ]);
+  const evidence = new NamedEvidence(nameOf(file), decodeFile(bytes).bytes, { bytes: page! });
+  return { report: (await verifyAttestation(evidence, own)).report, evidence, options: own, bundle: null };
+}
+
+/** `inside`: the policy that came with the evidence. */
+function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: string): VerifyOptions {
+  const { policy = inside } = options;
+  if (policy !== undefined) return Object.assign({ ...options }, { policy });
+  throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
+}
+
+function demandsOrganization(source: Source): boolean {
+  return source.kind === "bundle" && source.demandsOrganization;
+}
+
 async function judgeBundle(
-  { file, demandsOrganization, builds }: Source & { kind: "bundle" } & { readonly builds: Builds },
-  given: JudgeOptions,
+  { source, options: given, builds }: Judged,
+  { file, json, bytes }: { readonly file: string; readonly json: unknown; readonly bytes: Uint8Array },
   files: InputFiles,
   io: Io,
 ): Promise<VerifiedSource> {
-  const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
+  const { decodeBundle, namedBundle } = await import("../bundle/file.js");
   const library = await import("../bundle/verify.js");
-  const read = await readPiece(files, file, { command: "verify", option: "BUNDLE" });
-  if (read !== undefined && !isBundle(read.value)) {
-    files.fault(
-      file,
-      "not a bundle (bootproof bundle makes them): give other evidence with --boot-proof, --app-proof, --activity or " +
-        "--attestation",
-    );
-  }
+  const bundle = files.decoded(file, () => decodeBundle(json))!;
   files.throwFaults();
-  const bundle = files.decoded(file, () => decodeBundle(read!.value));
-  files.throwFaults();
-  if (given.policy === undefined && !bundle!.judgement?.policy) {
-    throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
-  }
-  const { activity } = bundle!.evidence;
+  const inside = bundle.judgement?.policy ?? undefined;
+  const own = underPolicy(given, inside, file);
+  const { activity } = bundle.evidence;
   const { provenance = [] } = builds;
-  refuseTooManyBuilds(file, bundle!.evidence, provenance.length);
+  refuseTooManyBuilds(file, bundle.evidence, provenance.length);
   refuseUnmet(file, activity !== undefined, given.expected ?? {});
-  const options = answerable(bundle!.evidence, given, demandsOrganization);
-  const named = namedBundle(bundle!, nameOf(file), read!.bytes);
-  io.progress(verifying(bundle!.evidence));
-  const policy = options.policy ?? library.POLICY_OF_THE_BUNDLE;
-  const verifier = await verifierFor(bundle!.judgement?.policy ?? undefined);
+  const options = answerable(bundle.evidence, own, demandsOrganization(source));
+  const named = namedBundle(bundle, nameOf(file), bytes);
+  io.progress(verifying(bundle.evidence));
+  const asked = given.policy ?? library.POLICY_OF_THE_BUNDLE;
   const verification = await library
-    .verifyBundle(named, { ...options, ...verifier, provenance, policy })
+    .verifyBundle(named, { ...options, ...(await verifierFor(inside)), provenance, policy: asked })
     .catch((error: unknown) => {
       throw error instanceof MalformedError ? loosening(error, file) : error;
     });

@@ -1,7 +1,7 @@
 /** `bootproof explain`: what a check proves, why it fails, and what to do; what verdicts and exit codes mean. */
 import type { Command } from "commander";
+import { CHECK_IDS, isCheckId } from "../checks.js";
 import type * as explanations from "../report/explanations.js";
-import type * as glossary from "../report/glossary.js";
 import { jsonDocument } from "../report/json.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
@@ -31,14 +31,14 @@ export function addExplainCommand(command: Command, io: Io, finish: (code: numbe
     args.refuseRepeated();
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const library = { ...(await import("../report/explanations.js")), ...(await import("../report/glossary.js")) };
+    const library = await import("../report/explanations.js");
     const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
     io.stdout.write(format === "json" ? jsonDocument(found.json) : found.text(textOptions(io)));
     finish(EXIT.good);
   });
 }
 
-type Explanations = typeof explanations & typeof glossary;
+type Explanations = typeof explanations;
 
 interface Found {
   readonly json: object;
@@ -47,38 +47,31 @@ interface Found {
 
 const JSON_FORMAT = "bootproof-explanation/1";
 
-function listOf({ GLOSSARY, TERMS, explainCheck, explainedWords, isCheckId, renderCheckList }: Explanations): Found {
-  const checks = explainedWords()
-    .filter(isCheckId)
-    .map((id) => {
-      const { title, group } = explainCheck(id);
-      return { id, title, group };
-    });
+function listOf({ GLOSSARY, TERMS, explainCheck, renderCheckList }: Explanations): Found {
+  const checks = CHECK_IDS.map((id) => {
+    const { title, group } = explainCheck(id);
+    return { id, title, group };
+  });
   const terms = Object.entries({ ...TERMS, ...GLOSSARY }).map(([term, { title }]) => ({ term, title }));
   return { json: { format: JSON_FORMAT, checks, terms }, text: renderCheckList };
 }
 
 function explanationOf(library: Explanations, word: string, see: string): Found {
   const asked = word.toLowerCase();
-  if (library.isCheckId(asked)) {
+  if (isCheckId(asked)) {
     const explanation = library.explainCheck(asked);
     return {
       json: { format: JSON_FORMAT, ...explanation },
       text: (options) => library.renderCheckExplanation(explanation, options),
     };
   }
-  const term = termOf(library, asked.replaceAll(" ", "-"));
+  const term = library.explainTerm(asked.replaceAll(" ", "-"));
   if (term === null) throw new UsageError([unknown(word, asked, library)], see);
-  const { name, title, means } = term;
+  const { name, ...others } = term;
   return {
-    json: { format: JSON_FORMAT, term: name, title, means },
-    text: (options) => library.renderTermExplanation(name, { title, means }, options),
+    json: { format: JSON_FORMAT, term: name, ...others },
+    text: (options) => library.renderTermExplanation(term, options),
   };
-}
-
-function termOf({ GLOSSARY, TERMS }: Explanations, word: string): glossary.GlossaryEntry | null {
-  if (Object.hasOwn(GLOSSARY, word)) return GLOSSARY[word]!;
-  return Object.hasOwn(TERMS, word) ? { name: word, ...TERMS[word as keyof typeof TERMS] } : null;
 }
 
 function unknown(word: string, asked: string, { nearestWords }: Explanations): string {

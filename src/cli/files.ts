@@ -1,6 +1,7 @@
 /** Input files, and stdin as `-`: read whole, up to a limit. Faults are collected and thrown together. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isHtml } from "../bundle/page.js";
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
@@ -11,7 +12,7 @@ import { brokenJson } from "./file-formats.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
-export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
+export { MAX_BUNDLE_BYTES };
 export const STDIN = "-";
 
 /** The name in messages and reports. */
@@ -26,6 +27,12 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "no such file",
   ENAMETOOLONG: "no such file",
 };
+
+export interface ReadEvidence {
+  readonly bytes: Uint8Array;
+  /** The page that it was in, if any. */
+  readonly page: Uint8Array | null;
+}
 
 /** Readers return undefined on a fault; {@link throwFaults} throws all of them. */
 export class InputFiles {
@@ -56,6 +63,18 @@ export class InputFiles {
     } catch (error) {
       return this.fault(path, reasonOf(error));
     }
+  }
+
+  /** Evidence as its file has it, or as the page in the file has it. */
+  async evidence(path: string): Promise<ReadEvidence | undefined> {
+    const file = await this.raw(path, MAX_PAGE_BYTES);
+    if (file === undefined) return undefined;
+    if (isHtml(file)) {
+      const bytes = this.decoded(path, () => evidenceInPage(file));
+      return bytes && { bytes, page: file };
+    }
+    const fault = file.length > MAX_BUNDLE_BYTES ? tooLarge(MAX_BUNDLE_BYTES, file).message : foreignFormat(file);
+    return fault === null ? { bytes: file, page: null } : this.fault(path, fault);
   }
 
   textOf(path: string, bytes: Uint8Array): string | undefined {
@@ -125,6 +144,8 @@ function isMalformed(error: unknown): error is MalformedError {
 class Unreadable extends Error {}
 
 function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
+  // A page may be larger than other files.
+  if (maxBytes > MAX_BUNDLE_BYTES && !isHtml(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
   if (isImageStart(start)) return new Unreadable(`this is an enclave image: ${IMAGE_ADVICE}`);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
   return new Unreadable(`larger than ${size}, the limit`);

@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
+import { ofPage } from "../bundle/text.js";
+import { InputFiles, nameOf } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import type { Format } from "../report/report.js";
 import type { Flags } from "./option-table.js";
@@ -14,7 +15,7 @@ const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
 certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
 YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, and the PCRs of an image as published. A
-folder of published releases is shown file by file.
+folder of published releases is shown file by file; of a page (verify --format html), the evidence in it.
 
 Examples:
     $ bootproof inspect boot.json
@@ -37,29 +38,38 @@ export function addInspectCommand(command: Command, io: Io, finish: (code: numbe
     args.refuseRepeated();
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    io.stdout.write(await rendered(await inspect(path, io), format, io));
+    const { inspection, page } = await inspect(path, io);
+    const line = format === "text" ? ofPage(page, "is shown") : "";
+    io.stdout.write(line + (await rendered(inspection, format, io)));
     finish(EXIT.good);
   });
 }
 
-async function inspect(path: string, given: Io): Promise<Inspection> {
-  if (areFolders([path])[0] === true) return inspectFolder(path, given);
+interface Inspected {
+  readonly inspection: Inspection;
+  /** The name of the page that the evidence was in, if any. */
+  readonly page?: string;
+}
+
+async function inspect(path: string, given: Io): Promise<Inspected> {
+  if (areFolders([path])[0] === true) return { inspection: await inspectFolder(path, given) };
   const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
     await Promise.all([import("../inspect/inspect.js"), import("../inspect/kinds.js"), import("./streams.js")]);
   const { start, io } = await fileStart(path, given);
   if (kindOf(start) === "enclave image")
-    return inspectImageUnverified(fileStream(path, io, streaming(path, io).onProgress));
+    return { inspection: await inspectImageUnverified(fileStream(path, io, streaming(path, io).onProgress)) };
   const files = new InputFiles(io);
-  const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
+  const read = await files.evidence(path);
   files.throwFaults();
+  const { bytes, page } = read!;
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./read-yaml.js");
     return parseYaml(files, path, text);
   };
-  const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!, { readYaml }));
-  if (inspection === null) files.fault(path, `not recognised: it looks like ${await describe(bytes!)}. ${KNOWN}`);
+  const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes, { readYaml }));
+  if (inspection === null) files.fault(path, `not recognised: it looks like ${await describe(bytes)}. ${KNOWN}`);
   files.throwFaults();
-  return inspection!;
+  return { inspection: inspection!, ...(page && { page: nameOf(path) }) };
 }
 
 async function inspectFolder(path: string, io: Io): Promise<Inspection> {

@@ -6,7 +6,7 @@ import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import { listed } from "../errors.js";
-import type { LogStream, LogVerification, VerifyLogOptions, Witness } from "../watch/index.js";
+import type { LogStream, LogVerification, VerifyLogOptions } from "../watch/index.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
@@ -41,16 +41,14 @@ unreadable file.`;
 
 const CHECKPOINT_HELP = `
 The log is verified, and the hash of its last entry signed, as a C2SP signed note. Keep the note where who can write
-the log cannot, and pass it to log verify. --witness posts it, too: a plain POST, since a chain has no consistency
-proofs, which C2SP witnesses demand.
+the log cannot, and pass it to log verify.
 
 Examples:
     $ openssl genpkey -algorithm ed25519 -out log-key.pem && openssl pkey -in log-key.pem -pubout -out log-public.pem
     $ bootproof log checkpoint watch.jsonl --key log-key.pem --out watch.note
     $ bootproof log checkpoint boots.jsonl boots.2.jsonl --key log-key.pem --origin bootproof-log/signer
 
-Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or unreadable file, 3 signed, and not
-posted.`;
+Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or unreadable file.`;
 
 export function addLogCommand(command: Command, io: Io, finish: (code: number) => void): void {
   command.description("Verify the log that bootproof watch keeps.").addHelpText("after", LOG_HELP);
@@ -174,16 +172,15 @@ function addCheckpoint(log: Command, io: Io, finish: (code: number) => void): vo
     .addHelpText("after", CHECKPOINT_HELP);
   const args = new ArgumentReader(addOptions(command, "log checkpoint"));
   command.action(async (paths: string[], flags: Flags<"log checkpoint">) => {
-    const { key, origin, out, witness } = flags;
+    const { key, origin, out } = flags;
     args.refuseRepeated();
     args.refuseRepeatedStdin([...paths, ...(key === undefined ? [] : [key])]);
     if (key === undefined) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
     if (paths[0] === STDIN && origin === undefined) args.fault("--origin is required for a log on stdin");
     for (const name of ["key", "out"] as const) args.isEmpty(name);
     requireOrigin(args, origin);
-    requireAddress(args, "witness", witness);
     args.throwFaults();
-    finish(await checkpoint(paths, { key: key!, origin, out, witness }, io));
+    finish(await checkpoint(paths, { key: key!, origin, out }, io));
   });
 }
 
@@ -191,11 +188,10 @@ interface CheckpointRequest {
   readonly key: string;
   readonly origin: string | undefined;
   readonly out: string | undefined;
-  readonly witness: string | undefined;
 }
 
 async function checkpoint(paths: readonly string[], request: CheckpointRequest, io: Io): Promise<number> {
-  const { key, origin, out, witness } = request;
+  const { key, origin, out } = request;
   const privateKey = await readLogKey(key, "private", io);
   if (out !== undefined && out !== STDIN) requireWritable(out);
   const { originOf, signCheckpoint } = await import("../watch/index.js");
@@ -208,34 +204,11 @@ async function checkpoint(paths: readonly string[], request: CheckpointRequest, 
   const note = await signCheckpoint({ origin: origin ?? originOf(basename(paths[0]!)), entries, head }, privateKey);
   if (out === undefined || out === STDIN) io.stdout.write(note);
   else await writeWhole(out, note);
-  return witness === undefined || (await isPosted(witness, note, io)) ? EXIT.good : EXIT.unreachable;
-}
-
-async function isPosted(url: string, note: string, io: Io): Promise<boolean> {
-  const witness = await witnessOf(url, io);
-  witness.offer(note);
-  return witness.settled();
-}
-
-/** Messages name only the host. */
-export async function witnessOf(url: string, io: Io): Promise<Witness> {
-  const [{ witnessAt }, { SYSTEM }] = await Promise.all([import("../watch/index.js"), import("../watch/node.js")]);
-  return witnessAt(url, {
-    fetch: (input, init) => fetch(input, init),
-    sleep: SYSTEM.sleep,
-    onNote: (said) => io.stderr.write(`warning: ${printable(said)}\n`),
-  });
+  return EXIT.good;
 }
 
 /** The shape of the library's origins: a bad one is found before any work. */
 export function requireOrigin(args: ArgumentReader, origin: string | undefined): void {
   if (origin !== undefined && !args.isEmpty("origin") && !/^bootproof-log\/[^\p{White_Space}\p{C}+]+$/u.test(origin))
     args.fault("--origin: bootproof-log/ and a name without spaces and plus signs expected");
-}
-
-export function requireAddress(args: ArgumentReader, option: "witness", address: string | undefined): void {
-  if (address === undefined || args.isEmpty(option)) return;
-  const url = /^https?:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : null;
-  if (url === null || url.username + url.password !== "")
-    args.fault(`--${option}: an address such as https://witness.example.com/log expected, without user and password`);
 }

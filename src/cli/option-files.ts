@@ -1,7 +1,6 @@
 /** Readers of files that options of several commands name. Faults go to the files, and the reader returns undefined. */
 import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
-import { demandsProvenance } from "../inputs.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type InputFiles, readerBeside } from "./files.js";
 import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
@@ -23,16 +22,8 @@ export async function readPolicyFile(
   const options = { readFile: readerBeside(path) };
   const bytes = await ofKind(files, path, await files.bytes(path), place);
   const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
-  const takesNone = WITHOUT_BUNDLES.includes(place.command);
-  if (policy && takesNone && demandsProvenance(policy)) return files.fault(path, NO_BUNDLES);
   return bytes && policy && { path, bytes, policy, options };
 }
-
-/** It verifies as a browser does, which has no Sigstore library: it would reject everything under such a policy. */
-const WITHOUT_BUNDLES: readonly FileCommand[] = ["page"];
-const NO_BUNDLES =
-  "the policy demands provenance, and this command takes no bundles of builds: verify them once with bootproof " +
-  "verify --provenance, and give this command a policy without provenance that pins the same pivotHash";
 
 /** Named after the file. */
 export async function readTrustAnchor(

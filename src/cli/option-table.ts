@@ -129,8 +129,6 @@ export const OPTIONS = {
   "trusted-root": ["file", "demands"],
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
-  verify: ["file", "neither"],
-  witness: ["url", "neither"],
   workers: ["number", "neither"],
 } as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
 
@@ -223,7 +221,7 @@ export const COMMAND_OPTIONS = {
     ["summary", "one screen of text: the verdict, what weakens it, the first failures"],
     ["quiet", "write no report: the exit code is the result"],
     ["verbose", "every check of every piece, and every hash in full"],
-    ["fail-on-warning", "exit code 1 if the report has a BUT: something that weakens the verdict"],
+    ["fail-on-warning", "exit code 1 if the report has a warning: something that weakens the verdict"],
   ],
   audit: [
     POLICY,
@@ -246,7 +244,7 @@ export const COMMAND_OPTIONS = {
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time"],
     ["now", "RFC 3339: the current time, from which ages are counted (default: the clock at the start)"],
     ALLOW_DEBUG,
-    ["fail-on-warning", "accept no entry whose report has a BUT: something that weakens the verdict"],
+    ["fail-on-warning", "accept no entry whose report has a warning: something that weakens the verdict"],
     ["trust-anchor", "with --no-policy: a PEM certificate that replaces the AWS Nitro root"],
     ...HEALTH,
   ],
@@ -284,23 +282,7 @@ export const COMMAND_OPTIONS = {
     ["nonce", "the expected nonce; it is not packed"],
     ["now", "RFC 3339: the current time, from which ages are counted (default: the clock)"],
   ],
-  page: [
-    ["verify", "the page to check; - for stdin"],
-    ["policy", "with --verify: compare the evidence with this policy, not with the page's own"],
-    ["no-policy", 'with --verify: accept any genuine enclave, no matter whose ("authentic" at best)'],
-    ["bundle-policy", 'with --verify: use the policy that the page\'s maker chose ("authentic" at best)'],
-    ["trust-anchor", "with --no-policy or --bundle-policy: a PEM certificate that replaces the AWS root"],
-    ["now", "with --verify: RFC 3339: the current time, from which ages are counted (default: the clock)"],
-    ["allow-debug", "with --verify: accept debug mode with a warning"],
-    ["fail-on-warning", "with --verify: exit code 1 if the report has a BUT"],
-    ["organization-id", "with --verify: the organization that the evidence must belong to"],
-    ["activity-id", "with --verify: the expected activity"],
-    ["request", "with --verify: the request as it was submitted, JSON: the activity must be its result"],
-    ["address", "with --verify: expected addresses: each must be in an app proof"],
-    ["payload", "with --verify: what app proofs must hold: TYPE:/pointer=JSON"],
-    ["challenge", "with --verify: the same, of a random value that you sent"],
-    ["format", "with --verify: text or json (default: text)"],
-  ],
+  page: [],
   watch: [
     ["app", "applications, each by its newest boot proof"],
     ["ephemeral-key", "keys, each by its boot proof, with applications or instead of them", "hex..."],
@@ -315,7 +297,6 @@ export const COMMAND_OPTIONS = {
       "with --log: the Ed25519 key (PEM) that signs it, and the state from which the next start reads",
     ],
     ["origin", "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)"],
-    ["witness", "post each checkpoint to this http(s):// URL"],
     [
       "on-refusal",
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
@@ -332,7 +313,7 @@ export const COMMAND_OPTIONS = {
     ],
     ["outage-repeat", "the time between two messages about one outage on stderr: 1m to 7d (default: 1h)"],
     ["max-silence", "exit with code 3 when one could not be seen for that long, up to 7d (default: no limit)"],
-    ["fail-on-warning", "refuse a boot proof whose report has a BUT: something that weakens the verdict"],
+    ["fail-on-warning", "refuse a boot proof whose report has a warning: something that weakens the verdict"],
     ["once", "poll once, and exit"],
     ["format", "text or json: a line for each entry, in JSON the line of the log (default: text)"],
     ...HEALTH,
@@ -349,7 +330,6 @@ export const COMMAND_OPTIONS = {
     ["key", "the private key of the log (Ed25519, PEM)"],
     ["origin", "the name of the log (default: bootproof-log/ and the name of its first file)"],
     ["out", "write the note to this file (default: stdout)"],
-    ["witness", "post the note to this http(s):// URL, too"],
   ],
   pin: [
     [
@@ -449,7 +429,7 @@ export const COMMAND_OPTIONS = {
     ["boot-proof", "instead of an API key: the boot proofs of the enclaves that sign app proofs"],
     PROVENANCE,
     ["allow-unproven", "let submits without generateAppProofs pass, and their answers unverified"],
-    ["fail-on-warning", "refuse a result whose report has a BUT: something that weakens the verdict"],
+    ["fail-on-warning", "refuse a result whose report has a warning: something that weakens the verdict"],
     ["health-file", "rewrite this file every 5 seconds while the proxy serves, and remove it at the end"],
     ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
     LOG_FORMAT,

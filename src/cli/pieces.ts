@@ -1,11 +1,12 @@
 /** Reads the pieces of evidence in files, and names each as reports do. */
 import type { Evidence, NamedEvidence } from "../bootproof.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { appProofList } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { namedSharing } from "../inputs.js";
-import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
+import { type InputFiles, nameOf } from "./files.js";
 import { type FileCommand, type FilePlace, jsonOfKind } from "./kinds.js";
 
 export interface EvidenceFiles {
@@ -76,8 +77,7 @@ interface ReadPiece {
 }
 
 export async function readPiece(files: InputFiles, path: string, place: FilePlace): Promise<ReadPiece | undefined> {
-  const most = place.option === "BUNDLE" ? MAX_BUNDLE_BYTES : undefined;
-  const bytes = await files.bytes(path, most);
+  const bytes = await files.bytes(path);
   const value = await jsonOfKind(files, path, bytes, place);
   return bytes && value !== undefined ? { value, bytes } : undefined;
 }

@@ -47,8 +47,8 @@ export const PIN_FIRST = `Pin the deployment that you expect, read what was pinn
 With --no-policy the verdict is at best "authentic": a genuine enclave, no matter whose.`;
 
 const WHAT_IS_THERE =
-  "--boot-proof FILE (or --attestation FILE) is required: the evidence to verify. A bundle is given alone; with a " +
-  "connection (--base-url and more), --app, --ephemeral-key or --activity-id is enough.";
+  "--boot-proof FILE (or --attestation FILE) is required: the evidence to verify. A bundle or a page is given " +
+  "alone; with a connection (--base-url and more), --app, --ephemeral-key or --activity-id is enough.";
 
 /** Throws {@link UsageError} with every fault. */
 export function requestOf(
@@ -122,7 +122,7 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
   for (const file of stray)
     args.fault(
       `${file}: a file without an option: give it after --boot-proof, --app-proof, --activity or --policy; or alone, ` +
-        `if it is a bundle`,
+        `if it is a bundle or a page`,
     );
   return undefined;
 }
@@ -145,7 +145,7 @@ function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly stri
 }
 
 function isFileName(word: string): boolean {
-  return word === STDIN || /\.json$/i.test(word);
+  return word === STDIN || /\.(?:json|html)$/i.test(word);
 }
 
 function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
@@ -188,7 +188,8 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
 }
 
 function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
-  if (args.has("bundle-policy") && !isBundle) args.fault("--bundle-policy requires a bundle, which has the policy");
+  if (args.has("bundle-policy") && !isBundle)
+    args.fault("--bundle-policy requires a bundle or a page, which has the policy");
   if (choosesPolicy(args)) return;
   if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
   else args.fault(WHY_A_POLICY, PIN_FIRST);

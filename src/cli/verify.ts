@@ -13,6 +13,7 @@ import { judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, textOptions, UsageError } from "./io.js";
+import type { JudgeOptions } from "./evidence.js";
 import type { FilePlace } from "./kinds.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
@@ -63,10 +64,13 @@ Examples:
   A bundle, years later, without a network; or with the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
     $ bootproof verify bundle.json --bundle-policy
+
+  The evidence in a page of --format html, whatever the page shows:
+    $ bootproof verify report.html --policy policy.json
 ${CONNECTION_HELP}
 
 Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
-BUT), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
+warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
@@ -78,7 +82,7 @@ export function addVerifyCommand(command: Command, io: Io, finish: (code: number
     )
     .allowExcessArguments()
     .usage(
-      "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) [--provenance FILE…] " +
+      "(BUNDLE | PAGE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) [--provenance FILE…] " +
         "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
@@ -101,8 +105,8 @@ async function carryOut(request: VerifyRequest, io: Io): Promise<number> {
   return exitCodeOf(judged.report);
 }
 
-function refusalText(buts: readonly string[]): string {
-  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...buts, ""].join("\n");
+function refusalText(warnings: readonly string[]): string {
+  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...warnings, ""].join("\n");
 }
 
 /** A key that cannot sign is a fault of the command line: it is told before anything is fetched or verified. */
@@ -113,8 +117,6 @@ async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk |
 }
 
 const POLICY: FilePlace = { command: "verify", option: "--policy" };
-
-type JudgeOptions = VerifiedSource["options"];
 
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   // Starts early, partly on another thread. If it fails, verification fails with the reason.
@@ -167,7 +169,7 @@ async function rendered(
   return REPORT_RENDERERS[format](judged, options);
 }
 
-/** A page that `page --verify` could not read is not made. */
+/** A page that could not be read again is not made. */
 async function pageOf(
   judged: VerifiedSource,
   render: (judged: VerifiedSource) => string | Promise<string>,

@@ -83,9 +83,9 @@ function findingText(entry: FindingEntry): string {
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = entry.stale ? ", for its age alone" : "";
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
-  const buts = (refusedFor ?? []).map((reason) => ` BUT ${printable(reason)}`).join("");
+  const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
-  return `${at} #${n} ${word} ${nameOfEntry(entry)}${why}${buts}\n`;
+  return `${at} #${n} ${word} ${nameOfEntry(entry)}${why}${warnings}\n`;
 }
 
 function deploymentText(deployment: string | null): string {

@@ -5,14 +5,7 @@ import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type {
-  SettingRefusal,
-  SettingReload,
-  WatchOptions,
-  WatchSetting,
-  WatchSummary,
-  Witness,
-} from "../watch/index.js";
+import type { SettingRefusal, SettingReload, WatchOptions, WatchSetting, WatchSummary } from "../watch/index.js";
 import type { OpenedLog, RotateOptions } from "../watch/node.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
@@ -22,7 +15,7 @@ import { InputFiles, STDIN } from "./files.js";
 import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
-import { requireAddress, requireOrigin, witnessOf } from "./log.js";
+import { requireOrigin } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
@@ -141,22 +134,20 @@ interface LoggingRequest {
   readonly key: string | undefined;
   readonly origin: string | undefined;
   readonly checkpoint: string | undefined;
-  readonly witness: string | undefined;
 }
 
 function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest {
-  const { log, rotate, checkpoint, checkpointKey: key, origin, witness } = flags;
+  const { log, rotate, checkpoint, checkpointKey: key, origin } = flags;
   if (log === undefined) for (const name of LOG_OPTIONS) if (args.has(name)) args.fault(`--${name}: only with --log`);
-  for (const [name, value] of Object.entries({ checkpoint, origin, witness }))
+  for (const [name, value] of Object.entries({ checkpoint, origin }))
     if (value !== undefined && key === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
   for (const name of ["checkpoint", "checkpoint-key"] as const) args.isEmpty(name);
   if (checkpoint === STDIN) args.fault("--checkpoint -: a file expected, which is replaced with each entry");
   requireOrigin(args, origin);
-  requireAddress(args, "witness", witness);
-  return { rotate: rotate === undefined ? {} : rotateOf(args, rotate), key, origin, checkpoint, witness };
+  return { rotate: rotate === undefined ? {} : rotateOf(args, rotate), key, origin, checkpoint };
 }
 
-const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin", "witness"] as const;
+const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as const;
 /** Sizes in units of a thousand, as disks have them. */
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
@@ -236,15 +227,13 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   const [interruption, hangup] = [new Interruption(), new Hangup()];
   let log: OpenedLog | undefined;
   let health: Health | null = null;
-  let witness: Witness | undefined;
   try {
     const held = await readSetting(request, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     // The server starts before the log, whose lock may be observed for 15 seconds: a probe would end the process.
     health = await startedHealth(request.health, subjectOf(request), io);
-    if (request.logging.witness !== undefined) witness = await witnessOf(request.logging.witness, io);
-    if (request.log !== undefined) log = await opened(request.log, request.logging, witness, io);
+    if (request.log !== undefined) log = await opened(request.log, request.logging, io);
     const summary = await watching(
       {
         ...(await optionsOf(request, io)),
@@ -263,7 +252,6 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   } finally {
     await health?.close();
     await log?.close();
-    await witness?.settled();
     interruption.forget();
     hangup.forget();
   }
@@ -302,7 +290,6 @@ function refusalOf(error: unknown): SettingRefusal {
 async function opened(
   path: string,
   { rotate, key, origin, checkpoint: file }: LoggingRequest,
-  witness: Witness | undefined,
   io: Io,
 ): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
@@ -310,7 +297,6 @@ async function opened(
   const demands = {
     ...(origin !== undefined && { origin }),
     ...(file !== undefined && { file }),
-    ...(witness !== undefined && { onCheckpoint: witness.offer }),
   };
   try {
     return await openLog(path, {

@@ -1,7 +1,8 @@
 /** App proofs that an application gave to its caller (client/README.md, "App proofs of applications"). */
 import { verifyEvidence } from "../bootproof.js";
 import { fromHex, toHex } from "../bytes.js";
-import { MAX_APP_PROOFS, type OtherPayloadType, readAppProof } from "../decode/app-proof.js";
+import { type OtherPayloadType, readAppProof } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { copyInput, readInput } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";

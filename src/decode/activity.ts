@@ -1,7 +1,7 @@
 /** Activities (client/README.md, "Activities"): the members that app proofs cover. An activity is not signed. */
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { RESULT_NAMES_ANYWHERE, namesOf, ruleOf } from "./activity-rules.js";
-import { MAX_APP_PROOFS } from "./app-proof.js";
+import { MAX_APP_PROOFS } from "./app-proof-limits.js";
 import { decimalMilliseconds } from "./decimal-time.js";
 import { evidenceBeside } from "./evidence-members.js";
 import { type NamesRead, collectFoldedNames } from "./folded-names.js";

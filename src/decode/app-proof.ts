@@ -3,6 +3,7 @@ import { plain, typedOptions } from "./options.js";
 import { type Shape, optional } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
+import { KNOWN_PAYLOAD_TYPES } from "./app-proof-limits.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
@@ -13,8 +14,6 @@ import { plainNumbers } from "./json-numbers.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
-/** 1 MiB holds fewer whole app proofs than this. */
-export const MAX_APP_PROOFS = 2048;
 /** Genuine payloads have tens of values. */
 const MAX_PAYLOAD_VALUES = 10_000;
 /** Of all payloads together: about 50 for each of 2,048 proofs. */
@@ -226,12 +225,6 @@ declare const otherPayloadType: unique symbol;
 // `${any}`, because TypeScript considers a branded `string` comparable with every literal.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
-
-/** The types that this tool knows: both have a time. */
-export const KNOWN_PAYLOAD_TYPES: readonly string[] = [
-  "APP_PROOF_TYPE_ADDRESS_DERIVATION",
-  "APP_PROOF_TYPE_POLICY_OUTCOME",
-] satisfies (AddressDerivationPayload | PolicyOutcomePayload)["type"][];
 
 /**
  * Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault, also for a number that a double

@@ -3,13 +3,11 @@ import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, nullish, optional } from "../decode/shapes.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { fromHex, toUtf8 } from "../bytes.js";
-import type { Check, CheckId, CheckStatus } from "../checks.js";
+import { type Check, type CheckId, type CheckStatus, type ClaimGroup, checkRow } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import { hasBadChecks, isBad } from "../report/facts.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
-import { known } from "../report/check-lines.js";
-import { CHECK_ROWS, type ClaimGroup } from "../report/check-rows.js";
 import { carriesNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
@@ -88,8 +86,6 @@ const SPEAKS: Readonly<Record<ClaimGroup, readonly Speaks[]>> = {
     { claim: "instance-identity", fail: NOT_RECOGNIZED, warn: OWN_WARNING },
   ],
   identity: says("instance-identity", NOT_RECOGNIZED),
-  // AR4SI has no claim for the age of evidence, or for what an enclave signs.
-  status: [],
 };
 
 /** `hardware` is affirmed only if all of these passed. */
@@ -180,7 +176,7 @@ function secondsOf(time: string): number {
   return Math.floor(milliseconds / 1000);
 }
 
-/** The boot proofs, one for each enclave; otherwise the other pieces, since a result has to be about something. */
+/** The boot proofs, one for each enclave; otherwise other evidence, since a result has to be about something. */
 function attestersOf({ evidence }: Report): string[] {
   const subjects = evidence.map(({ subject }) => String(subject));
   const boots = subjects.filter((subject) => subject.startsWith("boot["));
@@ -188,29 +184,30 @@ function attestersOf({ evidence }: Report): string[] {
   return subjects.length > 0 ? subjects : ["evidence"];
 }
 
-/** The upper bound of each status: verdict and BUTs concern all pieces together. */
+/** The upper bound of each status: verdict and warnings concern all evidence together. */
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
-  const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
+  const isAffirmed = isPassed && !hasWarnings(report, bundle) && !warnsOfUnknown(report);
   return isAffirmed ? "affirming" : "warning";
 }
 
 /**
- * Ignores the BUT of another root: a caller whose policy names that root relies on it. `hardware` is not affirmed then.
+ * Ignores the warning about another root: a caller whose policy names that root relies on it. `hardware` is not
+ * affirmed then.
  */
-function hasButs({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
+function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
 }
 
-function isOtherRoot({ id, status }: Check): boolean {
-  return id === "chain.anchor" && status === "warn";
-}
-
 /** A warning of an unknown check counts like any other. */
 function warnsOfUnknown({ checks }: Report): boolean {
-  return checks.some(({ id, status }) => status === "warn" && !Object.hasOwn(CHECK_ROWS, id));
+  return checks.some(({ id, status }) => status === "warn" && checkRow(id) === undefined);
+}
+
+function isOtherRoot({ id, status }: Check): boolean {
+  return id === "chain.anchor" && status === "warn";
 }
 
 function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, best: Tier): Appraisal {
@@ -262,7 +259,9 @@ function valuesAgainst(
   boot: BootProofClaims | undefined,
 ): { readonly claim: TrustClaim; readonly value: number }[] {
   return checks.flatMap((check) => {
-    const rows = SPEAKS[known(CHECK_ROWS, check.id)?.claim ?? "status"];
+    const group = checkRow(check.id)?.claim;
+    // AR4SI has no claim for the age of evidence, or for what an enclave signs.
+    const rows = group === undefined ? [] : SPEAKS[group];
     const affected = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
     return affected.flatMap(({ claim, fail, warn }) => {
       if (isBad(check)) return [{ claim, value: fail }];

@@ -1,5 +1,5 @@
 import type { Check } from "../checks.js";
-import { type Notice, isGood } from "../report/facts.js";
+import { type Notice, isGood, isNote } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
@@ -32,14 +32,14 @@ export function renderGithubFailure(failure: CommandFailure): string {
 }
 
 function commandsOf(report: Report, notices: readonly Notice[]): string[] {
-  const lines = [verdictSentence(report), ...besideVerdict(report, notices), ...openLines(report)];
+  const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
   const warned = report.checks.filter(({ status }) => status === "warn");
   // GitHub shows ten errors of a step: the first one has the counts.
   return [
     command("error", { title: "bootproof" }, lines),
     ...badChecks(report).map((check) => annotation("error", check, report)),
-    ...warned.map((check) => annotation("warning", check, report)),
+    ...warned.map((check) => annotation(isNote(check, report) ? "notice" : "warning", check, report)),
   ];
 }
 

@@ -1,6 +1,5 @@
-import { CHECK_TITLES, type Check } from "../checks.js";
-import { known } from "../report/check-lines.js";
-import { type Notice, butsOf, isGood } from "../report/facts.js";
+import { type Check, checkRow } from "../checks.js";
+import { type Notice, isGood, isNote, warningsOf } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
@@ -14,6 +13,7 @@ import {
   notesOf,
   openLines,
   reasonLines,
+  warningTexts,
   whoOf,
 } from "./parts.js";
 
@@ -78,10 +78,10 @@ function timestampOf({ verifiedAt }: Report): string {
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
-  const text = verdictSentence(report);
+  const text = verdictSentence(report, notices);
   const good = isGood(report);
-  const buts = good ? [] : butsOf(report, notices).map((but) => `BUT ${but}`);
-  const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...buts])];
+  const warnings = warningTexts(report, notices);
+  const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...warnings])];
   return testCase({ classname: "report", name: "verdict" }, [
     ...failure,
     leaf("system-out", {}, good ? [text, ...lines] : lines),
@@ -89,12 +89,12 @@ function verdictCase(report: Report, notices: readonly Notice[]): string[] {
 }
 
 function checkCase(check: Check, report: Report): string[] {
-  const title = known(CHECK_TITLES, check.id);
+  const title = checkRow(check.id)?.title;
   const name = title === undefined ? check.id : `${check.id}: ${title}`;
-  return testCase({ classname: whoOf(check, report), name }, outcome(check));
+  return testCase({ classname: whoOf(check, report), name }, outcome(check, report));
 }
 
-function outcome(check: Check): string[] {
+function outcome(check: Check, report: Report): string[] {
   const { id, status } = check;
   const detail = detailOf(check);
   const body = [printable(check.detail), ...reasonLines(check, "whole")];
@@ -102,7 +102,7 @@ function outcome(check: Check): string[] {
     case "pass":
       return [];
     case "warn":
-      return [leaf("system-out", {}, [`WARNING: ${printable(check.detail)}`])];
+      return [leaf("system-out", {}, [`${isNote(check, report) ? "NOTE" : "WARNING"}: ${printable(check.detail)}`])];
     case "skip":
       return [leaf("skipped", {}, [printable(check.detail)])];
     case "fail":
@@ -130,7 +130,7 @@ function properties(report: Report, notices: readonly Notice[]): string[] {
     ...evidence.map(({ subject, name, sha256 }): [string, string] => {
       return [`evidence.${subject}`, [name, sha256 === null ? null : `SHA-256 ${sha256}`].filter(Boolean).join(", ")];
     }),
-    ...butsOf(report, notices).map((text, index): [string, string] => [`but.${index + 1}`, text]),
+    ...warningsOf(report, notices).map((text, index): [string, string] => [`but.${index + 1}`, text]),
     ...notesOf(notices).map((text, index): [string, string] => [`note.${index + 1}`, text]),
   ];
   return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));

@@ -1,6 +1,6 @@
 import { toUtf8 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { type Notice, butsOf, countWords } from "../report/facts.js";
+import { type Notice, countsOf, numbered, shownCheck } from "../report/facts.js";
 import { whoText } from "../report/pieces.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -26,7 +26,7 @@ export function renderMarkdown(report: Report, notices: readonly Notice[] = []):
       failuresPart(report),
       ...openParts(report).map(({ heading, statements }) => listPart(heading, statements)),
       ...(report.claims === null ? [] : [listPart("Proven", provenStatements(report))]),
-      checksPart(report),
+      checksPart(report, notices),
       evidencePart(report),
     ];
     return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
@@ -34,15 +34,14 @@ export function renderMarkdown(report: Report, notices: readonly Notice[] = []):
 }
 
 function verdictPart(report: Report, notices: readonly Notice[]): string {
-  const sentence = verdictSentence(report);
+  const sentence = verdictSentence(report, notices);
   const end = sentence.indexOf(":");
-  const buts = butsOf(report, notices).length;
-  const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"})`;
   const lines = besideVerdict(report, notices).map((line) => {
-    return line.startsWith("BUT ") ? `**BUT** ${plain(line.slice(4))}` : plain(line.replace(/^- /, ""));
+    const [, warning] = /^WARNING (.*)$/.exec(line) ?? [];
+    return warning === undefined ? plain(line.replace(/^- /, "")) : `**WARNING** ${plain(warning)}`;
   });
   return [
-    `## ${plain(sentence.slice(0, end) + counted)}`,
+    `## ${plain(sentence.slice(0, end))}`,
     `**${plain(sentence.slice(end + 1).trim())}**`,
     list(lines, MAX_STATEMENTS),
   ].join("\n\n");
@@ -56,7 +55,7 @@ function failuresPart(report: Report): string {
   const items = [...groups.values()].map((checks) => {
     const [first] = checks as [Check];
     const lines = reasonLines(first, "short").map((line) => `  - ${reason(line)}`);
-    return [checkText(first, whoText(checks, report)), ...lines].join("\n");
+    return [checkText(first, whoText(checks, report), report), ...lines].join("\n");
   });
   return `## Failed checks\n\n${list(items, MAX_FAILURES)}`;
 }
@@ -82,16 +81,16 @@ function list(items: readonly string[], most: number): string {
   return [...lines, ...(rest > 0 ? [`- and ${rest} more, which \`--format json\` lists`] : [])].join("\n");
 }
 
-function checksPart(report: Report): string {
-  const { checks } = report;
+function checksPart(report: Report, notices: readonly Notice[]): string {
   return details(
-    `All checks: ${countWords(checks).join(", ")}`,
-    checks.map((check) => checkText(check, whoOf(check, report))),
+    `All checks: ${countsOf(report, notices)}`,
+    report.checks.map((check) => checkText(check, whoOf(check, report), report)),
   );
 }
 
-function checkText(check: Check, who: string): string {
-  return `${code(String(check.status))} ${code(check.id)} (${code(who)}): ${plain(detailOf(check))}`;
+function checkText(check: Check, who: string, report: Report): string {
+  const { status } = shownCheck(check, report);
+  return `${code(String(status))} ${code(check.id)} (${code(who)}): ${plain(detailOf(check))}`;
 }
 
 function evidencePart({ evidence }: Report): string {
@@ -99,7 +98,7 @@ function evidencePart({ evidence }: Report): string {
     const title = name === null ? code(subject) : `${code(subject)} = ${code(name)}`;
     return sha256 === null ? title : `${title}, SHA-256 ${code(sha256)}`;
   });
-  return details(`Evidence: ${evidence.length === 1 ? "1 piece" : `${evidence.length} pieces`}`, items);
+  return details(`Evidence: ${numbered(evidence.length, "item")}`, items);
 }
 
 /** A folded list. `summary` is never text from evidence. */

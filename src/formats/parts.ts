@@ -5,7 +5,7 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
+import { type Notice, countsOf, headlineFacts, isBad, warningsOf } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
@@ -36,17 +36,21 @@ export function badChecks({ checks }: Report): Check[] {
 
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
   return [
-    ...butsOf(report, notices).map((text) => `BUT ${text}`),
+    ...warningTexts(report, notices),
     ...notesOf(notices),
     ...headlineFacts(report).lines,
-    countWords(report.checks).join(", "),
+    countsOf(report, notices),
     ...originLines(report, WHOLE),
   ].filter((line) => line !== "");
 }
 
+export function warningTexts(report: Report, notices: readonly Notice[]): string[] {
+  return warningsOf(report, notices).map((text) => `WARNING ${text}`);
+}
+
 export function notesOf(notices: readonly Notice[]): string[] {
   return notices.flatMap(({ kind, text }) => {
-    if (kind === "but") return [];
+    if (kind === "warning") return [];
     return kind === "item" ? `- ${text}` : text;
   });
 }

@@ -1,5 +1,5 @@
 /** The output formats of reports, one row each, total over `REPORT_FORMATS`. Large ones are loaded on demand. */
-import { type BundleFacts, bundleNotices } from "../bundle/text.js";
+import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
@@ -14,8 +14,10 @@ export interface VerifiedSource {
   /** The bundle that contained the evidence; null without one. */
   readonly bundle: BundleFacts | null;
   readonly evidence: EvidenceInput;
-  /** An undefined policy stands for that of the bundle. */
-  readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
+  /** The name of the page that contained it, if any. */
+  readonly page?: string;
+  /** The policy that decided: the caller's, or the bundle's. */
+  readonly options: VerifyOptions;
 }
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
@@ -28,10 +30,12 @@ type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Pro
 /** Each ends with a line feed. */
 export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   text: (judged, { detail = "normal", ...options }) => {
-    const { report } = judged;
-    return detail === "summary"
-      ? renderSummary(report, options, noticesOf(judged))
-      : renderReport(report, { ...options, detail }, noticesOf(judged));
+    const { report, page } = judged;
+    const text =
+      detail === "summary"
+        ? renderSummary(report, options, noticesOf(judged))
+        : renderReport(report, { ...options, detail }, noticesOf(judged));
+    return ofPage(page, "was judged") + text;
   },
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
@@ -40,8 +44,7 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
       import("../plain-settings.js"),
       import("../page/page.js"),
     ]);
-    const given = bundle === null ? evidence : bundleBytes(evidence);
-    return renderPage({ evidence: given, options: plainOptions(options), report });
+    return renderPage({ evidence, options: plainOptions(options), report, bundle });
   },
   junit: async (judged) => (await import("./junit.js")).renderJunit(judged.report, noticesOf(judged)),
   sarif: async (judged) => (await import("./sarif.js")).renderSarif(judged.report, noticesOf(judged)),
@@ -62,11 +65,6 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
 
 function noticesOf({ report, bundle }: VerifiedSource): readonly Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
-}
-
-function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; readonly name: string } {
-  const { bytes, name } = inputPieces(evidence)[0]!.piece;
-  return { bundle: bytes!, name: name! };
 }
 
 function withWhatStandsBeside({ report, bundle }: VerifiedSource): Report {

@@ -2,7 +2,7 @@
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { butsOf, isBad, whyNotGood } from "../report/facts.js";
+import { isBad, warningsOf, whyNotGood } from "../report/facts.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
@@ -43,9 +43,9 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
     evidence: report.evidence,
     failed: report.checks.filter(isBad),
     warnings: report.checks.filter(({ status }) => status === "warn"),
-    buts: butsOf(report, notices),
+    buts: warningsOf(report, notices),
     ...(report.refusedFor && { refusedFor: report.refusedFor }),
-    notes: notices.filter(({ kind }) => kind !== "but").map((notice) => notice.text),
+    notes: notices.filter(({ kind }) => kind !== "warning").map((notice) => notice.text),
     notProven: [
       ...unprovenWords(report).flatMap(({ heading, statements }) => statements.map((each) => `${heading}: ${each}`)),
       ...unprovenStatements(report),

@@ -1,7 +1,7 @@
-import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
+import { CHECK_IDS, type Check, type CheckId, isCheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
-import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
-import { type Notice, butsOf, isGood } from "../report/facts.js";
+import { HEADINGS, explainCheck } from "../report/explanations.js";
+import { type Notice, isGood, isNote, warningsOf } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -88,9 +88,9 @@ interface Message {
 function rulesFor(findings: readonly Check[]): Rule[] {
   const strange = new Set<string>(findings.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
   return [
-    rule(VERDICT_RULE, "the evidence meets the policy, without BUTs", [
+    rule(VERDICT_RULE, "the evidence meets the policy, without warnings", [
       ["What it proves", "All that the checks of the report prove."],
-      ["What to do", "Read the report's failures, its BUTs and what is not proven before you rely on a result."],
+      ["What to do", "Read the report's failures, its warnings and what is not proven before you rely on a result."],
     ]),
     ...CHECK_IDS.map(ruleOf),
     ...[...strange].map((id) => {
@@ -128,29 +128,34 @@ function rule(id: string, title: string, sections: readonly (readonly [heading: 
 
 interface Result {
   readonly ruleId: string;
-  readonly level: "error" | "warning";
+  readonly level: "error" | "warning" | "note";
   readonly message: Message;
   readonly locations: readonly object[];
   readonly partialFingerprints: Readonly<Record<string, string>>;
 }
 
-/** Needed where no failed check shows that the report is not good, or where a BUT belongs to no check. */
+/** Needed where no failed check shows that the report is not good, or where a warning belongs to no check. */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report);
-  const isTold = good ? butsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
+  const isTold = good ? warningsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
   if (isTold) return [];
-  const lines = [verdictSentence(report), ...besideVerdict(report, notices), ...openLines(report)];
+  const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   return [result(VERDICT_RULE, good ? "warning" : "error", lines, placeOf(firstFile(report), VERDICT_RULE))];
 }
 
 function checkResult(check: Check, report: Report): Result {
   const { id, status, about = check.subject } = check;
   const who = whoOf(check, report);
-  const level = status === "warn" ? "warning" : "error";
+  const warning = isNote(check, report) ? "note" : "warning";
   const unknown = /^(?:fail|warn)$/.test(status) ? "" : `unknown status ${printable(String(status))}: `;
   const lines = [`${who}: ${unknown}${printable(check.detail)}`, ...reasonLines(check, "whole")];
   const file = fileOf(check, report) ?? firstFile(report);
-  return result(printable(id), level, lines, placeOf(file, `${id} ${about} ${check.name ?? ""}`));
+  return result(
+    printable(id),
+    status === "warn" ? warning : "error",
+    lines,
+    placeOf(file, `${id} ${about} ${check.name ?? ""}`),
+  );
 }
 
 type Place = Pick<Result, "locations" | "partialFingerprints">;
@@ -210,8 +215,8 @@ function propertiesOf(report: Report, notices: readonly Notice[]): object {
   return {
     verdict,
     stale,
-    headline: verdictSentence(report),
-    buts: butsOf(report, notices),
+    headline: verdictSentence(report, notices),
+    buts: warningsOf(report, notices),
     notes: notesOf(notices),
     notProven: openParts(report),
     proven: provenStatements(report),

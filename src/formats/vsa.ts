@@ -23,7 +23,7 @@ const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
 
 /** Our own levels: the prefix `SLSA_` belongs to SLSA. */
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
-const VERIFIED_WITH_BUTS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
+const VERIFIED_WITH_WARNINGS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
 const NO_POLICY_URI = `${TOOL_URI}#no-policy`;
 const BUNDLE_POLICY_URI = `${TOOL_URI}#policy-of-the-bundle`;
@@ -99,7 +99,7 @@ function predicateWith(report: Report, own: OwnClaim, why: string | null): objec
 
 function levelOf({ buts }: OwnClaim, why: string | null): string {
   if (why !== null) return FAILED;
-  return buts.length === 0 ? VERIFIED_LEVEL : VERIFIED_WITH_BUTS_LEVEL;
+  return buts.length === 0 ? VERIFIED_LEVEL : VERIFIED_WITH_WARNINGS_LEVEL;
 }
 
 function uriOfPolicy(report: Report): string {

@@ -3,12 +3,11 @@ import { ACTIVITY_MEMBERS, readActivity } from "../decode/activity.js";
 import {
   APP_PROOF_MEMBERS,
   type AppProofPayload,
-  KNOWN_PAYLOAD_TYPES,
-  MAX_APP_PROOFS,
   MAX_PAYLOADS_VALUES,
   readAppProof,
   readAppProofPayloadText,
 } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS, KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { type BootProof, bootProofMembers, readBootProof } from "../decode/boot-proof.js";
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
 import { type ProvisioningForm, provisioningForm } from "../decode/evidence-members.js";

@@ -36,6 +36,7 @@ const BUNDLE_PARTS: Readonly<
   activity: (value) => inspectActivity(value),
   policy: (value) => (isJsonObject(value) ? inspectPackedPolicy(value) : undefined),
   report: (value) => (isJsonObject(value) ? inspectReport(value) : undefined),
+  options: null,
 };
 
 export async function inspectBundle(json: JsonValue): Promise<Inspected> {

@@ -2,14 +2,16 @@
  * The script of a page: verifies the evidence in the page, or in the reader's files. The only file that uses the DOM or
  * a clock. It makes elements from data, never from text, which the page's policy forbids (`page.ts`).
  */
+import { decodeBundle } from "../bundle/file.js";
+import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
+import { type PackedReport, verifyAsPacked } from "../bundle/verify.js";
 import { MalformedError, faultText } from "../errors.js";
+import type { Report } from "../report/report.js";
 import { printable, printableStart } from "../report/printable.js";
 import { verdictSentence } from "../report/text.js";
-import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
-import { MAX_FILE_BYTES } from "./data.js";
 import { toHex } from "../bytes.js";
 import { sha256 } from "../verify/digest.js";
 import {
@@ -31,7 +33,7 @@ import {
   expectedValueView,
   valueTitle,
 } from "./verifier-view.js";
-import { type PageVerification, judged, reproducePage } from "./verify.js";
+import { judged } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -84,9 +86,9 @@ function startReport(text: string): void {
     show(place, [paragraph("Verifying …")]);
     await painted();
     try {
-      const verification = await reproducePage(readPageData(text));
-      show(place, answerOf(verification));
-      if (!verification.same && find(IDS.other) === null) markAsOther();
+      const { report, packed } = (await verifyAsPacked(decodeBundle(text)))!;
+      show(place, answerOf(report, packed.differences));
+      if (packed.differences.length > 0 && find(IDS.other) === null) markAsOther();
     } catch (error) {
       show(place, [
         paragraph("This browser could not verify it:", { class: "message bad" }),
@@ -97,15 +99,12 @@ function startReport(text: string): void {
   });
 }
 
-function answerOf({ same, differences, report }: PageVerification): MarkupNode[] {
+function answerOf(report: Report, differences: PackedReport["differences"]): MarkupNode[] {
   const sentence = printable(verdictSentence(report));
-  if (same)
-    return [
-      paragraph("The same result, word for word, verified in this browser.", { class: "message good" }),
-      paragraph(sentence),
-    ];
-  const shown = differences.slice(0, MAX_SHOWN).map(({ place, page, anew }) => {
-    const said = `${shortened(page)} on this page, ${shortened(anew)} in truth`;
+  if (differences.length === 0)
+    return [paragraph("The same result, verified in this browser.", { class: "message good" }), paragraph(sentence)];
+  const shown = differences.slice(0, MAX_SHOWN).map(({ place, packed, anew }) => {
+    const said = `${shortened(packed)} on this page, ${shortened(anew)} in truth`;
     return element("li", {}, `${printable(place)}: ${said}`);
   });
   const rest = differences.length - shown.length;
@@ -310,7 +309,7 @@ function listItem(file: ListedFile, label: string): Markup {
 }
 
 async function readFile(file: File): Promise<PageInputFile | string> {
-  if (file.size > MAX_FILE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
+  if (file.size > MAX_BUNDLE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
   const buffer = await file.arrayBuffer().catch(() => null);
   if (buffer === null) return printable(`${file.name}: cannot be read; is it a folder?`);
   const bytes = new Uint8Array(buffer);
@@ -359,6 +358,6 @@ function asked(): FormValues {
   };
 }
 
-const data = find(IDS.data);
-if (data !== null) startReport(data.textContent ?? "");
+const evidence = find(IDS.evidence);
+if (evidence !== null && find(IDS.again) !== null) startReport(evidence.textContent ?? "");
 if (find(IDS.verify) !== null) new Verifier().start();

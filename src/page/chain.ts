@@ -1,9 +1,7 @@
 /** The chain of trust of one boot proof, from a report: the state, reason and checks of each link. */
-import type { Check, CheckSubject } from "../checks.js";
+import { type Check, type CheckSubject, checkRow } from "../checks.js";
 import { isGoodVerdict } from "../report/accepted.js";
-import { known } from "../report/check-lines.js";
-import { CHECK_ROWS } from "../report/check-rows.js";
-import { hasBadChecks, isBad } from "../report/facts.js";
+import { hasBadChecks, isBad, isNote } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
@@ -62,14 +60,16 @@ function chainOfTrust(
   const claims = report.claims?.bootProofs[boot];
   const links: Link[] = [];
   for (const id of Object.keys(LINKS) as LinkId[]) {
-    const checks = own.filter((check) => (known(CHECK_ROWS, check.id)?.link ?? "other") === id);
+    const checks = own.filter((check) => (checkRow(check.id)?.link ?? "other") === id);
     if (id === "other" && checks.length === 0) continue;
     const above = links.find(({ state }) => state === "failed");
+    const warned = checks.filter((check) => check.status === "warn" && !isNote(check, report));
+    const warnings = warned.map(({ detail }) => detail);
     links.push({
       id,
       title: LINKS[id].title,
-      ...judge({ id, checks, rejected, claims, above }),
-      warnings: checks.filter(({ status }) => status === "warn").map(({ detail }) => detail),
+      ...judge({ id, checks, warnings, rejected, claims, above }),
+      warnings,
       checks,
       statements: rejected ? [] : linkFacts(id, report, boot),
     });
@@ -104,6 +104,7 @@ function indexIn(kind: "boot" | "app", subject: CheckSubject | undefined): numbe
 interface Findings {
   readonly id: LinkId;
   readonly checks: readonly Check[];
+  readonly warnings: readonly string[];
   readonly rejected: boolean;
   readonly claims: BootProofClaims | undefined;
   /** The first link above that failed. */
@@ -126,13 +127,13 @@ function judge(findings: Findings): Judged {
     const judged = rule(findings);
     if (judged !== null) return judged;
   }
-  return { state: "proven", reason: heldText(findings.checks) };
+  return { state: "proven", reason: heldText(findings) };
 }
 
-function heldText(checks: readonly Check[]): string {
+function heldText({ checks, warnings }: Findings): string {
   const ids = checks.filter(({ status }) => status === "skip").map(({ id }) => id);
   const held = checks.length - ids.length;
-  const warned = checks.some(({ status }) => status === "warn") ? ", with a warning" : "";
+  const warned = warnings.length > 0 ? ", with a warning" : "";
   const open = ids.length === 0 ? "" : ` Not checked: ${ids.join(", ")}.`;
   return `${held === 1 ? "One check" : `${held} checks`} held${warned}.${open}`;
 }

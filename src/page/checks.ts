@@ -1,16 +1,17 @@
 /** The checks of a link: detail, compared values, and advice. */
-import { CHECK_TITLES, type Check, type CheckStatus } from "../checks.js";
-import { known, labelOf } from "../report/check-lines.js";
+import { type Check, checkRow } from "../checks.js";
+import { type ShownCheck, known, labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { countWords, isBad } from "../report/facts.js";
+import { countWords, isBad, shownCheck } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
-const STATUS_WORDS: Readonly<Record<CheckStatus, string>> = {
+const STATUS_WORDS: Readonly<Record<ShownCheck["status"], string>> = {
   pass: "passed",
   fail: "FAILED",
   warn: "warning",
+  note: "note",
   skip: "skipped",
 };
 const BYTES = /^(?:[0-9a-f]{2}){8,}$/i;
@@ -42,7 +43,7 @@ export function checkDetails(checks: readonly Check[], report: Report): Markup[]
   const all = others.length === 1 ? `1 ${rest}check` : `${others.length} ${rest}checks`;
   return [
     ...(bad.length === 0 ? [] : [checkList(many, bad, report, true)]),
-    ...(others.length === 0 ? [] : [checkList(`${all}: ${countWords(others).join(", ")}`, others, report, false)]),
+    ...(others.length === 0 ? [] : [checkList(`${all}: ${countWords(others, report)}`, others, report, false)]),
   ];
 }
 
@@ -53,8 +54,8 @@ function checkList(title: string, checks: readonly Check[], report: Report, isOp
 }
 
 export function checkItem(check: Check, report: Report): Markup {
-  const title = known(CHECK_TITLES, check.id);
-  const status = known(STATUS_WORDS, check.status);
+  const title = checkRow(check.id)?.title;
+  const status = known(STATUS_WORDS, shownCheck(check, report).status);
   const about = labelOf(check.about ?? check.subject, report);
   return element(
     "li",

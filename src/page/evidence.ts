@@ -1,6 +1,7 @@
 /** The evidence: each piece with name, digest, every byte string in full, and its description. */
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
-import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
+import { readAppProof } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";

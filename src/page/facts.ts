@@ -101,12 +101,11 @@ function signedText(time: string | null): string {
   return time === null ? "without a time" : `signed at ${time}`;
 }
 
-/** Reports of earlier versions have no expectations. */
 function expectationMembers({ claims }: Report, boot: number): Members {
   const proofs = [...(claims?.appProofs ?? []).entries()].filter(([, { bootProof }]) => bootProof === boot);
   return Object.fromEntries(
     proofs.flatMap(([index, { expectation, answers }]) => [
-      ...(typeof expectation === "number" ? [[`app[${index}] meets`, `expected.payload[${expectation}]`]] : []),
+      ...(expectation !== null ? [[`app[${index}] meets`, `expected.payload[${expectation}]`]] : []),
       ...(answers ? [[`app[${index}] answers the challenge`, `${answers.value}, at ${answers.pointer}`]] : []),
     ]),
   ) as Members;

@@ -1,6 +1,8 @@
+import { EVIDENCE_ID } from "../bundle/page.js";
+
 /** The ids by which the script finds its places in the page. */
 export const IDS = {
-  data: "bootproof-data",
+  evidence: EVIDENCE_ID,
   script: "bootproof-script",
   again: "verify-again",
   answer: "verify-answer",

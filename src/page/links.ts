@@ -1,6 +1,5 @@
 /** Tables of the links of the chain of trust, and of their states. */
-import type { CheckId } from "../checks.js";
-import type { ChainLink } from "../report/check-rows.js";
+import type { ChainLink, CheckId } from "../checks.js";
 
 /** From the top: each depends on those above it. `other`: checks unknown to this version. */
 export const LINKS = {

@@ -1,11 +1,9 @@
 /** The style of the parts that reports do not have: the page about itself, and the form of the verifying page. */
 export const PAGE_STYLE = `
 .this-page { display: grid; gap: .75rem; max-width: 60rem; }
-.this-page dl { display: grid; gap: .25rem; }
 #another-result { margin-bottom: 1rem; font-weight: 700; }
 .command { margin: 0; padding: .6rem .75rem; background: var(--well); border-radius: .4rem; overflow-x: auto; }
 .command code { white-space: pre; overflow-wrap: normal; }
-.option { white-space: nowrap; }
 .asked { display: grid; gap: 1rem; }
 .more > summary { font-weight: 700; }
 .more > * + * { margin-top: .75rem; }

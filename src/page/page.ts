@@ -1,45 +1,62 @@
-/** The page in one file: the report, the data, and the script that verifies. */
-import { optional, text } from "../decode/shapes.js";
-import { typedOptions } from "../decode/options.js";
+/** The page in one file: the report, the evidence, and the script that verifies. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
-import { printableJson } from "../decode/json.js";
-import { MalformedError } from "../errors.js";
+import { decodeBundle } from "../bundle/file.js";
+import type { BundleOptions } from "../bundle/options.js";
+import { packEvidence, selfContainedPolicy } from "../bundle/pack.js";
+import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES } from "../bundle/page.js";
+import type { BundleFacts } from "../bundle/text.js";
+import { verifyAsPacked } from "../bundle/verify.js";
+import { copyPlain, otherMembers } from "../decode/input.js";
+import { copyJson, parseJson, printableJson } from "../decode/json.js";
+import { options, plain, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, nullish } from "../decode/shapes.js";
+import { MalformedError, attempt } from "../errors.js";
+import {
+  type Evidence,
+  type EvidenceInput,
+  NamedEvidence,
+  evidenceMembers,
+  isDocument,
+  namedSharing,
+} from "../inputs.js";
+import { PLAIN_OPTIONS, type PlainOptions, pinsProvenance, plainAnchor, readerOf } from "../plain-settings.js";
 import type { Notice } from "../report/facts.js";
 import type { Report } from "../report/report.js";
 import { carriesNonce } from "../report/statements.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
-import type { SignatureCache } from "../verify/signature-cache.js";
-import { MAX_PAGE_BYTES, type PageContent, type PageData, pageData } from "./data.js";
-import { readPageData } from "./read-data.js";
+import { parseTrustAnchor } from "../verify/trust-anchor.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
-import { type PageVerification, reproducePage } from "./verify.js";
+import { type JudgedPage, NO_PROVENANCE } from "./verify.js";
 import { NOTHING_VERIFIED, verifierView } from "./verifier-view.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
 import { thisPage } from "./this-page.js";
 
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
 
-export interface PageParts {
-  /** Default: the script of this package, which `npm run build` makes. */
-  readonly script?: string;
+/** A verification to show. The policy of `options` is the one that decided, whoever chose it. */
+export interface PageContent {
+  readonly evidence: EvidenceInput;
+  readonly options: PlainOptions;
+  readonly report: Report;
+  /** Of evidence that came in a bundle: {@link BundleVerification}. Default: null. */
+  readonly bundle?: BundleFacts | null;
 }
 
-function ownParts(parts: PageParts): PageParts {
-  return typedOptions("parts", parts, { script: optional(text) });
-}
-
-export async function wholeParts({ script }: PageParts): Promise<Required<PageParts>> {
-  return { script: script ?? (await import("#page-script")).PAGE_SCRIPT };
-}
+const CONTENT: MembersOf<PageContent> = {
+  evidence: unchecked,
+  options: options(PLAIN_OPTIONS),
+  report: plain,
+  bundle: nullish(plain),
+};
 
 /**
- * The page of a verification. The evidence is verified again: throws Error if the report differs, for example one under
- * other options; {@link MalformedError} (`page`) for evidence whose page would be too large to be read; and as
- * {@link pageData} and `reproducePage` do.
+ * The page of a verification, with its evidence, policy and report as one bundle, or with its bare document. The bundle
+ * is verified again: throws Error if the report differs, for example one under other options; and {@link
+ * MalformedError} for evidence whose page would be too large, and for provenance, which no browser verifies.
  * @example
  * ```ts
  * const options = { policy, now: new Date() };
@@ -47,34 +64,97 @@ export async function wholeParts({ script }: PageParts): Promise<Required<PagePa
  * const html = await renderPage({ evidence, options: plainOptions(options), report });
  * ```
  */
-export async function renderPage(content: PageContent, parts: PageParts = {}): Promise<string> {
-  const own = ownParts(parts);
-  const data = readPageData(JSON.stringify(pageData(content)));
-  const page = await renderPageContent(data, await wholeParts(own));
-  const [difference] = page.verification.differences;
-  if (difference !== undefined) {
-    const { place, page: given, anew } = difference;
-    throw new Error(`the report is not of this evidence and these options: ${place} is ${given}, and ${anew} anew`);
-  }
-  return page.html;
+export async function renderPage(content: PageContent): Promise<string> {
+  return pageWith(pageScript(), content);
 }
 
-/** The page from the data of another page, with a new report. */
-export async function renderPageContent(
-  content: PageContent,
-  parts: Required<PageParts>,
-  cache?: SignatureCache,
-): Promise<{ readonly html: string; readonly verification: PageVerification }> {
-  const verification = await reproducePage(content, cache);
-  const { report } = verification;
-  const body = [
-    ...(await shownReport(verification, makersNotes(report))),
-    "\n",
-    thisPage(await scriptDigest(parts.script), "report"),
-  ];
-  const data = pageData({ ...content, report });
-  const html = await documentOf({ title: titleOf(verification), body, data }, parts);
-  return { html, verification };
+/** {@link renderPage} with a given script. Copies the content before it waits. */
+export async function pageWith(script: string | Promise<string>, content: PageContent): Promise<string> {
+  const { options, report, bundle = null, ...own } = typedOptions("content", content, CONTENT);
+  const evidence = ownEvidence(own.evidence);
+  const isBare = isDocument(evidence);
+  const verified = { evidence, report, bundle };
+  const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
+  const body = [...(await shownReport(verified, makersNotes(report))), "\n", thisPage(isBare ? "document" : "report")];
+  return documentOf({ title: titleOf(verified), body, carried }, await script);
+}
+
+async function pageScript(): Promise<string> {
+  const { PAGE_SCRIPT } = await import("#page-script");
+  return PAGE_SCRIPT;
+}
+
+function ownEvidence(evidence: EvidenceInput): EvidenceInput {
+  if (evidence instanceof Uint8Array || isNamed(evidence)) return ownPiece(evidence) as EvidenceInput;
+  const { bootProofs, appProofs, activity, provenance } = evidenceMembers(evidence);
+  if (provenance.length > 0)
+    throw new MalformedError("page", [
+      { path: "evidence.provenance", message: "a page takes none, as browsers verify none" },
+    ]);
+  return {
+    bootProofs: bootProofs.map(ownPiece),
+    appProofs: appProofs.map(ownPiece),
+    ...(activity !== undefined && { activity: ownPiece(activity) }),
+  };
+}
+
+/** The command loads this module from a build of its own, whose class differs. */
+function ownPiece(piece: unknown): unknown {
+  if (!isNamed(piece)) return copyPlain(piece);
+  const { name, value, bytes, ephemeralKey, latestOf } = piece;
+  const facts = { ...(ephemeralKey && { ephemeralKey }), ...(latestOf !== null && { latestOf }) };
+  return namedSharing(name, copyPlain(value), { bytes, ...facts });
+}
+
+const NAMED = ["name", "value", "bytes", "ephemeralKey", "latestOf"];
+
+function isNamed(input: unknown): input is NamedEvidence {
+  if (input instanceof NamedEvidence) return true;
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  const isPlain = [null, Object.prototype].includes(Object.getPrototypeOf(input) as object | null);
+  return !isPlain && NAMED.every((name) => Object.hasOwn(input, name));
+}
+
+/** Of a bare document, which no bundle has. */
+function documentText(document: Uint8Array | NamedEvidence): string {
+  const value = document instanceof NamedEvidence ? document.value : document;
+  return value instanceof Uint8Array ? toBase64(value) : "";
+}
+
+async function bundleText(evidence: Evidence, options: PlainOptions, { report, bundle }: JudgedPage): Promise<string> {
+  const file = packed(evidence, options, bundle?.policyFrom === "bundle" ? "bundle" : undefined);
+  const remade = (await verifyAsPacked(decodeBundle({ ...file, report })))!;
+  // In the bundle, anchors have other names than their files.
+  const [difference] = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
+  if (difference !== undefined) {
+    const { place, packed, anew } = difference;
+    throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, and ${anew} anew`);
+  }
+  // Escapes every character that could end the element, or begin another one.
+  const text = printableJson(JSON.stringify({ ...file, report: remade.report })).replaceAll("<", "\\u003c");
+  if (text.length > MAX_BUNDLE_BYTES) throw tooLarge("bundle", MAX_BUNDLE_BYTES);
+  return text;
+}
+
+function packed(evidence: Evidence, plain: PlainOptions, policyFrom: BundleOptions["policyFrom"]): object {
+  const { policy, now } = plain;
+  if (policy === "bundle") throw new TypeError("options.policy: expected the bundle's policy itself");
+  if (policy !== null && pinsProvenance(attempt(() => parseJson(policy.text)).value))
+    throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
+  const keys = evidence.bootProofs.map((piece) => (piece instanceof NamedEvidence ? piece.ephemeralKey : null));
+  const requestedKeys = keys.some((key) => key !== null) ? keys.map((key) => key && toHex(key)) : undefined;
+  const trustAnchors = plain.trustAnchors?.map(({ name, pem }) => plainAnchor(parseTrustAnchor(name, pem)));
+  return {
+    ...packEvidence(evidence),
+    now,
+    policy: policy && selfContainedPolicy(policy.text, { readFile: readerOf(policy) }),
+    options: copyJson({ ...otherMembers(plain, "policy", "now"), trustAnchors, requestedKeys, policyFrom }),
+  };
+}
+
+function tooLarge(part: string, most: number): MalformedError {
+  const message = `its ${part} would be larger than ${most / 1024 / 1024} MiB, the most that is read`;
+  return new MalformedError("page", [{ path: "evidence", message }]);
 }
 
 /** A reader must not take the maker's nonce or challenge for the reader's own. */
@@ -94,19 +174,23 @@ function makersNotes(report: Report): Notice[] {
 }
 
 /** The page that verifies dropped files. */
-export async function renderVerifier(parts: PageParts = {}): Promise<string> {
-  const own = await wholeParts(ownParts(parts));
-  const body = [...verifierView(), "\n", thisPage(await scriptDigest(own.script), "verifier")];
-  return documentOf({ title: titleText(NOTHING_VERIFIED), body, data: null }, own);
+export async function renderVerifier(): Promise<string> {
+  return verifierWith(await pageScript());
+}
+
+export async function verifierWith(script: string): Promise<string> {
+  const body = [...verifierView(), "\n", thisPage("verifier")];
+  return documentOf({ title: titleText(NOTHING_VERIFIED), body, carried: null }, script);
 }
 
 interface Document {
   readonly title: string;
   readonly body: readonly MarkupNode[];
-  readonly data: PageData | null;
+  /** The text of the evidence. */
+  readonly carried: string | null;
 }
 
-async function documentOf({ title, body, data }: Document, { script }: Required<PageParts>): Promise<string> {
+async function documentOf({ title, body, carried }: Document, script: string): Promise<string> {
   const content = scriptContent(script);
   const head = element(
     "head",
@@ -127,7 +211,7 @@ async function documentOf({ title, body, data }: Document, { script }: Required<
     "\n",
   );
   const end = [
-    ...(data === null ? [] : [element("script", { type: "application/json", id: IDS.data }, dataText(data))]),
+    ...(carried === null ? [] : [element("script", { type: "text/plain", id: IDS.evidence }, carried)]),
     element("script", { id: IDS.script }, content),
   ];
   const main = element("main", {}, "\n", ...body, "\n");
@@ -143,14 +227,11 @@ async function documentOf({ title, body, data }: Document, { script }: Required<
   return boundedText(page);
 }
 
-const MAX_PAGE_MIB = MAX_PAGE_BYTES / 1024 / 1024;
-
 /** Not larger than a page that can be read and checked. */
 function boundedText(page: Markup): string {
   const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
   if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
-  const message = `its page would be larger than ${MAX_PAGE_MIB} MiB, the most that page --verify reads`;
-  throw new MalformedError("page", [{ path: "evidence", message }]);
+  throw tooLarge("page", MAX_PAGE_BYTES);
 }
 
 function attemptRange(make: () => string): { readonly value: string | undefined } {
@@ -172,20 +253,10 @@ function lines(...elements: readonly Markup[]): MarkupNode[] {
   return elements.flatMap((each) => ["\n", each]);
 }
 
-/** Escapes every character that could end the element, or begin another one. */
-function dataText(data: PageData): string {
-  return printableJson(JSON.stringify(data)).replaceAll("<", "\\u003c");
-}
-
 /** Only ASCII, so that every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
   if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: expected printable ASCII and line feeds");
   return script.endsWith("\n") ? script : `${script}\n`;
-}
-
-/** The digest of the script between its tags. */
-export async function scriptDigest(script: string): Promise<string> {
-  return toHex(await sha256(toUtf8(scriptContent(script))));
 }
 
 /** Nothing is loaded, sent or submitted; only this script runs, and it cannot make elements from text. */

@@ -1,21 +1,19 @@
 /** Shows a verification, alike in a page's file and when a page verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
-import { type Notice, butsOf, headlineFacts, isGood } from "../report/facts.js";
+import { type Notice, headlineFacts, isGood, numbered, warningsOf } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { MarkupNode } from "./markup.js";
-import type { PageVerification } from "./verify.js";
+import type { JudgedPage } from "./verify.js";
 import { reportView } from "./view.js";
 
-type Verified = Pick<PageVerification, "evidence" | "report" | "bundle">;
-
-export function shownReport(verified: Verified, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
+export function shownReport(verified: JudgedPage, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
   const { evidence, report } = verified;
   return reportView({ report, evidence, notices: [...noticesOf(verified), ...notes] });
 }
 
-function noticesOf({ bundle, report }: Verified): Notice[] {
+function noticesOf({ bundle, report }: JudgedPage): Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
 }
 
@@ -26,11 +24,11 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 };
 
 /** The verdict first: a narrow tab cuts the rest. */
-export function titleOf(verified: Verified): string {
+export function titleOf(verified: JudgedPage): string {
   const { report } = verified;
-  const buts = butsOf(report, noticesOf(verified)).length;
+  const warnings = warningsOf(report, noticesOf(verified)).length;
   const verdict = report.verdict === "rejected" || isGood(report) ? TITLES[report.verdict] : "REFUSED";
-  const counted = buts === 0 ? "" : ` with ${buts === 1 ? "one BUT" : `${buts} BUTs`}`;
+  const counted = warnings === 0 ? "" : ` with ${numbered(warnings, "warning")}`;
   return titleText(`${verdict}${counted}: ${subjectOf(report)}`);
 }
 

@@ -47,7 +47,7 @@ mark { background: var(--mark); color: inherit; font-weight: 700; }
   *, ::before, ::after { animation: none !important; transition: none !important; }
 }`;
 
-/** The verdict has its own colours, the same in both schemes; BUTs are directly below. */
+/** The verdict has its own colours, the same in both schemes; warnings are directly below. */
 const VERDICT = `
 .verdict { border-radius: .75rem; overflow: hidden; }
 .verdict-band { padding: clamp(1.25rem, 4vw, 2.5rem); background: #3d4653; color: #ffffff; }

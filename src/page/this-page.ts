@@ -1,53 +1,40 @@
-/** The page about itself: how it verifies again, what it cannot prove, how to check it from outside. */
+/** The page about itself: how it verifies again, what it cannot prove, how to verify its evidence. */
 import { TOOL } from "../version.js";
 import { IDS } from "./ids.js";
 import { type Markup, element } from "./markup.js";
 
-const CARRIES = {
-  report:
-    "It carries the evidence, the policy and the program that verified them. It loads nothing and sends nothing, and " +
-    "works without a network.",
-  verifier:
-    "It carries the program that verifies. It loads nothing and sends nothing, and works without a network: what you " +
-    "give it stays in this browser.",
-} as const;
+type PageKind = "report" | "document" | "verifier";
 
-const ITS_WORD = {
-  report: "The maker of this file could have made it say anything: the verdict above, and the result of the button. ",
-  verifier: "The maker of this file could have made it say anything, whatever the evidence. ",
-} as const;
-const FROM_OUTSIDE = "So check the file from outside, with a bootproof that you trust:";
+const LOADS_NOTHING = "It loads nothing and sends nothing, and works without a network";
+const CARRIES: Readonly<Record<PageKind, string>> = {
+  report: `It carries the evidence, the policy and the report as one bundle, and the program. ${LOADS_NOTHING}.`,
+  document: `It carries the attestation document. ${LOADS_NOTHING}.`,
+  verifier: `It carries the program that verifies. ${LOADS_NOTHING}: what you give it stays in this browser.`,
+};
 
-const VERSION = `${TOOL.name} ${TOOL.version}`;
-/** A page with evidence needs a policy. */
-const COMMANDS = {
-  report: "bootproof page --verify FILE --policy POLICY",
-  verifier: "bootproof page --verify FILE",
-} as const;
+const OF_EVIDENCE = {
+  word: "The maker of this file could have made it say anything: the verdict above, and the result of the button. ",
+  advice: "So verify the evidence in the file, with a bootproof that you trust, by a policy of your own:",
+  command: "bootproof verify FILE --policy POLICY",
+  about:
+    "It takes the evidence out of the file, and judges nothing else that the file shows. Without a policy of your " +
+    "own give --no-policy, or --bundle-policy for the policy that this page’s maker chose: then it says “authentic” " +
+    "at best.",
+};
 
-const WHAT_IT_CHECKS = {
-  report: [
-    `It verifies the evidence anew, by a policy of your own, and compares every byte of the file with the page that ` +
-      `${VERSION} makes of it. Without a policy of your own give `,
-    option("--no-policy"),
-    ", or ",
-    option("--bundle-policy"),
-    " for the policy that this page’s maker chose: then it says “authentic” at best.",
-  ],
-  verifier: [`It compares every byte of the file with the page that ${VERSION} makes.`],
-} as const;
+const ADVICE: Readonly<Record<PageKind, typeof OF_EVIDENCE>> = {
+  report: OF_EVIDENCE,
+  document: { ...OF_EVIDENCE, about: "It takes the document out of the file, and judges nothing else." },
+  verifier: {
+    word: "The maker of this file could have made it say anything, whatever the evidence. ",
+    advice: "So make your own, with a bootproof that you trust:",
+    command: "bootproof page > verifier.html",
+    about: `Each that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte.`,
+  },
+};
 
-const BY_HAND =
-  `By hand, the digest of the script, which is the same in every page of ${VERSION}. It ` +
-  `identifies the script in the file, and covers nothing else:`;
-
-/** The script has its own lines. */
-const HAND_COMMAND =
-  `sed -n '/^<script id="${IDS.script}">/,/^<\\/script>/p' FILE |\n` +
-  `  sed -e '1s/^<script[^>]*>//' -e '$d' | openssl dgst -sha256`;
-
-/** `digest`: of the script, in hex. */
-export function thisPage(digest: string, kind: "report" | "verifier"): Markup {
+export function thisPage(kind: PageKind): Markup {
+  const { word, advice, command, about } = ADVICE[kind];
   return element(
     "section",
     { class: "this-page", "aria-labelledby": "this-page" },
@@ -59,28 +46,12 @@ export function thisPage(digest: string, kind: "report" | "verifier"): Markup {
       { class: "message warn" },
       element("strong", {}, "A page cannot vouch for itself."),
       " ",
-      ITS_WORD[kind] + FROM_OUTSIDE,
+      word + advice,
     ),
-    command(COMMANDS[kind]),
-    element("p", {}, ...WHAT_IT_CHECKS[kind]),
-    element(
-      "dl",
-      {},
-      element("dt", {}, "SHA-256 of its script"),
-      element("dd", {}, element("code", { class: "digest" }, digest)),
-    ),
-    element("p", {}, BY_HAND),
-    command(HAND_COMMAND),
+    // Wide text can be scrolled by keyboard.
+    element("pre", { tabindex: "0", class: "command" }, element("code", {}, command)),
+    element("p", {}, about),
   );
-}
-
-function option(name: string): Markup {
-  return element("code", { class: "option" }, name);
-}
-
-/** Wide text can be scrolled by keyboard. */
-function command(text: string): Markup {
-  return element("pre", { tabindex: "0", class: "command" }, element("code", {}, text));
 }
 
 /** The script enables the button. */
@@ -97,7 +68,7 @@ function againPart(): Markup[] {
       element(
         "p",
         {},
-        "JavaScript is off: this page can be read, and cannot verify. The check from outside needs no browser.",
+        "JavaScript is off: this page can be read, and cannot verify. The command below needs no browser.",
       ),
     ),
     element("div", { role: "status", id: IDS.answer }),

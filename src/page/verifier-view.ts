@@ -20,7 +20,7 @@ export const POLICY_CHOICES = {
 } as const;
 export type PolicyChoice = keyof typeof POLICY_CHOICES;
 
-const FAIL_ON_WARNING = "A BUT is a failure";
+const FAIL_ON_WARNING = "A warning is a failure";
 
 const PAYLOADS =
   "What the application has to have signed. The values of one type belong together: an app proof of that type has to " +

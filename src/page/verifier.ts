@@ -1,6 +1,7 @@
 /** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
 import { fromHex, fromUtf8, toHex } from "../bytes.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { appProofList } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
@@ -25,8 +26,7 @@ import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import { expectedPayload } from "../verify/expected-payload.js";
-import type { PageEvidence } from "./data.js";
-import { NO_PROVENANCE } from "./verify.js";
+import { NO_PROVENANCE, type Request } from "./verify.js";
 import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.js";
 
 export interface PageInputFile {
@@ -84,9 +84,8 @@ export interface FormValues {
   readonly failOnWarning: boolean;
 }
 
-type Requested =
-  | { readonly faults: readonly string[] }
-  | { readonly faults: null; readonly evidence: PageEvidence; readonly options: PlainOptions };
+type PageEvidence = Request["evidence"];
+type Requested = { readonly faults: readonly string[] } | (Request & { readonly faults: null });
 
 /** One verification of the files, or all faults. `clock`: the present, if the form has none. */
 export function requested(given: readonly ListedFile[], asked: FormValues, clock: Date): Requested {

@@ -1,45 +1,23 @@
-/** Verifies the evidence of a page again, and lists where its report differs. */
-import { otherMembers, withoutPrototype } from "../decode/input.js";
-import { type MembersOf } from "../decode/shapes.js";
-import { typedOptions } from "../decode/options.js";
-import type { Policy } from "../appraise/policy.js";
-import {
-  type Evidence,
-  NO_POLICY_ANY_ENCLAVE,
-  type NamedEvidence,
-  type VerifyOptions,
-  verifyAttestation,
-  verifyAttestationUnder,
-  verifyEvidence,
-  verifyEvidenceUnder,
-} from "../bootproof.js";
+/** Verifies what the form of a page has. */
+import { NO_POLICY_ANY_ENCLAVE, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { decodeBundle, namedBundle } from "../bundle/file.js";
-import { type BundleFacts, POLICY_OF_THE_PAGE } from "../bundle/text.js";
-import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
-import { MalformedError, attempt } from "../errors.js";
-import { type EvidenceInput, type OptionsBesidePolicy, VERIFY_OPTIONS, isDocument, readOptions } from "../inputs.js";
-import {
-  PLAIN_OPTIONS,
-  type PlainOptions,
-  type PlainPolicy,
-  optionsBesidePolicy,
-  parsePlainPolicy,
-  pinsProvenance,
-} from "../plain-settings.js";
-import { strictReport } from "../report/conclude.js";
-import { reportDifferences } from "../report/differences.js";
+import type { BundleFacts } from "../bundle/text.js";
+import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../bundle/verify.js";
+import { MalformedError } from "../errors.js";
+import { type EvidenceInput, type VerifyOptions, demandsProvenance, isDocument } from "../inputs.js";
+import { type PlainOptions, optionsBesidePolicy, parsePlainPolicy } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
-import { SignatureCache } from "../verify/signature-cache.js";
-import { type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
-import { type BundleBytes, type PageContent, type PageEvidence, isBundleBytes, ownContent } from "./data.js";
 
-/** A difference of two reports. Values as shortened JSON text; null if one side has none. */
-export interface PageDifference {
-  /** For example `verdict`, or `boot[0] cose.signature: status`. */
-  readonly place: string;
-  readonly page: string | null;
-  readonly anew: string | null;
+/** A bundle's file. */
+interface BundleBytes {
+  readonly bundle: Uint8Array;
+  readonly name: string;
+}
+
+/** What the form asks for. Its policy is the caller's, the bundle's, or none (null). */
+export interface Request {
+  readonly evidence: EvidenceInput | BundleBytes;
+  readonly options: PlainOptions;
 }
 
 /** A verification, as pages show it. */
@@ -51,215 +29,42 @@ export interface JudgedPage {
   readonly bundle: BundleFacts | null;
 }
 
-export interface PageVerification extends JudgedPage {
-  /** Whether verifying by the page's own options gives the page's report, in every member. */
-  readonly same: boolean;
-  /** Up to 100. */
-  readonly differences: readonly PageDifference[];
-}
-
-/**
- * The caller's options. The page's time, `at`, `allowDebug`, `bootProofsOnly`, trust anchors and request are not used,
- * since they can loosen. The image, nonce, key and strict acceptance that the page's maker demanded are demanded in
- * addition.
- */
-export interface PageSetting extends Pick<VerifyOptions, "now" | "at" | "allowDebug" | "acceptance" | "expected"> {
-  readonly trustAnchors?: PlainOptions["trustAnchors"];
-  /** The caller's; or, explicitly, none (null), or that of the page's maker (`bundle`). */
-  readonly policy: PlainPolicy | "bundle" | null;
-}
-
-/**
- * Verifies the evidence of a page by its own options, and compares the page's report. Throws {@link MalformedError} for
- * a malformed policy or bundle, and (`page`) for invalid options.
- */
-export async function reproducePage(content: PageContent, cache = new SignatureCache()): Promise<PageVerification> {
-  const anew = await judged(content, cache);
-  const differences = pageDifferences(content.report, anew.report);
-  return { ...anew, same: differences.length === 0, differences };
-}
-
-/** Verifies the evidence of a page by the caller's options, and compares the page's report by the page's own. */
-export async function verifyPageData(given: PageContent, setting: PageSetting): Promise<PageVerification> {
-  const content = ownContent(given);
-  const copied = readPageSetting(setting);
-  const cache = new SignatureCache();
-  const { same, differences } = await reproducePage(content, cache);
-  return { ...(await judgePage(content, copied, cache)), same, differences };
-}
-
-export interface PageSettingCopy extends Omit<PageSetting, "policy" | "trustAnchors"> {
-  readonly policy: Policy | "bundle" | null;
-  readonly trustAnchors?: readonly TrustAnchor[];
-}
-
-export const SETTING: MembersOf<PageSetting> = {
-  policy: PLAIN_OPTIONS.policy,
-  now: VERIFY_OPTIONS.now,
-  at: VERIFY_OPTIONS.at,
-  trustAnchors: PLAIN_OPTIONS.trustAnchors,
-  allowDebug: VERIFY_OPTIONS.allowDebug,
-  acceptance: VERIFY_OPTIONS.acceptance,
-  expected: VERIFY_OPTIONS.expected,
-};
-
-/** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a malformed policy. */
-export function readPageSetting(setting: PageSetting): PageSettingCopy {
-  const { policy, trustAnchors, ...others } = typedOptions("options", setting, SETTING);
-  const taken = withoutPrototype({
-    ...others,
-    ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => parseTrustAnchor(name, pem)) }),
-    policy: policy === "bundle" || policy === null ? policy : readPolicy(policy),
-  });
-  // Invalid options throw before verification.
-  readOptions({ ...taken, policy: callersPolicy(taken.policy) });
-  return taken;
-}
-
-/**
- * Throws TypeError for a demand that nothing in the page could meet, and if the page's policy is chosen but missing;
- * {@link MalformedError} if that policy loosens what the caller does not.
- */
-export async function judgePage(
-  content: PageContent,
-  setting: PageSettingCopy,
-  cache = new SignatureCache(),
-): Promise<JudgedPage> {
-  const { policy, expected } = setting;
-  const own = otherMembers(setting, "policy", "expected");
-  const { measurements, nonce, ephemeralKey, acceptance } = optionsBesidePolicy(
-    otherMembers(content.options, "policy"),
-  );
-  const options = withoutPrototype({
-    ...own,
-    // Demands of a page's maker only tighten.
-    ...(measurements && { measurements }),
-    ...(nonce && { nonce }),
-    ...(ephemeralKey && { ephemeralKey }),
-    ...(expected && { expected }),
-    ...(acceptance === "strict" && { acceptance }),
-    // The page's maker chose its content, so missing app proofs must not skip rules.
-    ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
-    cache,
-  });
-  refuseEmptyQuestion(content.evidence, expected);
-  if (policy === "bundle")
-    return refusedForPolicy(await judge(content.evidence, options, makersPolicyOf(content)), options.acceptance);
-  return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
-}
-
-/** For a strict caller the page's policy is a reason to refuse, as the bundle's is. */
-async function refusedForPolicy(judged: JudgedPage, acceptance: VerifyOptions["acceptance"]): Promise<JudgedPage> {
-  if (acceptance !== "strict" || judged.bundle?.policyFrom === "bundle") return judged;
-  return { ...judged, report: await strictReport(judged.report, [POLICY_OF_THE_PAGE]) };
-}
-
-function callersPolicy(policy: PageSettingCopy["policy"]): VerifyOptions["policy"] {
-  return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;
-}
-
-/** A page runs in browsers, which have no Sigstore library: it must never accept what it cannot check. */
+/** Browsers have no Sigstore library, and a page must never accept what it cannot check. */
 export const NO_PROVENANCE =
   "demands provenance, which a page cannot verify: browsers have no Sigstore library. Run bootproof verify " +
   "--provenance FILE --policy FILE in its place";
 
-/** Throws {@link MalformedError} (`page`) for a policy that demands provenance. */
-function readPolicy(policy: PlainPolicy): Policy {
-  refuseDemands(attempt(() => parseJson(policy.text)).value);
-  return parsePlainPolicy(policy);
-}
-
-function refuseDemands(policy: JsonValue | undefined): void {
-  if (pinsProvenance(policy)) throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
-}
-
-function makersPolicyOf({ options: { policy } }: PageContent): ChosenPolicy {
-  if (policy === null) throw new TypeError("there is no policy in the page: its maker had it verified without one");
-  return policy === "bundle" ? { from: "bundle" } : { from: "page", policy: readPolicy(policy) };
-}
-
-/** Without app proofs or an activity, no request can be checked. Missing addresses or payloads fail a check instead. */
-function refuseEmptyQuestion(evidence: PageEvidence, expected: PageSetting["expected"]): void {
-  if (expected === undefined || expected.addresses !== undefined || expected.payload !== undefined) return;
-  const { appProofs = [], activity } = (
-    isBundleBytes(evidence) ? decodeBundle(evidence.bundle).evidence : evidence
-  ) as Evidence;
-  if (appProofs.length === 0 && activity === undefined)
-    throw new TypeError("expected: checked against app proofs and activities, and the page has none");
-}
-
-/** The caller's policy or none, the bundle's, or the page's. */
-type ChosenPolicy =
-  | { readonly from: "caller"; readonly policy: VerifyOptions["policy"] }
-  | { readonly from: "bundle" }
-  | { readonly from: "page"; readonly policy: Policy };
-
-/** Verifies by the options that came with the evidence. Throws as {@link reproducePage} does. */
-export async function judged(
-  { evidence, options: given }: Omit<PageContent, "report">,
-  cache = new SignatureCache(),
-): Promise<JudgedPage> {
+/** Throws {@link MalformedError} for a malformed policy or bundle, and (`page`) for invalid options. */
+export async function judged(given: Request): Promise<JudgedPage> {
+  const { evidence } = given;
   try {
-    const { policy } = given;
-    const options = Object.assign(optionsBesidePolicy(otherMembers(given, "policy")), { cache });
-    if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
-    const own = policy === null ? NO_POLICY_ANY_ENCLAVE : readPolicy(policy);
-    return await judge(evidence, options, { from: "caller", policy: own });
+    const { policy: plain } = given.options;
+    const options: VerifyOptions = {
+      ...optionsBesidePolicy(given.options),
+      policy: plain === null || plain === "bundle" ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(plain),
+    };
+    if (isBundleBytes(evidence))
+      return await judgedBundle(evidence, plain === "bundle" ? { ...options, policy: POLICY_OF_THE_BUNDLE } : options);
+    const { report } = isDocument(evidence)
+      ? await verifyAttestation(evidence, options)
+      : await verifyEvidence(evidence, options);
+    return { evidence, report, bundle: null };
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
     throw new MalformedError("page", [{ path: "options", message: error.message }]);
   }
 }
 
-async function judge(evidence: PageEvidence, options: OptionsBesidePolicy, chosen: ChosenPolicy): Promise<JudgedPage> {
-  if (isBundleBytes(evidence)) return judgeBundle(evidence, options, chosen);
-  if (chosen.from === "bundle") throw new TypeError("policy: that of a bundle, and there is none");
-  const { report } = isDocument(evidence)
-    ? await judgeBareDocument(evidence, options, chosen)
-    : await judgePieces(evidence, options, chosen);
-  return { evidence, report, bundle: null };
+function isBundleBytes(evidence: Request["evidence"]): evidence is BundleBytes {
+  return Object.hasOwn(evidence, "bundle");
 }
 
-type PolicyOfPieces = Exclude<ChosenPolicy, { readonly from: "bundle" }>;
-
-async function judgePieces(
-  evidence: Evidence,
-  options: OptionsBesidePolicy,
-  { from, policy }: PolicyOfPieces,
-): Promise<{ readonly report: Report }> {
-  if (from === "page") return verifyEvidenceUnder(evidence, { policy, options, code: "page" });
-  return verifyEvidence(evidence, { ...options, policy });
-}
-
-async function judgeBareDocument(
-  document: Uint8Array | NamedEvidence,
-  options: OptionsBesidePolicy,
-  { from, policy }: PolicyOfPieces,
-): Promise<{ readonly report: Report }> {
-  if (from === "page") return verifyAttestationUnder(document, { policy, options, code: "page" });
-  return verifyAttestation(document, { ...options, policy });
-}
-
-async function judgeBundle(
-  { bundle: bytes, name }: BundleBytes,
-  options: OptionsBesidePolicy,
-  chosen: ChosenPolicy,
-): Promise<JudgedPage> {
+async function judgedBundle({ bundle: bytes, name }: BundleBytes, options: BundleVerifyOptions): Promise<JudgedPage> {
   const decoded = decodeBundle(bytes);
-  if (chosen.from === "bundle") refuseDemands(decoded.judgement?.policy as JsonValue | undefined);
+  const inside = decoded.judgement?.policy;
+  if (inside && demandsProvenance(inside))
+    throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
   const bundle = namedBundle(decoded, name, bytes);
-  const { report, policyFrom, packed } =
-    chosen.from === "page"
-      ? await verifyBundleUnder(bundle, chosen.policy, options, "page")
-      : await verifyBundle(bundle, {
-          ...options,
-          policy: chosen.from === "bundle" ? POLICY_OF_THE_BUNDLE : chosen.policy,
-        });
+  const { report, policyFrom, packed } = await verifyBundle(bundle, options);
   return { evidence: bundle.evidence, report, bundle: { policyFrom, packed } };
-}
-
-/** Compares every member: the page's report may have any shape. */
-function pageDifferences(page: object, anew: Report): PageDifference[] {
-  const checks = anew.checks.map(({ subject, id }) => `${subject} ${id}`);
-  return reportDifferences(page, anew, { checks }).map(({ place, theirs, anew }) => ({ place, page: theirs, anew }));
 }

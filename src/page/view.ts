@@ -1,7 +1,7 @@
 /** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
 import { isGoodVerdict } from "../report/accepted.js";
-import { type Notice, butsOf, countWords, headlineFacts, isBad, isGood } from "../report/facts.js";
+import { type Notice, countsOf, headlineFacts, isBad, isGood, warningsOf } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
@@ -25,7 +25,7 @@ export async function reportView({ report, evidence, notices }: Shown): Promise<
   const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
   const pieces = await evidencePieces(inputPieces(evidence), isBare, report);
   return [
-    verdictHeader(report, butsOf(report, notices)),
+    verdictHeader(report, notices),
     ...noticeList(notices),
     statementsPart(report),
     chainSection(report),
@@ -42,13 +42,14 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
 };
 
 /** A good verdict that does not count looks like a rejected one. */
-function verdictHeader(report: Report, buts: readonly string[]): Markup {
-  const sentence = verdictSentence(report);
+function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
+  const warnings = warningsOf(report, notices);
+  const sentence = verdictSentence(report, notices);
   const end = sentence.indexOf(":");
+  const [, word, count] = /^(.*?)( with \d+ warnings?)?$/.exec(sentence.slice(0, end))!;
   const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
   const shown = isGood(report) || !isGoodVerdict(report.verdict) ? report.verdict : "rejected";
   const state = isKnown ? VERDICT_SHAPES[shown] : "unproven";
-  const count = buts.length === 1 ? "with one BUT" : `with ${buts.length} BUTs`;
   return element(
     "header",
     { class: `verdict verdict-${isKnown ? shown : "unknown"}` },
@@ -59,22 +60,22 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
         "h1",
         {},
         icon({ state, warnings: [] }),
-        element("span", { class: "word" }, sentence.slice(0, end)),
-        buts.length === 0 ? null : element("span", { class: "count" }, ` ${count}`),
+        element("span", { class: "word" }, word!),
+        count === undefined ? null : element("span", { class: "count" }, count),
       ),
       element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
-      element("p", { class: "counts" }, countWords(report.checks).join(", ")),
+      element("p", { class: "counts" }, countsOf(report, notices)),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
     firstFailure(report),
     valueList(headRows(report)),
-    buts.length === 0
+    warnings.length === 0
       ? null
       : element(
           "ul",
           { class: "buts" },
-          buts.map((text) => {
-            return element("li", {}, element("strong", {}, "BUT"), " ", element("span", {}, printable(text)));
+          warnings.map((text) => {
+            return element("li", {}, element("strong", {}, "WARNING"), " ", element("span", {}, printable(text)));
           }),
         ),
   );
@@ -99,7 +100,7 @@ function openCount(report: Report): Markup {
 }
 
 function noticeList(notices: readonly Notice[]): MarkupNode[] {
-  const others = notices.filter(({ kind }) => kind !== "but");
+  const others = notices.filter(({ kind }) => kind !== "warning");
   if (others.length === 0) return [];
   return [
     element(

@@ -24,7 +24,7 @@ interface ProxyOptions extends DemandedBuilds {
   readonly evidence: EvidenceSource;
   /** Whether submits without `generateAppProofs` pass, and their answers unverified. */
   readonly allowUnproven: boolean;
-  /** `strict` refuses a result whose report has a BUT. Default: `standard`. */
+  /** `strict` refuses a result whose report has a warning. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
 }
 

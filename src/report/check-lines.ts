@@ -5,11 +5,21 @@ import { type Page, type Style, padded, wrapped } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
 
-const WORDS: Readonly<Record<CheckStatus, string>> = { pass: "ok  ", fail: "FAIL", warn: "WARN", skip: "skip" };
-const STYLES: Readonly<Record<CheckStatus, Style[]>> = {
+/** A check as it is shown: if its status is `warn`, and that weakens nothing, it is a note. */
+export type ShownCheck = Omit<Check, "status"> & { readonly status: CheckStatus | "note" };
+
+const WORDS: Readonly<Record<ShownCheck["status"], string>> = {
+  pass: "ok  ",
+  fail: "FAIL",
+  warn: "WARN",
+  note: "note",
+  skip: "skip",
+};
+const STYLES: Readonly<Record<ShownCheck["status"], Style[]>> = {
   pass: ["green"],
   fail: ["bold", "red"],
   warn: ["onYellow"],
+  note: ["dim"],
   skip: ["dim"],
 };
 export const INDENT = "  ";
@@ -55,32 +65,32 @@ function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
 }
 
 /** `prefix`: text before the detail. `shown`: advice that was shown before. */
-export function checkLines(check: Check, prefix: string, page: Page, shown?: Set<string>): string[] {
+export function checkLines(check: ShownCheck, prefix: string, page: Page, shown?: Set<string>): string[] {
   const lines = besideId(check, prefix + shownDetail(check, page), page);
   if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, shown)];
   const value = page.detail === "verbose" ? check.actual : undefined;
   return value === undefined ? lines : [...lines, ...wholeLines("value", value, page)];
 }
 
-export function besideId(check: Check, text: string, page: Page): string[] {
+export function besideId(check: ShownCheck, text: string, page: Page): string[] {
   const id = printable(check.id);
   return page.width < WIDE_ENOUGH
     ? statusLines(check, `${id}: ${text}`, page)
     : statusLines(check, text, page, `${padded(id, ID_WIDTH)}  `);
 }
 
-export function mergedLines(checks: readonly Check[], page: Page): string[] {
-  const [first] = checks as [Check];
+export function mergedLines(checks: readonly ShownCheck[], page: Page): string[] {
+  const [first] = checks as [ShownCheck];
   const ids = checks.map((check) => printable(check.id)).join(", ");
   return [...statusLines(first, ids, page), ...wrapped(page, DEEP_INDENT, shownDetail(first, page))];
 }
 
-function shownDetail({ detail }: Check, page: Page): string {
+function shownDetail({ detail }: ShownCheck, page: Page): string {
   return printableStart(detail, page.detail === "verbose" ? Infinity : MAX_DETAIL);
 }
 
 /** `before`: text between the painted status and the text. */
-export function statusLines({ status }: Pick<Check, "status">, text: string, page: Page, before = ""): string[] {
+export function statusLines({ status }: Pick<ShownCheck, "status">, text: string, page: Page, before = ""): string[] {
   // An unknown status is never shown as good.
   const word = known(WORDS, status) ?? "????";
   const styles = known(STYLES, status) ?? ["bold", "red"];
@@ -88,14 +98,14 @@ export function statusLines({ status }: Pick<Check, "status">, text: string, pag
   return [INDENT + page.paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
-function adviceLines(check: Check, page: Page, shown = new Set<string>()): string[] {
+function adviceLines(check: ShownCheck, page: Page, shown = new Set<string>()): string[] {
   const { advice } = check;
   if (advice === undefined || shown.has(advice)) return [];
   shown.add(advice);
   return wrapped(page, `${DEEP_INDENT}-> `, printableStart(advice, MAX_DETAIL));
 }
 
-function comparisonLines({ expected, actual }: Check, page: Page): string[] {
+function comparisonLines({ expected, actual }: ShownCheck, page: Page): string[] {
   if (expected === undefined || actual === undefined) return [];
   if (page.detail === "verbose")
     return [...wholeLines("expected", expected, page), ...wholeLines("actual", actual, page)];

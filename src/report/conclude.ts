@@ -83,8 +83,8 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
 }
 
 /**
- * The report of a caller who accepts no BUT, neither of the report nor of what is around its evidence (`others`).
- * Rejects where the BUTs cannot be loaded: without them the report would look accepted.
+ * The report of a caller who accepts no warning, neither of the report nor of what is around its evidence
+ * (`others`). Rejects where the warnings cannot be loaded: without them the report would look accepted.
  */
 export async function strictReport(report: Report, others: readonly string[] = []): Promise<Report> {
   if (report.verdict === "rejected") return report;
@@ -123,14 +123,14 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
  * report is the same without it.
  */
 async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
-  const rows = await import("./check-rows.js").then(
-    ({ CHECK_ROWS }) => CHECK_ROWS,
+  const usual = await import("./advice.js").then(
+    ({ ADVICE }) => ADVICE,
     () => null,
   );
   return checks.map((check) => {
     const { advice, ...rest } = check;
     if (!isCheckId(advice)) return check;
-    return rows === null ? rest : { ...check, advice: rows[advice].advice };
+    return usual === null ? rest : { ...check, advice: usual[advice] };
   });
 }
 

@@ -1,14 +1,15 @@
-/** What every rendering of a report shows: which checks are bad, how many there are, the BUTs, and the head. */
-import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
+/** What every rendering of a report shows: which checks are bad, how many there are, the warnings, and the head. */
+import { type Check, type CheckSubject, subjectLabel } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
+import type { ShownCheck } from "./check-lines.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
-import { caveats } from "./unproven.js";
+import { CAVEATS, caveats } from "./unproven.js";
 
-/** What is shown beside the verdict, but is not in the report: a BUT or a note. */
+/** What is shown beside the verdict, but is not in the report. `item`: an item in a list of what a warning means. */
 export interface Notice {
-  readonly kind: "but" | "note" | "item";
+  readonly kind: "warning" | "note" | "item";
   readonly text: string;
 }
 
@@ -24,7 +25,7 @@ export function isGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">
 export function whyNotGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">): string | null {
   const { verdict } = report;
   if (isGood(report) || !isGoodVerdict(verdict)) return null;
-  return `the verdict "${verdict}" is ${hasBadChecks(report) ? "wrong: a check failed" : "not accepted with a BUT"}`;
+  return `the verdict "${verdict}" is ${hasBadChecks(report) ? "wrong: a check failed" : "not accepted with warnings"}`;
 }
 
 export function hasBadChecks({ checks }: Pick<Report, "checks">): boolean {
@@ -32,24 +33,49 @@ export function hasBadChecks({ checks }: Pick<Report, "checks">): boolean {
 }
 
 /** A failure, or an unknown status. */
-export function isBad({ status }: Check): boolean {
+export function isBad({ status }: Pick<Check, "status">): boolean {
   return !/^(?:pass|warn|skip)$/.test(status);
 }
 
-export function countWords(checks: readonly Check[]): string[] {
-  const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
+export function shownCheck(check: Check, report: Pick<Report, "claims">): ShownCheck {
+  return isNote(check, report) ? { ...check, status: "note" } : check;
+}
+
+/** Of an app proof only a missing time is a warning. Rejected evidence has no verdict that could be weakened. */
+export function isNote({ id, status, subject }: Check, { claims }: Pick<Report, "claims">): boolean {
+  if (status !== "warn" || claims === null) return status === "warn";
+  if (id !== "app.time") return !Object.hasOwn(CAVEATS, id);
+  return claims.appProofs.some(({ time }, index) => subject === `app[${index}]` && time !== null);
+}
+
+/** The line of counts. It has as many warnings as there are WARNING lines. */
+export function countsOf(report: Report, notices: readonly Notice[]): string {
+  return countWords(report.checks, report, warningsOf(report, notices).length);
+}
+
+/** The counts of some checks of a report. */
+export function countWords(checks: readonly Check[], report: Pick<Report, "claims">, warnings?: number): string {
+  const shown = checks.map((check) => shownCheck(check, report));
+  const count = (wanted: ShownCheck["status"]): number => shown.filter(({ status }) => status === wanted).length;
   const words: [number, string][] = [
     [count("pass"), "passed"],
     [count("fail"), "failed"],
-    [count("warn"), count("warn") === 1 ? "warning" : "warnings"],
+    [warnings ?? count("warn"), "warning"],
+    [count("note"), "note"],
     [count("skip"), "skipped"],
   ];
-  return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
+  const found = words.filter(([number]) => number > 0);
+  return found.map(([number, word]) => (/ed$/.test(word) ? `${number} ${word}` : numbered(number, word))).join(", ");
 }
 
-/** Everything that weakens the verdict, and every reason of the caller to refuse it: each is shown. */
-export function butsOf(report: Report, notices: readonly Notice[]): string[] {
-  const told = notices.filter(({ kind }) => kind === "but").map(({ text }) => text);
+/** `1 note`, `2 notes`. */
+export function numbered(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/** Everything that weakens the verdict, and every reason of the caller to refuse it: each is a WARNING line. */
+export function warningsOf(report: Report, notices: readonly Notice[]): string[] {
+  const told = notices.filter(({ kind }) => kind === "warning").map(({ text }) => text);
   return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
 }
 

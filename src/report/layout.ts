@@ -88,11 +88,11 @@ export function headingLines(text: string, page: Page): string[] {
   return wrapped(page, "", text).map((line) => page.paint(line, "bold"));
 }
 
-export const BUT = "BUT";
+const WARNING = "WARNING";
 
-export function butLines(lines: readonly string[], page: Page): string[] {
-  return lines.map((line, index) => {
-    const start = index === 0 ? BUT : "";
+export function warningLines(text: string, page: Page): string[] {
+  return wrapped(page, `${WARNING} `, text).map((line, index) => {
+    const start = index === 0 ? WARNING : "";
     return (start && page.paint(start, "onYellow")) + page.paint(line.slice(start.length), "bold");
   });
 }

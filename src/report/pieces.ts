@@ -1,17 +1,14 @@
 /** The checks in paragraphs: every check of a single piece; of several pieces of a kind a line each. */
-import type { Check, CheckId, CheckStatus, CheckSubject } from "../checks.js";
+import type { Check, CheckFamily, CheckId, CheckStatus, CheckSubject } from "../checks.js";
 import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
-import { countWords, isBad } from "./facts.js";
+import { countWords, isBad, isNote, shownCheck } from "./facts.js";
 import { type Page, headingLines, padded } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
 import { capitalized, grouped, subjectRanges } from "./statements.js";
 import { displayWidth } from "./width.js";
 
-type Family = CheckId extends `${infer F}.${string}` ? F : never;
-
-/** Total over the prefixes of the ids. */
-export const GROUPS: Readonly<Record<Family, string>> = {
+export const GROUPS: Readonly<Record<CheckFamily, string>> = {
   boot: "Document and certificate chain",
   cose: "Document and certificate chain",
   doc: "Document and certificate chain",
@@ -44,7 +41,7 @@ export function checkParagraphs(report: Report, page: Page): string[][] {
       const label = labelOf(subject, report);
       const isNamed = (index: number): boolean => several.has(kind) || (index === 0 && label !== printable(subject));
       return [...grouped(own, ({ id }) => groupOf(id))].map(([title, group], index) => {
-        return groupLines(isNamed(index) ? `${title}: ${label}` : title, group, page);
+        return groupLines(isNamed(index) ? `${title}: ${label}` : title, group, report, page);
       });
     });
   });
@@ -64,14 +61,16 @@ function piecesText(kind: string): string {
 }
 
 function groupOf(id: CheckId): string {
-  return known(GROUPS, id.split(".", 1)[0] as Family) ?? OTHER;
+  return known(GROUPS, id.split(".", 1)[0] as CheckFamily) ?? OTHER;
 }
 
-function groupLines(heading: string, checks: readonly Check[], page: Page): string[] {
+function groupLines(heading: string, checks: readonly Check[], report: Report, page: Page): string[] {
   const runs = page.detail === "verbose" ? checks.map((check) => [check]) : runsOfSkips(checks);
   return [
     ...headingLines(heading, page),
-    ...runs.flatMap((run) => (run.length > 1 ? mergedLines(run, page) : checkLines(run[0]!, "", page))),
+    ...runs.flatMap((run) =>
+      run.length > 1 ? mergedLines(run, page) : checkLines(shownCheck(run[0]!, report), "", page),
+    ),
   ];
 }
 
@@ -86,7 +85,7 @@ function runsOfSkips(checks: readonly Check[]): Check[][] {
   return runs;
 }
 
-/** A line for each piece of a kind, its failures beneath; then the warnings of all, together. */
+/** A line for each piece of a kind, its failures beneath; then the warnings of all, and the notes of all. */
 function piecesParagraphs(
   kind: string,
   byPiece: ReadonlyMap<CheckSubject, readonly Check[]>,
@@ -115,14 +114,14 @@ function piecesParagraphs(
     const status = statusOf(checks);
     // The skipped checks of a good piece are only what its policy does not pin.
     const counted = status === "pass" ? checks.filter((check) => check.status !== "skip") : checks;
-    const text = `${padded(label, column)}  ${countWords(counted).join(", ")}`;
+    const text = `${padded(label, column)}  ${countWords(counted, report)}`;
     return [...statusLines({ status }, text, page), ...checks.filter(isBad).flatMap(failureLines(subject))];
   });
   const title = capitalized(piecesText(kind));
   const heading = `${title}: ${pieces.length}${failed === 0 ? "" : `, of which ${failed} failed`}`;
   return [
     [...headingLines(heading, page), ...lines],
-    ...warningParagraph(
+    ...warningParagraphs(
       kind,
       pieces.flatMap(({ checks }) => checks),
       report,
@@ -138,15 +137,16 @@ function statusOf(checks: readonly Check[]): CheckStatus {
   return checks.every(({ status }) => status === "skip") ? "skip" : "pass";
 }
 
-function warningParagraph(kind: string, checks: readonly Check[], report: Report, page: Page): string[][] {
-  const warnings = checks.filter(({ status }) => status === "warn");
-  if (warnings.length === 0) return [];
-  const groups = grouped(warnings, ({ id, detail }) => `${id}\n${detail}`);
-  const lines = [...groups.values()].flatMap((group) => {
-    const [first] = group as [Check];
-    return besideId(first, `${whoText(group, report)}: ${printableStart(first.detail, MAX_DETAIL)}`, page);
+function warningParagraphs(kind: string, checks: readonly Check[], report: Report, page: Page): string[][] {
+  const warned = checks.filter(({ status }) => status === "warn");
+  return [...grouped(warned, (check) => (isNote(check, report) ? "Notes" : "Warnings"))].map(([title, own]) => {
+    const groups = grouped(own, ({ id, detail }) => `${id}\n${detail}`);
+    const lines = [...groups.values()].flatMap((group) => {
+      const first = shownCheck(group[0]!, report);
+      return besideId(first, `${whoText(group, report)}: ${printableStart(first.detail, MAX_DETAIL)}`, page);
+    });
+    return [...headingLines(`${title} of ${piecesText(kind)}`, page), ...lines];
   });
-  return [[...headingLines(`Warnings of ${piecesText(kind)}`, page), ...lines]];
 }
 
 /** `boot[0] = boot.json`, or `60 boot proofs, boot[0] … boot[59]`. */

@@ -265,7 +265,7 @@ function applicationStatement(
     ([name, value]) => `${printableStart(name, 80)}=${shownValue(value, hex)}`,
   );
   const environment = env.length === 0 ? "" : `, in the environment ${shortList(env, " ")}`;
-  return `that manifest runs the application binary with SHA-256 ${hex(pivotHash)}, ${run}${environment}.`;
+  return `that manifest runs the application binary (pivot) with SHA-256 ${hex(pivotHash)}, ${run}${environment}.`;
 }
 
 function shownValue(text: string, hex: Wording["hex"]): string {

@@ -2,8 +2,8 @@
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
-import { type Notice, butsOf, countWords, headlineFacts } from "./facts.js";
-import { BUT, type Page, type TextOptions, butLines, headingLines, pageOf, wrapped } from "./layout.js";
+import { type Notice, countsOf, headlineFacts, numbered, warningsOf } from "./facts.js";
+import { type Page, type TextOptions, headingLines, pageOf, warningLines, wrapped } from "./layout.js";
 import { whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
 import { renderWhole } from "./rendering.js";
@@ -22,14 +22,14 @@ const MAX_TEXT = 400;
 const MORE = "More: omit --summary, or use --verbose.";
 
 const MAX_HEADLINE = 4;
-/** A BUT is never cut: more lines of BUTs than these make the summary longer. */
-const BUT_LINES = 4;
+/** A warning is never cut: more lines of warnings than these make the summary longer. */
+const WARNING_LINES = 4;
 const MAX_FACTS = 3;
 
 /**
- * The report on one screen of 24 lines, at any width, with a line feed at its end: verdict, BUTs, enclaves, the first
- * failures, and the topics that are not proven. BUTs are never cut: more than four lines of them make it that much
- * longer. `notices`: see `renderReport`; notes are left out. Throws TypeError for a value that is not a report.
+ * The report on one screen of 24 lines, at any width, with a line feed at its end: verdict, warnings, enclaves, the
+ * first failures, and the topics that are not proven. Warnings are never cut: more than four lines of them make it that
+ * much longer. `notices`: see `renderReport`; notes are left out. Throws TypeError for a value that is not a report.
  */
 export function renderSummary(
   report: Report,
@@ -41,25 +41,21 @@ export function renderSummary(
 }
 
 /** {@link renderSummary} without its last line. */
-export function summaryOf(
-  report: Report,
-  options: Pick<TextOptions, "color" | "width">,
-  notices: readonly Notice[],
-): string {
+function summaryOf(report: Report, options: Pick<TextOptions, "color" | "width">, notices: readonly Notice[]): string {
   const page = pageOf({ ...options, detail: "summary" });
   return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
 }
 
 function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const buts = butsOf(report, notices).flatMap((text) => butLines(wrapped(page, `${BUT} `, text), page));
-  const above = aboveAll(report, page);
-  const counted = [...above.verdict, ...buts.slice(0, BUT_LINES), ...above.rest].length;
+  const warnings = warningsOf(report, notices).flatMap((text) => warningLines(text, page));
+  const above = aboveAll(report, notices, page);
+  const counted = [...above.verdict, ...warnings.slice(0, WARNING_LINES), ...above.rest].length;
   const left = LINES - counted - AFTER;
   const failures = failureLines(report, page, left);
   const room = left - failures.length + 1;
   return [
     ...above.verdict,
-    ...buts,
+    ...warnings,
     ...above.rest,
     ...failures,
     "",
@@ -68,14 +64,15 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
   ];
 }
 
-function aboveAll(report: Report, page: Page): { readonly verdict: string[]; readonly rest: string[] } {
-  const counts = [
-    ...countWords(report.checks),
-    report.evidence.length === 1 ? "1 piece" : `${report.evidence.length} pieces`,
-  ].join(", ");
+function aboveAll(
+  report: Report,
+  notices: readonly Notice[],
+  page: Page,
+): { readonly verdict: string[]; readonly rest: string[] } {
+  const counts = `${countsOf(report, notices)}; evidence: ${numbered(report.evidence.length, "item")}`;
   const facts = headlineFacts(report, 1).lines.join("; ");
   return {
-    verdict: paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), page),
+    verdict: paintedVerdict(clipped(page, "", verdictSentence(report, notices), MAX_HEADLINE), page),
     rest: [
       ...clipped(page, "", facts, report.claims === null ? 1 : MAX_FACTS),
       ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),

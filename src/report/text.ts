@@ -1,15 +1,14 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { type Notice, butsOf, countWords, headlineFacts, whyNotGood } from "./facts.js";
+import { type Notice, countsOf, headlineFacts, numbered, warningsOf, whyNotGood } from "./facts.js";
 import {
   type Page,
   type Style,
   type TextOptions,
-  BUT,
-  butLines,
   headingLines,
   ownPageOptions,
   pageOf,
+  warningLines,
   wrapped,
 } from "./layout.js";
 import { checkParagraphs } from "./pieces.js";
@@ -48,7 +47,7 @@ export function renderReport(report: Report, options: TextOptions, notices: read
     const text = reportText(report, notices, page);
     // The prompt takes a row too.
     const isLonger = text.split("\n").length > height;
-    return isLonger ? `${text}\n${paragraphs([headlineLines(report, page, butsOf(report, notices).length)])}` : text;
+    return isLonger ? `${text}\n${paragraphs([headlineLines(report, notices, page)])}` : text;
   });
 }
 
@@ -84,8 +83,16 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 };
 const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
 
-/** The first sentence of every format. A good verdict that does not count is not its first word. */
-export function verdictSentence(report: Report): string {
+/**
+ * The first sentence of every format, with the number of WARNING lines. A good verdict that does not count is not its
+ * first word.
+ */
+export function verdictSentence(report: Report, notices: readonly Notice[] = []): string {
+  const count = warningsOf(report, notices).length;
+  return sentenceOf(report).replace(":", count === 0 ? ":" : ` with ${numbered(count, "warning")}:`);
+}
+
+function sentenceOf(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
   const sentence = known(SENTENCES, report.verdict)?.(report, policy);
   if (sentence === undefined)
@@ -103,28 +110,24 @@ function failureSentence(report: Report): string {
   return `${count} ${printable(first.id)} (${labelOf(first.about ?? first.subject, report)}): ${detail}`;
 }
 
-/** `buts`: how many BUTs are above it, at the end of a long text. */
-function headlineLines(report: Report, page: Page, buts: number): string[] {
-  const sentence = verdictSentence(report);
-  const end = sentence.indexOf(":");
-  const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"} above)`;
-  return paintedVerdict(wrapped(page, "", sentence.slice(0, end) + counted + sentence.slice(end)), page);
+function headlineLines(report: Report, notices: readonly Notice[], page: Page): string[] {
+  return paintedVerdict(wrapped(page, "", verdictSentence(report, notices)), page);
 }
 
 export function paintedVerdict([first, ...others]: readonly string[], page: Page): string[] {
-  const [word] = /^[^:(]*[^:( ]/.exec(first!)!;
+  const [word] = /^[A-Z, ]*[A-Z]/.exec(first!)!;
   const styles = known(GOOD_STYLES, word) ?? ["bold", "red"];
   return [page.paint(word, ...styles) + first!.slice(word.length), ...others];
 }
 
 function verdictLines(report: Report, notices: readonly Notice[], page: Page): string[] {
   const time = report.validationTime === null ? [] : [`certificates checked as of ${printable(report.validationTime)}`];
-  const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report, page)];
+  const small = [[countsOf(report, notices), ...time].join(", "), ...originLines(report, page)];
   return [
-    ...headlineLines(report, page, 0),
-    ...butsOf(report, notices).flatMap((text) => butLines(wrapped(page, `${BUT} `, text), page)),
+    ...headlineLines(report, notices, page),
+    ...warningsOf(report, notices).flatMap((text) => warningLines(text, page)),
     ...notices.flatMap(({ kind, text }) =>
-      kind === "but" ? [] : wrapped(page, kind === "item" ? "    - " : "", text),
+      kind === "warning" ? [] : wrapped(page, kind === "item" ? "    - " : "", text),
     ),
     ...[...headlineFacts(report).lines, ...small].flatMap((line) => wrapped(page, "", line)),
     ...evidenceLines(report, page),
@@ -143,7 +146,7 @@ export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, 
 function evidenceLines({ evidence }: Report, page: Page): string[] {
   const named = evidence.filter(({ name }) => name !== null);
   const isMany = named.length > MAX_PIECES && page.detail !== "verbose";
-  if (isMany) return wrapped(page, "evidence: ", `${named.length} pieces`);
+  if (isMany) return wrapped(page, "evidence: ", `${named.length} items`);
   return named.flatMap((piece, index) => {
     const digest = piece.sha256 === null ? "" : ` (SHA-256 ${page.hex(piece.sha256)})`;
     const first = index === 0 ? "evidence: " : "          ";

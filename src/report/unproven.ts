@@ -1,9 +1,9 @@
 /**
- * What a report leaves open, as sentences (report/README.md, "Not proven"), and the BUTs among it. Text from evidence
+ * What a report leaves open, as sentences (report/README.md, "Not proven"), and the warnings. Text from evidence
  * is made printable here.
  */
-import type { CheckId } from "../checks.js";
-import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof.js";
+import type { CheckId, WarningCheckId } from "../checks.js";
+import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { known } from "./check-lines.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
@@ -40,43 +40,44 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
-/** What can weaken a good verdict, in the order in which it is shown. */
+/** What can weaken a good verdict, in the order in which it is shown: warnings of checks, and rules left out. */
 export const CAVEATS = {
-  root: (report, claims) =>
+  "chain.anchor": (report, claims) =>
     ofBoots(claims, ({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)])),
-  debug: (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
-  age: (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
-  scope: scopeCaveats,
-  rules: (report) => rulesNotApplied(report).map(({ but }) => but),
-  time: untimedCaveats,
-  question: (report) => warnings(report, "activity.request").map((text) => `${text}.`),
-  claims: claimCaveats,
-} as const satisfies Readonly<Record<string, (report: Report, claims: Claims) => readonly string[]>>;
+  "mode.debug": (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
+  "policy.age": (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
+  "policy.scope": scopeCaveats,
+  rules: (report) => rulesNotApplied(report).map(({ warning }) => warning),
+  "app.time": untimedCaveats,
+  "activity.request": (report) => warnings(report, "activity.request").map((text) => `${text}.`),
+  "activity.claims": claimCaveats,
+} as const satisfies Readonly<Record<WarningCheckId | "rules", (report: Report, claims: Claims) => readonly string[]>>;
 
 function ofBoots({ bootProofs }: Claims, caveatsOf: (boot: BootProofClaims, index: number) => string[]): string[] {
   return mergedStatements(bootProofs.map(caveatsOf));
 }
 
-/** The BUTs: what weakens a good verdict. */
+/** The warnings: what weakens a good verdict. */
 export function caveats(report: Report): string[] {
   const { claims } = report;
   return claims === null ? [] : Object.values(CAVEATS).flatMap((caveatsOf) => caveatsOf(report, claims));
 }
 
-/** As a BUT, and as a statement under "Not proven". */
-function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; readonly open: string }[] {
+/** As a warning, and as a statement under "Not proven". */
+function rulesNotApplied({ notApplied = [] }: Report): { readonly warning: string; readonly open: string }[] {
   if (notApplied.length === 0) return [];
   const rules = shortList(notApplied.map(printable), " and ");
   if (notApplied.every((rule) => rule === "appProofs.coverage"))
     return [
       {
-        but: `there was no activity: the policy's rule for its addresses (${rules}) was not applied.`,
+        warning: `there was no activity: the policy's rule for its addresses (${rules}) was not applied.`,
         open: `The policy's rule for the addresses of an activity (${rules}): there was no activity.`,
       },
     ];
   return [
     {
-      but: `app proofs were not part of this verification: the policy's rules for them (${rules}) were not applied.`,
+      warning:
+        `app proofs were not part of this verification: ` + `the policy's rules for them (${rules}) were not applied.`,
       open: `The policy's rules for app proofs (${rules}): they were not part of this verification.`,
     },
   ];

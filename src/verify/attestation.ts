@@ -16,7 +16,7 @@ import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-bi
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
-const ATTESTATION_CHECKS = /* @__PURE__ */ checksOf("document", "path");
+const ATTESTATION_CHECKS = /* @__PURE__ */ checksOf("cose", "doc", "chain");
 
 /** `{1: -35}`: ES384 (RFC 9053 section 2.1). */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);

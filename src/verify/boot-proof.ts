@@ -293,7 +293,7 @@ export interface CheckedManifest {
 }
 
 /** The checks of {@link checkManifest}. */
-const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest");
+const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest", "envelope");
 
 /** No result depends on the caller. */
 async function checkManifest(
@@ -389,8 +389,10 @@ interface DecodedAs<T> {
   readonly isDeclared: boolean;
 }
 
+type DecodingCheckId = "manifest.decode" | "envelope.decode";
+
 interface ManifestField<T> {
-  readonly id: CheckId;
+  readonly id: DecodingCheckId;
   /** Undefined if unreadable. */
   readonly bytes: Uint8Array | undefined;
   readonly decode: (bytes: Uint8Array) => T;
@@ -414,7 +416,12 @@ function decodeAs<T extends { readonly manifest: Manifest }>(
   return { value: decoded.value, isDeclared: concludeVersion(id, manifest, agrees ? [] : [other], checklist) };
 }
 
-function concludeVersion(id: CheckId, { version }: Manifest, faults: readonly string[], checklist: Checklist): boolean {
+function concludeVersion(
+  id: DecodingCheckId,
+  { version }: Manifest,
+  faults: readonly string[],
+  checklist: Checklist,
+): boolean {
   const draft = manifestDraft(version);
   if (faults.length === 0 && draft !== null) return checklist.warn(id, `version ${version}: ${draft}`);
   return checklist.conclude(id, faults, `version ${version}`);

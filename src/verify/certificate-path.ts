@@ -20,7 +20,7 @@ import { pointOfSpki } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 
-export const PATH_CHECKS = /* @__PURE__ */ checksOf("path");
+export const PATH_CHECKS = /* @__PURE__ */ checksOf("chain");
 
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);

@@ -28,7 +28,6 @@ import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/2";
 /** Its lines have no digest of the setting. */
-const OLD_FORMAT = "bootproof-log/1";
 /** `previous` of the first line. */
 export const NO_LINE = "0".repeat(64);
 /** A response has at most half of that, but a number can get longer when rewritten. */
@@ -258,7 +257,6 @@ async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: expected at most ${MAX_LINE_BYTES} bytes`);
   const json = parsed(bytes);
-  if (isJsonObject(json) && json["log"] === OLD_FORMAT) throw malformed(OLD);
   const { value: entry, faults } = readShape<LogEntry>(shapeOf(json), json);
   if (entry === undefined) throw new MalformedError("log", faults);
   if (textOf(entry) !== fromUtf8(bytes)) throw malformed("not as it is written: spacing, order or escapes differ");
@@ -271,10 +269,6 @@ async function evidenceHash({ bootProofs: [bootProof] }: FindingEntry): Promise<
   const evidence = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
   return toHex(await sha256(toUtf8(evidence)));
 }
-
-const OLD =
-  `${OLD_FORMAT}, of an earlier version of bootproof: it does not say by which trusted roots, trust anchors and ` +
-  "bundles each verdict was. Keep the file as it is, and begin another log";
 
 function malformed(message: string): MalformedError {
   return new MalformedError("log", [{ path: "", message }]);

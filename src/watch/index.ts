@@ -10,8 +10,8 @@ export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoin
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { memoryStore } from "./store.js";
 export type { LogStore, OutageEntry, Standing } from "./store.js";
-export { postTo, witnessAt } from "./post.js";
-export type { PostOptions, Witness, WitnessOptions } from "./post.js";
+export { postTo } from "./post.js";
+export type { PostOptions } from "./post.js";
 export { isFinding } from "./entry.js";
 export type {
   Continued,

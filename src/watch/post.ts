@@ -23,76 +23,12 @@ const TIMEOUT_MS = 10_000;
  * has a user or password.
  */
 export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
-  const post = posting(url, "application/json", typedOptions("options", options, POST_OPTIONS));
-  return ({ bytes }, signal) => post(bytes as BodyInit, signal);
-}
-
-export interface WitnessOptions extends PostOptions {
-  /** Called with the first failure of several, and when a checkpoint arrives again. */
-  readonly onNote?: (text: string) => void;
-}
-
-/** Where the checkpoints of a log are sent. */
-export interface Witness {
-  /** Posts the note, or, while another is posted, the newest one after it. Never throws. */
-  offer(note: string): void;
-  /** Resolves when nothing is posted any more: to whether the newest note arrived. */
-  settled(): Promise<boolean>;
-}
-
-/**
- * Posts each checkpoint as `text/plain`. A failure is a note, and the next checkpoint is the next attempt. C2SP
- * witnesses demand consistency proofs, which a hash chain cannot make: this is a plain POST to a receiver of your own.
- * Throws TypeError as {@link postTo}.
- * @example
- * ```ts
- * const witness = witnessAt("https://witness.example.com/boots", { fetch, sleep: SYSTEM.sleep });
- * const log = await openLog("boots.jsonl", { checkpoint: { key: pem, onCheckpoint: witness.offer } });
- * ```
- */
-export function witnessAt(url: string, options: WitnessOptions): Witness {
-  const given = typedOptions("options", options, { ...POST_OPTIONS, onNote: optional(callable) });
-  const post = posting(url, "text/plain; charset=utf-8", given);
-  const { onNote = () => {} } = given;
-  const never = new AbortController().signal;
-  let next: string | null = null;
-  let running: Promise<void> | null = null;
-  let hasFailed = false;
-  const run = async (): Promise<void> => {
-    while (next !== null) {
-      const note = next;
-      next = null;
-      const failure = await post(note, never).then(
-        () => null,
-        (error: Error) => error.message,
-      );
-      if (failure !== null && !hasFailed) onNote(`the checkpoint was not posted: ${failure}; the next one will be`);
-      if (failure === null && hasFailed) onNote("checkpoints are posted again");
-      hasFailed = failure !== null;
-    }
-  };
-  return {
-    offer: (note) => {
-      next = note;
-      running ??= run().finally(() => (running = null));
-    },
-    settled: async () => {
-      while (running !== null) await running;
-      return !hasFailed;
-    },
-  };
-}
-
-function posting(
-  url: string,
-  type: string,
-  { fetch, sleep, timeoutMs = TIMEOUT_MS }: PostOptions,
-): (body: BodyInit, signal: Signal) => Promise<void> {
+  const { fetch, sleep, timeoutMs = TIMEOUT_MS } = typedOptions("options", options, POST_OPTIONS);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["http:", "https:"].includes(parsed.protocol) || parsed.username + parsed.password !== "")
     throw new TypeError("url: expected an http or https address, without user and password");
   const { host } = parsed;
-  return async (body, signal) => {
+  return async ({ bytes }, signal) => {
     const ended = new AbortController();
     const stop = (): void => ended.abort();
     signal.addEventListener("abort", stop);
@@ -101,7 +37,7 @@ function posting(
       throw new Error(`${host} did not answer within ${timeoutMs} ms`);
     });
     try {
-      await Promise.race([send({ fetch, url, host, type, signal: ended.signal }, body), timeUp]);
+      await Promise.race([send({ fetch, url, host, signal: ended.signal }, bytes as BodyInit), timeUp]);
     } finally {
       signal.removeEventListener("abort", stop);
       stop();
@@ -114,14 +50,13 @@ interface Sending {
   readonly fetch: Fetch;
   readonly url: string;
   readonly host: string;
-  readonly type: string;
   readonly signal: Signal;
 }
 
-async function send({ fetch, url, host, type, signal }: Sending, body: BodyInit): Promise<void> {
+async function send({ fetch, url, host, signal }: Sending, body: BodyInit): Promise<void> {
   const request = {
     method: "POST",
-    headers: { "content-type": type },
+    headers: { "content-type": "application/json" },
     body,
     redirect: "manual",
     signal,

@@ -17,7 +17,7 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { makePolicy, makeReleasePolicy, memberSetFile } from "../../src/appraise/pin.js";
-import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { Forge } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair, memberSet } from "../../src/lab/qos.js";

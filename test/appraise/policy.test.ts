@@ -1098,7 +1098,7 @@ describe("a policy that was parsed", () => {
       expect(ParsedPolicy.is(other)).toBe(false);
       expect(() => describePolicy(other as Policy)).toThrow(TypeError);
       expect(() => readOptions({ policy: other as Policy, now: new Date(0) })).toThrow(/^options\.policy: /);
-      expect(() => readOptionsUnder(other as Policy, { now: new Date(0) }, "bundle")).toThrow(/^options\.policy: /);
+      expect(() => readOptionsUnder(other as Policy, { now: new Date(0) })).toThrow(/^options\.policy: /);
     }
   });
 

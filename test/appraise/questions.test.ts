@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { DocumentFacts } from "../../src/appraise/pins.js";
-import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type MalformedError, parsePolicy } from "../../src/index.js";

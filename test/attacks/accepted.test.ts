@@ -6,6 +6,7 @@ import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
 import { PROVENANCE_ACCEPTED } from "./provenance.table.js";
 import { AT, forge, hex, idsOf, judge, judgedRow, lab, put, withActivity } from "./support.js";
+import { expectAgreement } from "./warnings.js";
 
 const ALL = [...ACCEPTED, ...PROVENANCE_ACCEPTED];
 const expectKnownDetails = knownDetails("accepted", ALL.length);
@@ -23,6 +24,7 @@ describe("accepted", () => {
     for (const { subject } of report.checks)
       if (subject !== "policy") expect(verified.get(subject), subject).not.toBeNull();
     expectKnownDetails(report);
+    await expectAgreement(report);
   });
 });
 

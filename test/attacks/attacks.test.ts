@@ -9,6 +9,7 @@ import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { POLICY_ATTACKS } from "./policy.table.js";
 import { PROVENANCE_ATTACKS } from "./provenance.table.js";
 import { type Attack, handedBack, idsOf, judgedRow } from "./support.js";
+import { expectAgreement } from "./warnings.js";
 
 const TABLES: Record<string, readonly Attack[]> = {
   document: DOCUMENT_ATTACKS,
@@ -31,6 +32,7 @@ describe.each(Object.entries(TABLES))("attacks: %s", (_, attacks) => {
     expect(report.verdict).toBe("rejected");
     expect(report.claims).toBeNull();
     expectKnownDetails(report);
+    await expectAgreement(report);
     expect(handedBack(answer)).toEqual([]);
     for (const check of report.checks) expect(check.detail, check.id).not.toBe("");
   });

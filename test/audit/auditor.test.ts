@@ -310,7 +310,7 @@ describe("a setting", () => {
     expect(await policyDigest(auditSetting(others.at(-1)!))).not.toBe(await policyDigest(auditSetting(others.at(-2)!)));
   });
 
-  it("with strict acceptance accepts no entry with a BUT, and says why in its line", async () => {
+  it("with strict acceptance accepts no entry with a warning, and says why in its line", async () => {
     // The certificates lead to another root than AWS's.
     const [standard, strict] = [
       await judged(await Auditor.of(auditSetting({ policy, now: NOW, bootProofs: [boot] })), app),

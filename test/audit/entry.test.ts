@@ -4,7 +4,7 @@ import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/audit/ent
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { resultLine } from "../../src/audit/result.js";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import { MAX_APP_PROOFS } from "../../src/decode/app-proof.js";
+import { MAX_APP_PROOFS } from "../../src/decode/app-proof-limits.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { forge, lab } from "../attacks/support.js";

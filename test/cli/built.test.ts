@@ -48,7 +48,7 @@ describe("verify --image", () => {
   it("passes the enclave that runs it, and says so beside what no policy says", async () => {
     const { code, stdout } = await judged(...bare, "--image", image);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^AUTHENTIC: /);
+    expect(stdout).toMatch(/^AUTHENTIC with 1 warning: /);
     const words = stdout.replace(/\s+/g, " ");
     expect(words).toContain("It is the image that you gave (PCR0, PCR1, PCR2).");
     expect(words).toContain("its image, which you gave, but which no policy pins, says that");

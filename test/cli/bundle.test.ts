@@ -144,10 +144,12 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC: .*, but the only policy came with .* BUT the policy came with the bundle: .* --policy FILE\. /,
+      /^AUTHENTIC with 2 warnings: .*, but the only .* WARNING the policy came with the bundle: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
-    expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
+    expect(colored).toMatch(
+      /^\u001b\[30;43mAUTHENTIC\u001b\[0m with 2 warnings: [^\u001b]*\n\u001b\[30;43mWARNING\u001b\[0m/,
+    );
   });
 
   it("says so on stderr where the report is for a machine, and beside it", async () => {

@@ -43,7 +43,7 @@ const CASES: Readonly<Record<string, readonly [args: readonly string[], code: nu
   "a bundle by its maker's policy": [
     [BUNDLE, "--bundle-policy"],
     0,
-    ["AUTHENTIC", "BUT", "the policy came with the bundle"],
+    ["AUTHENTIC", "WARNING", "the policy came with the bundle"],
   ],
   "a bare document": [
     ["--attestation", vector("nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor"), "--no-policy"],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
-import { TERMS, explainCheck } from "../../src/report/explanations.js";
-import { GLOSSARY } from "../../src/report/glossary.js";
+import { GLOSSARY, TERMS, explainCheck } from "../../src/report/explanations.js";
 import { bootproof } from "./support.js";
 
 describe("explain", () => {
@@ -21,6 +20,13 @@ describe("explain", () => {
     const { code, stdout } = await bootproof(["explain", word]);
     expect([code, stdout.split(":")[0]]).toEqual([0, name]);
     expect((await bootproof(["explain", name])).stdout).toBe(stdout);
+  });
+
+  it.each([
+    ["BUT", "warning"],
+    ["appraisal", "policy"],
+  ])("explains the former word %s as %s", async (former, word) => {
+    expect((await bootproof(["explain", former])).stdout).toBe((await bootproof(["explain", word])).stdout);
   });
 
   it("tells what there is, where nothing is named", async () => {
@@ -48,9 +54,8 @@ describe("explain", () => {
     const json = async (...argv: string[]): Promise<unknown> =>
       JSON.parse((await bootproof(["explain", ...argv, "--format", "json"])).stdout);
     expect(await json("bind.key")).toEqual({ format: "bootproof-explanation/1", ...explainCheck("bind.key") });
-    expect(await json("3")).toEqual({ format: "bootproof-explanation/1", term: "3", ...TERMS["3"] });
-    const { name, ...pivot } = GLOSSARY["pivot"]!;
-    expect(await json("pivot")).toEqual({ format: "bootproof-explanation/1", term: name, ...pivot });
+    for (const { name, ...words } of [TERMS["3"]!, GLOSSARY["pivot"]!])
+      expect(await json(name)).toEqual({ format: "bootproof-explanation/1", term: name, ...words });
     const list = (await json()) as { checks: { id: string }[]; terms: { term: string }[] };
     expect(list.checks.map(({ id }) => id)).toEqual(CHECK_IDS);
     expect(list.terms.map(({ term }) => term)).toEqual(Object.keys({ ...TERMS, ...GLOSSARY }));

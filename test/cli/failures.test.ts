@@ -1,4 +1,4 @@
-/** What formats for CI say where nothing was judged (exit codes 2 and 3), and where a BUT is a failure. */
+/** What formats for CI say where nothing was judged (exit codes 2 and 3), and where a warning is a failure. */
 import { describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
 import type { Report } from "../../src/report/report.js";
@@ -93,12 +93,12 @@ it("a command without formats writes none", async () => {
 });
 
 const SIX = vector("boot-proofs/six-members.json");
-/** Its deployment is legacy: a BUT. */
+/** Its deployment is legacy: a warning. */
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", SIX])).stdout);
-const WITH_BUT = ["verify", "--boot-proof", SIX, "--policy", POLICY];
+const WITH_WARNING = ["verify", "--boot-proof", SIX, "--policy", POLICY];
 
 describe("--fail-on-warning", () => {
-  it("changes nothing where there is no BUT, though there are warnings", async () => {
+  it("changes nothing where there is no warning, though there are warnings", async () => {
     const argv = ["verify", "--boot-proof", SIX, "--no-policy", "--format", "json"];
     const without = await bootproof(argv);
     const { checks } = JSON.parse(without.stdout) as Report;
@@ -107,25 +107,29 @@ describe("--fail-on-warning", () => {
   });
 
   it("is exit code 1 where there is one, and says which", async () => {
-    expect((await bootproof(WITH_BUT)).code).toBe(0);
-    const { code, stdout, stderr } = await bootproof([...WITH_BUT, "--fail-on-warning", "--format", "json"]);
+    expect((await bootproof(WITH_WARNING)).code).toBe(0);
+    const { code, stdout, stderr } = await bootproof([...WITH_WARNING, "--fail-on-warning", "--format", "json"]);
     const { verdict, refusedFor } = JSON.parse(stdout) as { verdict: string; refusedFor: string[] };
     expect([code, verdict]).toEqual([1, "verified"]);
     expect(refusedFor.length).toBeGreaterThan(0);
     expect(stderr).toBe(
       ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...refusedFor, ""].join("\n"),
     );
-    expect(await bootproof([...WITH_BUT, "--fail-on-warning", "--quiet"])).toEqual({ code: 1, stdout: "", stderr: "" });
+    expect(await bootproof([...WITH_WARNING, "--fail-on-warning", "--quiet"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "",
+    });
     for (const format of ["text", "markdown", "vsa", "ear", "github", "sarif", "junit"]) {
-      const shown = await bootproof([...WITH_BUT, "--fail-on-warning", "--format", format]);
+      const shown = await bootproof([...WITH_WARNING, "--fail-on-warning", "--format", format]);
       expect([format, shown.code]).toEqual([format, 1]);
       expect(shown.stderr).toContain(refusedFor[0]!);
     }
   });
 
-  it("is a failure to every reader of test reports, alerts and annotations, with the BUTs", async () => {
+  it("is a failure to every reader of test reports, alerts and annotations, with the warnings", async () => {
     const shown = async (format: string, ...more: string[]): Promise<string> =>
-      (await bootproof([...WITH_BUT, "--format", format, ...more])).stdout;
+      (await bootproof([...WITH_WARNING, "--format", format, ...more])).stdout;
     const { refusedFor } = JSON.parse(await shown("json", "--fail-on-warning")) as { refusedFor: string[] };
     const but = refusedFor[0]!.slice(0, 40);
 
@@ -133,7 +137,7 @@ describe("--fail-on-warning", () => {
     const junit = await shown("junit", "--fail-on-warning");
     expect(await junitFaults(junit)).toEqual([]);
     expect(junit).toMatch(/<testsuites [^>]*failures="1" errors="0"/);
-    expect(/<failure type="verdict"[^]*?<\/failure>/.exec(junit)![0]).toContain("BUT ");
+    expect(/<failure type="verdict"[^]*?<\/failure>/.exec(junit)![0]).toContain("WARNING ");
 
     const log = JSON.parse(await shown("sarif", "--fail-on-warning")) as Sarif;
     expect(sarifFaults(log)).toEqual([]);
@@ -141,11 +145,11 @@ describe("--fail-on-warning", () => {
     expect(verdict).toMatchObject({ level: "error", message: { text: expect.stringContaining(but) as string } });
 
     expect(await shown("github")).toMatch(/^::notice /);
-    expect(await shown("github", "--fail-on-warning")).toMatch(/^::error title=bootproof::REFUSED: /);
+    expect(await shown("github", "--fail-on-warning")).toMatch(/^::error title=bootproof::REFUSED with \d warnings?: /);
     expect(await shown("markdown", "--fail-on-warning")).toMatch(/^## REFUSED/);
     for (const detail of [[], ["--summary"], ["--verbose"]])
       expect(await shown("text", "--fail-on-warning", ...detail)).toMatch(
-        /^REFUSED: the verdict "verified" is not accepted with a BUT\.\nBUT the deployment /,
+        /^REFUSED with \d warnings?: the verdict "verified" is not accepted with warnings\.\nWARNING the deployment /,
       );
     expect((await shown("text", "--fail-on-warning", "--summary")).split("\n").length).toBeLessThanOrEqual(25);
     const vsa = JSON.parse(await shown("vsa", "--fail-on-warning")) as {

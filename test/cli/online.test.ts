@@ -423,7 +423,7 @@ describe("verify --app", () => {
       const { code, stdout } = await online("verify", ...asked, "--policy", demanding);
       expect(code).toBe(0);
       expect(flat(stdout)).toContain(
-        "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required and " +
+        "WARNING app proofs were not part of this verification: the policy's rules for them (appProofs.required and " +
           "appProofs.decision)",
       );
     }

@@ -178,7 +178,7 @@ describe("a service that answers create_wallet with", () => {
   });
 
   it(
-    "another type, a sub-organization's, is refused where the type was asked, and told with a BUT where it was " +
+    "another type, a sub-organization's, is refused where the type was asked, and told with a warning where it was " +
       "not",
     async () => {
       const type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7";
@@ -193,7 +193,7 @@ describe("a service that answers create_wallet with", () => {
       const { code, stdout } = await command(service, baseUrl, ["--policy", policyFile]);
       expect(code).toBe(0);
       expect(stdout).toContain("WARN  activity.claims");
-      expect(stdout).toMatch(/BUT no enclave signed that this organization is new, or yours/);
+      expect(stdout).toMatch(/WARNING no enclave signed that this organization is new, or yours/);
     },
   );
 });

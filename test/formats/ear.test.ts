@@ -84,7 +84,7 @@ describe("the schema", () => {
 
 const rowOf = (name: string): Accepted => ACCEPTED.find((row) => row.name === name)!;
 
-/** As if the lab's root were AWS's: else everything of the lab has a BUT. */
+/** As if the lab's root were AWS's: else everything of the lab has a warning. */
 const asAws = (report: Report): Report => ({
   ...report,
   checks: report.checks.map((check) => (check.id === "chain.anchor" ? { ...check, status: "pass" } : check)),

@@ -18,7 +18,7 @@ import {
   STALE_REPORT,
   TOLD,
   UNKNOWN_STATUS,
-  WITH_BUT,
+  WITH_WARNING,
   rejected,
 } from "./told.js";
 
@@ -60,18 +60,20 @@ describe("workflow commands", () => {
   it.each(GOOD)("are one notice where all is well: %s", (_, report) => {
     const commands = commandsOf(renderGithub(report, NOTICES));
     expect(commands.map(({ name }) => name)).toEqual(["notice"]);
-    expect(commands[0]!.message).toMatch(/^(?:VERIFIED|AUTHENTIC): every check passed[^]*\nBUT the policy came with/);
+    expect(commands[0]!.message).toMatch(
+      /^(?:VERIFIED|AUTHENTIC) with \d warnings?: every check passed[^]*\nWARNING the policy came with/,
+    );
     expect(commands[0]!.message).toContain("\nNot proven\n- ");
   });
 
-  it("carry the BUTs and the notes", () => {
-    const [{ message }] = commandsOf(renderGithub(WITH_BUT, NOTICES)) as [Command];
-    expect(message).toContain('\nBUT the certificates lead to "lab-root", not to AWS');
+  it("carry the warnings and the notes", () => {
+    const [{ message }] = commandsOf(renderGithub(WITH_WARNING, NOTICES)) as [Command];
+    expect(message).toContain('\nWARNING the certificates lead to "lab-root", not to AWS');
     expect(message).toContain(`\npolicy "signer, production" (SHA-256 ${"9d".repeat(32)})\n`);
     expect(message).toContain(
       "\nThe bundle was made at noon.\n- verdict: verified in the report, rejected by its evidence\n",
     );
-    expect(commandsOf(renderGithub(AUTHENTIC))[0]!.message).not.toContain("BUT");
+    expect(commandsOf(renderGithub(AUTHENTIC))[0]!.message).not.toContain("WARNING");
   });
 
   it.each(BAD)("begin with an error that has the verdict, where it is not good: %s", (_, report) => {
@@ -88,7 +90,7 @@ describe("workflow commands", () => {
         name: "error",
         properties: { title: "bootproof" },
         message: expect.stringMatching(
-          /^REJECTED: nothing is proven\. One check failed: policy\.pcrs [^]*\n3 passed, 1 failed, 1 warning, 1 skip/,
+          /^REJECTED: nothing is proven\. One check failed: policy\.pcrs [^]*\n3 passed, 1 failed, 1 note, 1 skip/,
         ) as string,
       },
       {
@@ -99,7 +101,7 @@ describe("workflow commands", () => {
         ) as string,
       },
       {
-        name: "warning",
+        name: "notice",
         properties: { title: "bootproof chain.anchor", file: "evidence/boot proof.json", line: "1" },
         message: expect.stringContaining("starts at another one") as string,
       },
@@ -137,11 +139,15 @@ describe("workflow commands", () => {
   });
 
   it("say that the caller refuses it before anything else, and not again", async () => {
-    const [first] = commandsOf(renderGithub(await strictReport(WITH_BUT, [NOTICES[0]!.text]), NOTICES)) as [Command];
+    const [first] = commandsOf(renderGithub(await strictReport(WITH_WARNING, [NOTICES[0]!.text]), NOTICES)) as [
+      Command,
+    ];
     expect(first.name).toBe("error");
     expect(first.message.split("REFUSED")).toHaveLength(2);
-    expect(first.message).toMatch(/^REFUSED: the verdict "verified" is not accepted with a BUT\.\nBUT the policy /);
-    expect(first.message.split("BUT the policy came with the bundle")).toHaveLength(2);
+    expect(first.message).toMatch(
+      /^REFUSED with 2 warnings: the verdict "verified" is not accepted with warnings\.\nWARNING the policy /,
+    );
+    expect(first.message.split("WARNING the policy came with the bundle")).toHaveLength(2);
   });
 
   it("have no empty line for checks that there are none of", () => {

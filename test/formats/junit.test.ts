@@ -13,7 +13,7 @@ import {
   TOLD,
   UNKNOWN_STATUS,
   VERIFIED,
-  WITH_BUT,
+  WITH_WARNING,
 } from "./told.js";
 
 interface Case {
@@ -93,7 +93,7 @@ describe("JUnit XML", () => {
   });
 
   it("passes what is only a warning, and tells it; skips with the reason", () => {
-    expect(named(WITH_BUT, "chain.anchor").inner.trim()).toBe(
+    expect(named(WITH_WARNING, "chain.anchor").inner.trim()).toBe(
       "<system-out>WARNING: starts at another one</system-out>",
     );
     expect(named(VERIFIED, "app.request").inner.trim()).toBe("<skipped>nobody asked</skipped>");
@@ -111,13 +111,13 @@ describe("JUnit XML", () => {
     );
   });
 
-  it("tells verdict, BUTs, notes and what is not proven with the verdict, and as properties", () => {
-    const xml = renderJunit(WITH_BUT, NOTICES);
+  it("tells verdict, warnings, notes and what is not proven with the verdict, and as properties", () => {
+    const xml = renderJunit(WITH_WARNING, NOTICES);
     const { inner } = casesOf(xml)[0]!;
     for (const words of [
-      "VERIFIED: every check passed",
-      "\nBUT the policy came with the bundle\n",
-      "\nBUT the certificates lead to &quot;lab-root&quot;, not to AWS",
+      "VERIFIED with 2 warnings: every check passed",
+      "\nWARNING the policy came with the bundle\n",
+      "\nWARNING the certificates lead to &quot;lab-root&quot;, not to AWS",
       "\nThe bundle was made at noon.\n- verdict: verified in the report, rejected by its evidence\n",
       "\nNot proven\n- That the enclave is AWS hardware",
     ])

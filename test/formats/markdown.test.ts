@@ -16,7 +16,7 @@ import {
   REJECTED,
   STALE_REPORT,
   TOLD,
-  WITH_BUT,
+  WITH_WARNING,
   rejected,
 } from "./told.js";
 
@@ -66,7 +66,7 @@ describe("Markdown", () => {
     expect(all.join(" ")).toContain("`code` ``two`` *a* _b_ **c** ~~d~~ $x$ $`y`$ :tada: | a | b |");
     expect(all.join(" ")).toContain("\\u{a}# heading\\u{a}- item\\u{a}1. one");
     expect(HOSTILE_WORDS.length).toBeGreaterThan(10);
-    expect(headings(renderMarkdown(HOSTILE_GOOD))[0]).toMatch(/^VERIFIED \(\d BUTs\)$/);
+    expect(headings(renderMarkdown(HOSTILE_GOOD))[0]).toMatch(/^VERIFIED with \d warnings$/);
   });
 
   it.each(GOOD)("begins with the verdict, and what is not proven stands as large: %s", (_, report) => {
@@ -91,10 +91,12 @@ describe("Markdown", () => {
     expect(markdown).toContain("\n  - What to do: Compare with the release you expect.\n");
   });
 
-  it("says the BUTs, the notes, that it is stale, that it contradicts itself", () => {
-    const markdown = renderMarkdown(WITH_BUT, NOTICES);
-    expect(headings(markdown)[0]).toBe("VERIFIED (2 BUTs)");
-    expect(markdown).toContain("\n- **BUT** the policy came with the bundle\n- **BUT** the certificates lead to ");
+  it("says the warnings, the notes, that it is stale, that it contradicts itself", () => {
+    const markdown = renderMarkdown(WITH_WARNING, NOTICES);
+    expect(headings(markdown)[0]).toBe("VERIFIED with 2 warnings");
+    expect(markdown).toContain(
+      "\n- **WARNING** the policy came with the bundle\n- **WARNING** the certificates lead to ",
+    );
     expect(markdown).toContain(
       "\n- The bundle was made at noon.\n- verdict: verified in the report, rejected by its evidence\n",
     );
@@ -103,7 +105,7 @@ describe("Markdown", () => {
   });
 
   it("lets no line of a notice become one of its own", () => {
-    const markdown = renderMarkdown(WITH_BUT, [{ kind: "note", text: "one\n# two\n\n@three" }]);
+    const markdown = renderMarkdown(WITH_WARNING, [{ kind: "note", text: "one\n# two\n\n@three" }]);
     expect(markdown).toContain("\n- `one\\u{a}# two\\u{a}\\u{a}@three`\n");
   });
 
@@ -119,13 +121,14 @@ describe("Markdown", () => {
   it("has every check and every piece, folded", () => {
     const markdown = renderMarkdown(REJECTED);
     const folded = markdown.slice(markdown.indexOf("<details>"));
-    for (const { id, status } of REJECTED.checks) expect(folded).toContain(`\n- \`${status}\` \`${id}\` (`);
+    for (const { id, status } of REJECTED.checks)
+      expect(folded).toContain(`\n- \`${status === "warn" ? "note" : status}\` \`${id}\` (`);
     expect(folded).toContain(`\n- \`boot[0]\` = \`evidence/boot proof.json\`, SHA-256 \`${"13".repeat(32)}\`\n`);
   });
 
   it("counts the checks of each status", () => {
     expect(renderMarkdown(REJECTED)).toContain(
-      "\n<summary>All checks: 3 passed, 1 failed, 1 warning, 1 skipped</summary>\n",
+      "\n<summary>All checks: 3 passed, 1 failed, 1 note, 1 skipped</summary>\n",
     );
   });
 

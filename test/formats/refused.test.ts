@@ -4,11 +4,10 @@ import { describe, expect, it } from "vitest";
 import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type AuditResult, resultLine, resultOf } from "../../src/audit/result.js";
 import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, requireVerified } from "../../src/index.js";
-import { type BundleFacts, POLICY_OF_THE_PAGE, bundleNotices } from "../../src/bundle/text.js";
+import { type BundleFacts, bundleNotices } from "../../src/bundle/text.js";
 import { summaryText } from "../../src/cli/audit-text.js";
 import type { Check } from "../../src/checks.js";
 import { exitCodeOf } from "../../src/cli/exit-codes.js";
-import { pageCheckJson, pageCheckText } from "../../src/cli/page-text.js";
 import { entryJson, entryText } from "../../src/cli/watch-text.js";
 import { renderEar } from "../../src/formats/ear.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
@@ -18,7 +17,7 @@ import { toHtml } from "../../src/page/markup.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
 import { isAccepted } from "../../src/report/accepted.js";
 import { strictReport } from "../../src/report/conclude.js";
-import { type Notice, butsOf } from "../../src/report/facts.js";
+import { type Notice, warningsOf } from "../../src/report/facts.js";
 import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";
 import { renderFailures } from "../../src/report/text.js";
 import type { CAVEATS } from "../../src/report/unproven.js";
@@ -50,23 +49,21 @@ const WHOLE = IDS.map((id): Check => ({ id, subject: "boot[0]", status: "pass", 
 const warned = (id: typeof WARNED.id): Partial<Report> => ({
   checks: [...WHOLE.filter((check) => check.id !== id), { ...WARNED, id, about: "boot[0]" }],
 });
-const but = (text: string): readonly Notice[] => [{ kind: "but", text }];
 const LYING = { place: "verdict", packed: '"rejected"', anew: '"verified"' };
 const packed = { now: "2026-03-05T06:07:08.000Z", verdict: "verified", differences: [LYING] } as const;
 
 /** What keeps a caller from accepting a good verdict: all that weakens a report, and what its door knows beside it. */
-const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report" | "page policy", Row>> = {
-  root: { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
-  debug: { report: reportOf({ image: { debug: true } }) },
-  age: { report: report(warned("policy.age")) },
-  scope: { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },
+const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report", Row>> = {
+  "chain.anchor": { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
+  "mode.debug": { report: reportOf({ image: { debug: true } }) },
+  "policy.age": { report: report(warned("policy.age")) },
+  "policy.scope": { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },
   rules: { report: report({ notApplied: ["appProofs.required"] }) },
-  time: { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
-  question: { report: reportWith({}, warned("activity.request")) },
-  claims: { report: reportWith({ subOrganizationId: "new" }) },
+  "app.time": { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
+  "activity.request": { report: reportWith({}, warned("activity.request")) },
+  "activity.claims": { report: reportWith({ subOrganizationId: "new" }) },
   "bundle policy": { report: AUTHENTIC, bundle: { policyFrom: "bundle", packed: null } },
   "bundle report": { report: report({}), bundle: { policyFrom: "caller", packed } },
-  "page policy": { report: AUTHENTIC, notices: but(POLICY_OF_THE_PAGE) },
 };
 
 type Door =
@@ -77,8 +74,7 @@ type Door =
   | "failures"
   | "EAR of the library"
   | "VSA of the library"
-  | "page --verify"
-  | "page --verify, as JSON"
+  | "text, of a page"
   | "audit"
   | "audit, summary"
   | "watch"
@@ -127,21 +123,6 @@ const watched = async ({ report: judged }: VerifiedSource) =>
     { entries: 0, head: NO_LINE },
     await findingOf({ app: "signer" }, {}, { report: judged, settingDigest: NO_LINE }),
   );
-const pageCheckOf = ({ report: judged, bundle, evidence }: VerifiedSource): Parameters<typeof pageCheckText>[0] => ({
-  kind: "report",
-  version: "0.1.0",
-  script: { found: "00", expected: "00", same: true },
-  sameBytes: true,
-  differsAt: null,
-  sameReport: true,
-  differences: [],
-  faults: [],
-  verification: { evidence, report: judged, bundle },
-  policyFrom: "caller",
-  made: null,
-});
-const IO = { stdout: { write: () => true, columns: 80 }, env: {} } as unknown as Parameters<typeof pageCheckText>[2];
-
 const DOORS: Readonly<Record<Door, Judging>> = {
   text: text({}),
   "text, narrow": text({ width: 40 }),
@@ -171,10 +152,9 @@ const DOORS: Readonly<Record<Door, Judging>> = {
     written: ({ report: judged, evidence, bundle }) => renderVsa(judged, evidence, { bundle }),
     looksGood: readVsa,
   },
-  "page --verify": { written: (source) => pageCheckText(pageCheckOf(source), "page.html", IO), looksGood: readText },
-  "page --verify, as JSON": {
-    written: (source) => pageCheckJson(pageCheckOf(source)),
-    looksGood: (shown) => readJson((JSON.parse(shown) as { report: Parsed }).report),
+  "text, of a page": {
+    written: (source) => REPORT_RENDERERS.text({ ...source, page: "report.html" }, { color: false }),
+    looksGood: readText,
   },
   audit: {
     written: async (source) => resultLine(await auditOf(source)),
@@ -214,8 +194,8 @@ const noticesOf = ({ report: judged, bundle, notices = [] }: Row): readonly Noti
   ...notices,
 ];
 const strictly = async (row: Row): Promise<Row> => {
-  const buts = noticesOf(row).flatMap(({ kind, text: words }) => (kind === "but" ? words : []));
-  return { ...row, report: await strictReport(row.report, buts) };
+  const warnings = noticesOf(row).flatMap(({ kind, text: words }) => (kind === "warning" ? words : []));
+  return { ...row, report: await strictReport(row.report, warnings) };
 };
 
 const goodIn = async (row: Row): Promise<Door[]> => {
@@ -235,7 +215,7 @@ it("every format is good of what nothing weakens", async () => {
   expect((await strictly(row)).report).toBe(row.report);
 });
 
-describe.each(Object.entries(REASONS))("a BUT for %s", (name, row) => {
+describe.each(Object.entries(REASONS))("a warning for %s", (name, row) => {
   it("alone leaves the exit code and the formats good", async () => {
     expect(exitCodeOf(row.report)).toBe(0);
     expect(await goodIn(row)).toEqual(expect.arrayContaining(NAMES.filter((door) => !SAY_LESS.includes(door))));
@@ -246,7 +226,7 @@ describe.each(Object.entries(REASONS))("a BUT for %s", (name, row) => {
   it("refuses under strict acceptance: the exit code is 1, no format is good, and each says why", async () => {
     const refused = await strictly(row);
     const { refusedFor } = refused.report;
-    expect(refusedFor).toEqual(butsOf(row.report, noticesOf(row)));
+    expect(refusedFor).toEqual(warningsOf(row.report, noticesOf(row)));
     expect(refusedFor).not.toEqual([]);
     expect(exitCodeOf(refused.report)).toBe(1);
     expect(await goodIn(refused)).toEqual([]);
@@ -262,7 +242,7 @@ describe.each(Object.entries(REASONS))("a BUT for %s", (name, row) => {
 
   it("is the first word of a text", async () => {
     for (const door of ["text", "text, narrow", "text, in short", "text, in full", "failures"] as const)
-      expect(await DOORS[door].written(sourceOf(await strictly(row)))).toMatch(/^REFUSED: /);
+      expect(await DOORS[door].written(sourceOf(await strictly(row)))).toMatch(/^REFUSED with 1 warning: /);
   });
 
   it("is a warning at best in each submodule of an EAR, signed or not", async () => {
@@ -291,7 +271,7 @@ it.each(BAD.filter(([name]) => name !== "HOSTILE"))(
   async (name, bad) => {
     const isMade = !/^(?:UNKNOWN|CONTRADICTORY)/.test(name);
     if (isMade) expect(exitCodeOf(bad)).toBe(1);
-    for (const row of [{ report: bad }, { report: { ...bad, refusedFor: ["a BUT"] } }])
+    for (const row of [{ report: bad }, { report: { ...bad, refusedFor: ["a warning"] } }])
       expect((await goodIn(row)).filter((door) => isMade || !WATCHED.includes(door))).toEqual([]);
   },
 );

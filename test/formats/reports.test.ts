@@ -41,7 +41,7 @@ it("render reports for CI", async () => {
 
 it("tell what became of a bundle", async () => {
   expect(await REPORT_RENDERERS.text({ ...judged, bundle }, PLAIN)).toMatch(
-    /^VERIFIED: [^]* pins\.\nBUT the policy came with the bundle/,
+    /^VERIFIED with 1 warning: [^]* pins\.\nWARNING the policy came with the bundle/,
   );
   expect(JSON.parse(await REPORT_RENDERERS.json({ ...judged, bundle }, PLAIN))).toEqual({ ...report({}), bundle });
 });
@@ -58,7 +58,7 @@ describe.each(REPORT_FORMATS.filter((format) => format !== "html"))("%s takes ap
   const TIMED = { ...UNTIMED, time: "2026-03-04T05:07:07.000Z" };
   const hasStatements = ["text", "json", "markdown", "sarif"].includes(format);
 
-  it("without a time: a BUT, and no time is made up", async () => {
+  it("without a time: a warning, and no time is made up", async () => {
     const text = await rendered(UNTIMED);
     expect(text).not.toMatch(/1970|Invalid|undefined|NaN/);
     if (format !== "json" && format !== "vsa") expect(text).toMatch(/app\[0\]`? has no time: it may be an old answer/);

@@ -21,7 +21,7 @@ import {
   TOLD,
   UNKNOWN_STATUS,
   VERIFIED,
-  WITH_BUT,
+  WITH_WARNING,
   rejected,
 } from "./told.js";
 
@@ -119,7 +119,7 @@ describe("SARIF", () => {
   it("has results of failures and warnings, and none of what passed or was skipped", () => {
     const levels = runOf(REJECTED).results.map(({ ruleId, level }) => [ruleId, level]);
     expect(levels).toEqual([
-      ["chain.anchor", "warning"],
+      ["chain.anchor", "note"],
       ["policy.pcrs", "error"],
     ]);
     expect(runOf(VERIFIED).results).toEqual([]);
@@ -144,9 +144,11 @@ describe("SARIF", () => {
   });
 
   it("has a warning of the verdict where something takes weight from it", () => {
-    const [result] = runOf(WITH_BUT, NOTICES).results;
+    const [result] = runOf(WITH_WARNING, NOTICES).results;
     expect(result).toMatchObject({ ruleId: "verdict", level: "warning" });
-    expect(result!.message.text).toMatch(/^VERIFIED: [^]*\nBUT the policy came with the bundle\nBUT the cert/);
+    expect(result!.message.text).toMatch(
+      /^VERIFIED with 2 warnings: [^]*\nWARNING the policy came with the bundle\nWARNING the cert/,
+    );
     expect(runOf(REJECTED, NOTICES).results[0]).toMatchObject({ ruleId: "verdict", level: "error" });
   });
 
@@ -170,8 +172,8 @@ describe("SARIF", () => {
     }
   });
 
-  it("tells the verdict, BUTs, what is not proven, and by what it was made", () => {
-    const { properties, invocations, tool, artifacts } = runOf(WITH_BUT, NOTICES);
+  it("tells the verdict, warnings, what is not proven, and by what it was made", () => {
+    const { properties, invocations, tool, artifacts } = runOf(WITH_WARNING, NOTICES);
     expect(tool.driver).toMatchObject({ name: "bootproof", version: "1.2.3" });
     expect(invocations).toEqual([{ executionSuccessful: true }]);
     expect(properties).toMatchObject({

@@ -42,8 +42,8 @@ export const rejected = (checks: readonly Check[], rest: Partial<Report> = {}): 
   report({ verdict: "rejected", claims: null, checks, evidence: EVIDENCE, ...rest });
 
 export const VERIFIED = report({ evidence: EVIDENCE, checks: [...PASSED, SKIPPED] });
-/** With a BUT: the certificates lead elsewhere. */
-export const WITH_BUT = reportOf(
+/** With a warning: the certificates lead elsewhere. */
+export const WITH_WARNING = reportOf(
   { hardware: { trustAnchor: "lab-root" } },
   { evidence: EVIDENCE, checks: [WARNED, ...PASSED.slice(1)] },
 );
@@ -118,7 +118,7 @@ export const FAILURE: CommandFailure = {
 };
 
 export const NOTICES: readonly Notice[] = [
-  { kind: "but", text: "the policy came with the bundle" },
+  { kind: "warning", text: "the policy came with the bundle" },
   { kind: "note", text: "The bundle was made at noon." },
   { kind: "item", text: "verdict: verified in the report, rejected by its evidence" },
 ];
@@ -126,7 +126,7 @@ export const NOTICES: readonly Notice[] = [
 /** By name, for `it.each`. */
 export const TOLD: readonly (readonly [name: string, report: Report])[] = Object.entries({
   VERIFIED,
-  WITH_BUT,
+  WITH_WARNING,
   AUTHENTIC,
   REJECTED,
   STALE_REPORT,
@@ -138,5 +138,5 @@ export const TOLD: readonly (readonly [name: string, report: Report])[] = Object
   HOSTILE_GOOD,
 });
 /** Those that no viewer may show as good. */
-export const BAD = TOLD.filter(([name]) => !/^(?:VERIFIED|WITH_BUT|AUTHENTIC|HOSTILE_GOOD)$/.test(name));
+export const BAD = TOLD.filter(([name]) => !/^(?:VERIFIED|WITH_WARNING|AUTHENTIC|HOSTILE_GOOD)$/.test(name));
 export const GOOD = TOLD.filter((told) => !BAD.includes(told));

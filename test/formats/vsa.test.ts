@@ -164,7 +164,7 @@ describe("the published messages", () => {
 });
 
 describe("the result", () => {
-  it("is PASSED for what a policy of the caller's verified, with the BUT of another root than AWS's", async () => {
+  it("is PASSED for what a policy of the caller's verified, with the warning of another root than AWS's", async () => {
     const { predicate } = await forgedVsa(forge());
     expect(predicate.verificationResult).toBe("PASSED");
     expect(predicate.verifiedLevels).toEqual(["BOOTPROOF_VERIFIED_WITH_BUTS"]);
@@ -175,7 +175,7 @@ describe("the result", () => {
     expect(JSON.stringify(predicate[OWN]["notProven"])).toContain("What source code");
   });
 
-  it("has the level without BUTs where there is none", async () => {
+  it("has the level without warnings where there is none", async () => {
     const evidence = forge();
     const report = await judge(evidence);
     const checks = report.checks.map((check) =>

@@ -5,17 +5,21 @@ import { fromUtf8, toHex, toUtf8 } from "../../src/bytes.js";
 import { parseJson, type JsonObject } from "../../src/decode/json.js";
 import {
   MalformedError,
+  NO_POLICY_ANY_ENCLAVE,
+  decodeBundle,
   diffUnverified,
   inspectUnverified,
   kindOf,
+  parseTrustAnchor,
   renderDiff,
   renderInspection,
   renderJson,
   verifyEvidence,
 } from "../../src/index.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
-import { renderPageContent } from "../../src/page/page.js";
-import { checkPage, pageData, readPageData, verifyPageData } from "../../src/page/index.js";
+import { evidenceInPage, isHtml } from "../../src/bundle/page.js";
+import { pageWith } from "../../src/page/page.js";
+import { plainOptions } from "../../src/plain-settings.js";
 import { findingOf, lineAfter } from "../../src/watch/entry.js";
 import { verifyLog } from "../../src/watch/index.js";
 import { imageOf, SECTIONS } from "../support/images.js";
@@ -283,40 +287,28 @@ export const log: Layer = {
   },
 };
 
-const script = { script: "console.log(1);\n" };
 const pieces = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
-const judgedPieces = await verifyEvidence(pieces, { policy, now: NOW });
-const data = toUtf8(pageDataText());
-const html = await pageHtml();
+const OF_THE_LAB = {
+  policy: NO_POLICY_ANY_ENCLAVE,
+  now: NOW,
+  trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)],
+} as const;
+const judgedPieces = await verifyEvidence(pieces, OF_THE_LAB);
+const pageContent = { evidence: pieces, options: plainOptions(OF_THE_LAB), report: judgedPieces.report };
+const html = await pageWith("0;", pageContent);
 
-function pageDataText(): string {
-  const options = { policy: null, now: NOW, trustAnchors: [{ name: "lab", pem: whole.anchorPem }] };
-  return JSON.stringify(pageData({ evidence: pieces, options: options as never, report: judgedPieces.report }));
-}
-
-async function pageHtml(): Promise<Uint8Array> {
-  return toUtf8((await renderPageContent(readPageData(fromUtf8(data)!), script)).html);
-}
-
-const ANYTHING = { policy: null, now: NOW } as const;
-
-/** The data of a page, read and verified anew; and whole pages, checked from outside. */
+/** Pages: the evidence in them, verified, and made a page again. */
 export const pages: Layer = {
-  seeds: [data, html],
+  seeds: [toUtf8(html), evidenceInPage(html)],
   run: async (input) => {
-    const text = Buffer.from(input).toString("utf8");
-    if (text.trimStart().startsWith("<")) {
-      const check = await checkPage(input, { ...script, ...ANYTHING });
-      must(check.sameBytes === (check.differsAt === null && check.kind !== null) || check.faults.length > 0, "a page");
-      if (check.sameBytes) must(check.script.same, "a page that is the same, with another script");
-      return check.sameBytes ? "accepted" : "refused";
-    }
     try {
-      const content = readPageData(text);
-      const { report: anew } = await verifyPageData(content, ANYTHING);
-      const page = await renderPageContent(content, script);
-      must(!/<script(?! type="application\/json" id|\sid=)/i.test(page.html), "a page with a script of the evidence's");
-      return outcomeOf(anew);
+      const { evidence } = decodeBundle(isHtml(input) ? evidenceInPage(input) : input);
+      const anew = await verifyEvidence(evidence, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
+      const options = { policy: null, now: NOW };
+      const page = await pageWith("0;", { evidence, options, report: anew.report });
+      must((page.match(/<script/gi) ?? []).length === 2, "a page with a script of the evidence's");
+      must(decodeBundle(evidenceInPage(page)).evidence.bootProofs.length > 0, "a page without its evidence");
+      return outcomeOf(anew.report);
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error;
       return "refused";

@@ -13,24 +13,12 @@ import { bootproof, fileOf } from "../cli/support.js";
 import { COMMAND, runAction } from "../support/action.js";
 import { launchChromium } from "../support/chromium.js";
 import { type RedisServer, redisServer } from "../support/redis.js";
-import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
+import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces } from "./cells.js";
 import type { DOORS, DoorName, Outcome } from "./doors.js";
 import { FORM } from "./sources.js";
 import { NOW, REQUEST } from "./worlds.js";
 
 const run = (...words: readonly string[]) => bootproof(words, AROUND);
-
-/** A page whose maker took any enclave: what refuses it is its reader's policy. */
-const checkedPage: Door = async (world, side) => {
-  const anchor = fileOf(world[side].forged.anchorPem, "anchor.pem");
-  const made = await run(
-    ...["verify", ...pieces(world, side), "--no-policy", "--trust-anchor", anchor],
-    ...["--allow-debug", "--format", "html"],
-  );
-  const page = fileOf(made.stdout, "page.html");
-  const words = [...organization(!world.isBare && world[side].hasAnswer), ...world.words("page", side, "image")];
-  return reported(await run("page", "--verify", page, "--policy", world.policyPath, ...words, "--format", "json"));
-};
 
 /** An entry that is a bundle without a judgement, or a bare document. */
 function entryOf(world: World, side: Side): Uint8Array {
@@ -176,7 +164,6 @@ const action: Door = (world, side) => {
 type BuiltDoor = { [D in DoorName]: (typeof DOORS)[D] extends "built" ? D : never }[DoorName];
 
 export const BUILT_DOORS: Readonly<Record<BuiltDoor, Door>> = {
-  "page --verify": checkedPage,
   "audit with threads": (world, side) => audited(world, side, ["--workers", "1"]),
   "audit with a queue": queued,
   "page in Chromium": inChromium,

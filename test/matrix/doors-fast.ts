@@ -1,14 +1,24 @@
 /** The doors that need no build and no SDK, each called with the evidence of one side of a fact. */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
-import { type Expected, RejectedError } from "../../src/index.js";
+import {
+  type Evidence,
+  type Expected,
+  NO_POLICY_ANY_ENCLAVE,
+  RejectedError,
+  type VerifyOptions,
+  parseTrustAnchor,
+  verifyAttestation,
+  verifyEvidence,
+} from "../../src/index.js";
 import { ClientError, RejectedActivityError } from "../../src/client/index.js";
 import { verifiedFetch } from "../../src/adapters/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { encodeManifest } from "../../src/lab/qos.js";
-import { plainPolicy } from "../../src/plain-settings.js";
+import { pageWith } from "../../src/page/page.js";
+import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
+import type { ProvenanceVerifier } from "../../src/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
-import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { startProxy } from "../../src/proxy/node.js";
 import { runAny } from "../../src/cli/commands.js";
 import { bootproof, fileOf } from "../cli/support.js";
@@ -41,6 +51,26 @@ const verify: Door = async (world, side) =>
 const verifyBundle: Door = async (world, side) => {
   const words = [...organization(world[side].hasAnswer), ...world.words("verify", side)];
   return reported(await run("verify", bundleOf(world, side), "--policy", world.policyPath, ...words, ...JSON_REPORT));
+};
+
+/** The page's maker took any enclave: what refuses it is its reader's policy. */
+const verifyPage: Door = async (world, side) => {
+  const { forged, bootProof, activity, hasAnswer } = world[side];
+  const makers: VerifyOptions = {
+    policy: NO_POLICY_ANY_ENCLAVE,
+    now: NOW,
+    allowDebug: true,
+    trustAnchors: [parseTrustAnchor("anchor.pem", forged.anchorPem)],
+  };
+  const evidence = world.isBare ? forged.document : { bootProofs: [bootProof], ...(hasAnswer && { activity }) };
+  const asked = hasAnswer && !world.isBare;
+  const own = asked ? { ...makers, expected: { organizationId: REQUEST.organizationId } } : makers;
+  const { report } = world.isBare
+    ? await verifyAttestation(forged.document, own)
+    : await verifyEvidence(evidence as Evidence, own);
+  const page = fileOf(await pageWith("0;", { evidence, options: plainOptions(own), report }), "page.html");
+  const words = [...organization(asked), ...builds(world[side]), ...world.words("verify", side)];
+  return reported(await run("verify", page, "--policy", world.policyPath, ...words, ...JSON_REPORT));
 };
 
 const bundle: Door = async (world, side) => {
@@ -293,6 +323,7 @@ type FastDoor = { [D in DoorName]: (typeof DOORS)[D] extends "fast" ? D : never 
 export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   verify,
   "verify of a bundle": verifyBundle,
+  "verify of a page": verifyPage,
   bundle,
   watch,
   "watch after SIGHUP": watchAfterHangup,

@@ -6,6 +6,7 @@ import type { OptionName } from "../../src/cli/option-table.js";
 export const DOORS = {
   verify: "fast",
   "verify of a bundle": "fast",
+  "verify of a page": "fast",
   bundle: "fast",
   watch: "fast",
   "watch after SIGHUP": "fast",
@@ -16,7 +17,6 @@ export const DOORS = {
   adapters: "sdks",
   proxy: "fast",
   verifiedFetch: "fast",
-  "page --verify": "built",
   "audit with threads": "built",
   "audit with a queue": "built",
   "page in Chromium": "built",
@@ -51,6 +51,7 @@ const OWN_REQUEST = not("it makes the request itself, and has no option for this
 const EVERYWHERE = {
   verify: "checks",
   "verify of a bundle": "checks",
+  "verify of a page": "checks",
   bundle: "checks",
   watch: "checks",
   "watch after SIGHUP": "checks",
@@ -58,7 +59,6 @@ const EVERYWHERE = {
   adapters: "checks",
   proxy: "checks",
   verifiedFetch: "checks",
-  "page --verify": "checks",
   "audit with threads": "checks",
   "audit with a queue": "checks",
   "page in Chromium": "checks",
@@ -91,7 +91,6 @@ export const CELLS = {
     ...EVERYWHERE,
     ...BESIDE_EVIDENCE,
     measure: "checks",
-    "page --verify": NO_SIGSTORE,
     "page in Chromium": NO_SIGSTORE,
   },
   /** A rule of app proofs. */

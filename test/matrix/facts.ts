@@ -472,7 +472,6 @@ const DEMANDS = {
       "page in Chromium": { lacks: "image" },
       watch: { lacks: "image" },
       "watch after SIGHUP": { lacks: "image" },
-      "page --verify": { lacks: "image" },
       "audit with threads": { lacks: "image" },
       "audit with a queue": { lacks: "image" },
       review: { fails: ["image enclave.pcr0"] },
@@ -485,7 +484,6 @@ const DEMANDS = {
     other: { forge: { ephemeralKey: otherKey } },
     cells: {
       bundle: { lacks: "ephemeral-key" },
-      "page --verify": { lacks: "ephemeral-key" },
       "audit with threads": { lacks: "ephemeral-key" },
       "audit with a queue": { lacks: "ephemeral-key" },
       "GitHub action": { lacks: "ephemeral-key" },
@@ -501,7 +499,6 @@ const DEMANDS = {
     cells: {
       watch: { lacks: "nonce" },
       "watch after SIGHUP": { lacks: "nonce" },
-      "page --verify": { lacks: "nonce" },
       "audit with threads": { lacks: "nonce" },
       "audit with a queue": { lacks: "nonce" },
     },
@@ -515,7 +512,6 @@ const DEMANDS = {
       bundle: { lacks: "at" },
       watch: { lacks: "at" },
       "watch after SIGHUP": { lacks: "at" },
-      "page --verify": { lacks: "at" },
       "page in Chromium": { lacks: "at" },
       "GitHub action": { lacks: "at" },
     },

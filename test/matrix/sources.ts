@@ -112,7 +112,6 @@ export const COMMAND_DOORS = {
   audit: "audit with threads",
   worker: { not: "it judges what an audit puts into a queue: audit with a queue" },
   bundle: "bundle",
-  page: "page --verify",
   watch: "watch",
   "release check": "release check",
   review: "review",
@@ -124,6 +123,7 @@ export const COMMAND_DOORS = {
 export const OPTIONS_OF_DOORS = {
   verify: "verify",
   "verify of a bundle": "verify",
+  "verify of a page": "verify",
   bundle: "bundle",
   watch: "watch",
   "watch after SIGHUP": "watch",
@@ -134,7 +134,6 @@ export const OPTIONS_OF_DOORS = {
   adapters: null,
   proxy: "proxy",
   verifiedFetch: null,
-  "page --verify": "page",
   "audit with threads": "audit",
   "audit with a queue": "audit",
   "page in Chromium": "form",
@@ -154,6 +153,6 @@ export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
 
 /** Parts of the form that are evidence, a choice that loosens, or no demand. */
 export const NO_DEMANDS: readonly (keyof typeof IDS)[] = [
-  ...(["data", "script", "again", "answer", "other", "drop", "files", "list", "policyFile", "policyNone"] as const),
+  ...(["evidence", "script", "again", "answer", "other", "drop", "files", "list", "policyFile", "policyNone"] as const),
   ...(["policyBundle", "addValue", "now", "nowHint", "allowDebug", "verify", "faults", "said", "result"] as const),
 ];

@@ -7,8 +7,7 @@ import { publint } from "publint";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
-import { TERMS, explainCheck } from "../../src/report/explanations.js";
-import { GLOSSARY } from "../../src/report/glossary.js";
+import { GLOSSARY, TERMS, explainCheck } from "../../src/report/explanations.js";
 import { MANIFEST, MODULES, type Packed, ROOT, npm, pack, removeFolders, run, strangersFolder } from "./support.js";
 
 const folder = strangersFolder();
@@ -38,7 +37,12 @@ function closureOf(entries: readonly string[], importsOf: (file: string) => read
 
 /** Of the sources, types included: each module has code and types, also where only one of them is loaded. */
 const importsOfSource = (file: string): string[] =>
-  ts.preProcessFile(read(file.replace(/\.js$/, ".ts")), true, true).importedFiles.map(({ fileName }) => fileName);
+  ts
+    .preProcessFile(read(file.replace(/\.js$/, ".ts")), true, true)
+    .importedFiles.map(({ fileName }) => fileName)
+    .filter((name) => !MADE.test(name));
+/** What bin/texts.mjs makes of documents, without types of its own. */
+const MADE = /^\.\/(?:advice|texts)\.js$/;
 /** The imports in a file that esbuild wrote. */
 const importsOfBundle = (file: string): string[] =>
   [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\()"(\.[^"]+)"/g)].map(([, name]) => name!);
@@ -49,8 +53,7 @@ describe("the tarball", () => {
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.js"];
     const thread = ["dist/audit/thread.js"];
-    // What the checks of app proofs and of activities share.
-    const checks = ["dist/src/verify/checks.js"];
+    const texts = ["dist/src/report/advice.js", "dist/src/report/texts.js"];
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
@@ -67,7 +70,7 @@ describe("the tarball", () => {
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual(
-      [...library, ...command, ...script, ...thread, ...checks, ...beside, ...changelog].sort(),
+      [...library, ...command, ...script, ...thread, ...texts, ...beside, ...changelog].sort(),
     );
     expect(command.length).toBeGreaterThan(5);
   });

@@ -1,12 +1,12 @@
 /** Command lines of `verify`, one for each thing that a page can be of: what is judged, how, and what comes of it. */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { MANY_AT, type Fleet, fleetOf, policyFor } from "../cli/many.js";
 import { APP_1, APP_2, BOOT_1, NOW, fileOf, vector } from "../cli/support.js";
-import { dataOf, withData } from "./data-of.js";
+import { bundleIn, withBundle } from "./data-of.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 
@@ -187,11 +187,9 @@ export function pageFile(html: string | Uint8Array, name: string): string {
 
 /** The page of `authentic` with a bit of its manifest flipped: its report stays what it was. */
 export function withOtherEvidence(html: string): string {
-  const data = dataOf(html);
-  const boot = JSON.parse(readFileSync(BOOT_1, "utf8")) as { qosManifestB64: string };
-  const manifest = Buffer.from(boot.qosManifestB64, "base64").toString("latin1").replace("preprod", "preprof");
+  const bundle = bundleIn(html);
+  const [boot] = bundle["bootProofs"] as { qosManifestB64: string }[];
+  const manifest = Buffer.from(boot!.qosManifestB64, "base64").toString("latin1").replace("preprod", "preprof");
   const other = { ...boot, qosManifestB64: Buffer.from(manifest, "latin1").toString("base64") };
-  const own = readFileSync(BOOT_1).toString("base64");
-  const files = data.files.map((file) => (file === own ? Buffer.from(JSON.stringify(other)).toString("base64") : file));
-  return withData(html, { ...data, files });
+  return withBundle(html, { ...bundle, bootProofs: [other] });
 }

@@ -44,7 +44,7 @@ describe("the states", () => {
     const proven = { ...TOP, measurements: "proven", manifest: "proven", approvals: "proven", key: "proven" };
     expect(await states("verified")).toEqual({ ...proven, "app-proofs": "proven", claims: "proven", policy: "proven" });
     const unasked = { ...proven, "app-proofs": "open", claims: "open", policy: "proven" };
-    expect(await states("verified, with BUTs")).toEqual(unasked);
+    expect(await states("verified, with warnings")).toEqual(unasked);
   });
 
   it("are the image's word where nothing pins the image", async () => {

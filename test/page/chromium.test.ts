@@ -101,11 +101,11 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     return (await status.textContent()) ?? "";
   };
 
-  it.each(Object.keys(CASES))("%s: the same result, word for word", async (name) => {
+  it.each(Object.keys(CASES).filter((name) => !name.startsWith("a bare")))("%s: the same result", async (name) => {
     const [verdict] = CASES[name]!;
     const { page } = await open(pageFile(pageOf(name), "page.html"));
     expect(await answer(page)).toMatch(
-      new RegExp(`^The same result, word for word, verified in this browser.${verdict.toUpperCase()}`),
+      new RegExp(`^The same result, verified in this browser.${verdict.toUpperCase()}`),
     );
     expect(await violationsOf(page)).toEqual([]);
   });
@@ -182,14 +182,14 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const text = await answer(page);
     expect(text).toMatch(/^ANOTHER RESULT: do not believe what this page says\.Verified in this browser: REJECTED/);
     expect(text).toContain('verdict: "authentic" on this page, "rejected" in truth');
-    expect(text).toContain('boot[0] bind.user-data: status: "pass" on this page, "fail" in truth');
+    expect(text).toContain('boot[0] bind.user-data: "pass" on this page, "fail" in truth');
     expect(await axe(page)).toEqual([]);
   });
 
   it("says why, where the data cannot be read", async () => {
-    const html = pageOf("verified").replace('"page":"bootproof-page/1"', '"page":"bootproof-page/9"');
+    const html = pageOf("verified").replace("bootproof-bundle/1", "bootproof-bundle/9");
     const { page } = await open(pageFile(html, "page.html"));
-    expect(await answer(page)).toMatch(/^This browser could not verify it:page: expected "bootproof-page\/1"/);
+    expect(await answer(page)).toMatch(/^This browser could not verify it:bundle: expected "bootproof-bundle\/1"/);
   });
 
   it("is readable without JavaScript, and says that the button needs it", async () => {
@@ -197,7 +197,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const text = await page.locator("body").innerText();
     expect(text).toContain("REJECTED");
     expect(text).toContain("JavaScript is off: this page can be read, and cannot verify.");
-    expect(text).toContain("bootproof page --verify FILE");
+    expect(text).toContain("bootproof verify FILE --policy POLICY");
     expect(await page.getByRole("button", { name: "Verify again in this browser" }).isDisabled()).toBe(true);
   });
 
@@ -516,17 +516,17 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await axe(page)).toEqual([]);
     });
 
-    it("refuses a BUT by choice, in its title and its first words", async () => {
+    it("refuses a warning by choice, in its title and its first words", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.anchor);
       await page.locator("#file-list li").nth(1).waitFor();
       await page.getByLabel(/^No policy/).check();
-      await page.getByLabel(/^A BUT is a failure/).check();
+      await page.getByLabel(/^A warning is a failure/).check();
       await press(page);
       expect(await result(page)).toMatch(/^REFUSED/);
-      expect(await page.title()).toMatch(/^REFUSED with one BUT: boot\.json – bootproof$/);
+      expect(await page.title()).toMatch(/^REFUSED with 1 warning: boot\.json – bootproof$/);
       expect(await page.locator("#said").innerText()).toMatch(
-        /^Verdict: REFUSED: the verdict "authentic" is not accepted with a BUT\./,
+        /^Verdict: REFUSED: the verdict "authentic" is not accepted with warnings\./,
       );
       expect(await axe(page)).toEqual([]);
     });

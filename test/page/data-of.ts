@@ -1,14 +1,19 @@
-/** The data of a page, for tests that change it. */
-import type { PageData } from "../../src/page/data.js";
+/** The bundle in a page, for tests that change it. */
+import { evidenceInPage } from "../../src/bundle/page.js";
 
-const DATA = /id="bootproof-data">(.*?)<\/script>/s;
+const BLOCK = /(?<=<script type="text\/plain" id="bootproof-evidence">)[^<]*/;
 
-export function dataOf(html: string): PageData {
-  return JSON.parse(DATA.exec(html)![1]!) as PageData;
+export type BundleIn = Readonly<Record<string, unknown>>;
+
+export function bundleIn(html: string): BundleIn {
+  return JSON.parse(Buffer.from(evidenceInPage(html)).toString()) as BundleIn;
 }
 
-/** The page with other data. */
-export function withData(html: string, data: PageData): string {
-  const text = JSON.stringify(data).replaceAll("<", "\\u003c");
-  return html.replace(DATA, () => `id="bootproof-data">${text}</script>`);
+/** The page with another text in its block. */
+export function withBlock(html: string, text: string): string {
+  return html.replace(BLOCK, () => text);
+}
+
+export function withBundle(html: string, bundle: object): string {
+  return withBlock(html, JSON.stringify(bundle).replaceAll("<", "\\u003c"));
 }

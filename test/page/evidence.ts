@@ -118,7 +118,7 @@ function unpadded(hex: string): Uint8Array {
 
 const MAKERS: Readonly<Record<string, () => Promise<Shown>>> = {
   verified: () => real(),
-  "verified, with BUTs": async () => {
+  "verified, with warnings": async () => {
     const policy = policyOf(
       { quorumKey: undefined, manifestSet: undefined, open: ["operator"] },
       { appProofs: { required: true } },
@@ -127,7 +127,7 @@ const MAKERS: Readonly<Record<string, () => Promise<Shown>>> = {
     return {
       ...shown,
       notices: [
-        { kind: "but", text: "the policy came out of the bundle itself." },
+        { kind: "warning", text: "the policy came out of the bundle itself." },
         { kind: "note", text: "The bundle was made at 2026-03-04T05:06:07.000Z." },
       ],
     };

@@ -1,5 +1,5 @@
 /**
- * `page --verify` of any file of up to 32 MiB ends in time, and in memory: the built command over pages that are made
+ * `verify` of any page of up to 32 MiB ends in time, and in memory: the built command over pages that are made
  * to cost. Time is the processor's, so that a busy machine makes nothing dearer. `npm run test:soak` runs it; needs
  * `npm run build`. `BOOTPROOF_COST=show` prints what each took.
  */
@@ -40,13 +40,10 @@ async function goodPage(): Promise<string> {
     trustAnchors: [parseTrustAnchor("lab", anchorPem)],
   } as const;
   const { report } = await verifyEvidence(evidence, options);
-  const { PAGE_SCRIPT } = (await import(new URL("../../dist/page/script.js", import.meta.url).href)) as {
-    PAGE_SCRIPT: string;
-  };
-  return renderPage({ evidence, options: plainOptions(options), report }, { script: PAGE_SCRIPT });
+  return renderPage({ evidence, options: plainOptions(options), report });
 }
 
-describe.skipIf(!FULL)("page --verify ends", () => {
+describe.skipIf(!FULL)("verify of a page ends", () => {
   let folder = "";
   let good = "";
   beforeAll(async () => {
@@ -61,7 +58,7 @@ describe.skipIf(!FULL)("page --verify ends", () => {
     rmSync(took, { force: true });
     writeFileSync(file, html);
     const hook = ["--require", join(folder, "hook.cjs")];
-    const flags = ["page", "--verify", file, "--no-policy", "--now", NOW.toISOString()];
+    const flags = ["verify", file, "--no-policy", "--now", NOW.toISOString()];
     const code = await new Promise<number>((resolve) => {
       const options = { timeout: MAX_WAIT, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, TOOK: took } };
       execFile(process.execPath, [...hook, BIN, ...flags], options, (error) =>

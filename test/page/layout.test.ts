@@ -38,7 +38,14 @@ describe.skipIf(isSkipped)("in Chromium", () => {
   });
   afterAll(() => browser?.close());
 
-  const names = ["verified, with BUTs", "authentic", "rejected: another release", "stale", "an activity", "hostile"];
+  const names = [
+    "verified, with warnings",
+    "authentic",
+    "rejected: another release",
+    "stale",
+    "an activity",
+    "hostile",
+  ];
   it.each(names)("%s fits, unfolded, and can be read", async (name) => {
     const html = (await pageOf(await SHOWN[name]!()))
       .replace("</main>", `${FORM}</main>`)
@@ -67,7 +74,7 @@ describe.skipIf(isSkipped)("in Chromium", () => {
       const [failed] = shown.report.checks.filter(({ status }) => status === "fail");
       const html = await pageOf({
         ...shown,
-        notices: [{ kind: "but", text: "the policy came out of the bundle. ".repeat(8) }],
+        notices: [{ kind: "warning", text: "the policy came out of the bundle. ".repeat(8) }],
       });
       for (const viewport of [
         { width: 1280, height: 800 },
@@ -92,7 +99,7 @@ describe.skipIf(isSkipped)("in Chromium", () => {
   it("letters that are read from right to left stand in the order in which they were signed", async () => {
     const shown = await SHOWN["a bare document"]!();
     const page = await browser.newPage();
-    await page.setContent(await pageOf({ ...shown, notices: [{ kind: "but", text: "\u05d0\u05d1 (1) \u05d2" }] }));
+    await page.setContent(await pageOf({ ...shown, notices: [{ kind: "warning", text: "\u05d0\u05d1 (1) \u05d2" }] }));
     const lefts = await page.locator(".buts span").evaluate((span) => {
       const node = span.firstChild!;
       return [...node.textContent!].map((_, index) => {

@@ -20,8 +20,8 @@ import {
   requested,
 } from "../../src/page/verifier.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
-import { type JudgedPage, judged, verifyPageData } from "../../src/page/verify.js";
-import { pageData } from "../../src/page/data.js";
+import { pageWith } from "../../src/page/page.js";
+import { type JudgedPage, judged } from "../../src/page/verify.js";
 import { LabSigstore } from "../../src/lab/sigstore.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 
@@ -354,7 +354,7 @@ describe("a title", () => {
     return judged(request);
   };
 
-  it("names verdict, BUTs and subject, and the deployment only where it is proven", async () => {
+  it("names verdict, warnings and subject, and the deployment only where it is proven", async () => {
     const none = { policy: "none" } as const;
     const second = file("second.json", { bootProof: forged.bootProof });
     const titles = [
@@ -365,25 +365,25 @@ describe("a title", () => {
       await verifiedOf([file("\u202egnp.json", forged.bootProof)], none),
     ].map((one) => titleOf(one));
     expect(titles).toEqual([
-      expect.stringMatching(/^Verified with (?:one|\d) BUTs?: boot\.json, deployment "[^"]+" – bootproof$/),
-      expect.stringMatching(/^Authentic, of anybody with one BUT: boot\.json – bootproof$/),
+      expect.stringMatching(/^Verified with \d warnings?: boot\.json, deployment "[^"]+" – bootproof$/),
+      expect.stringMatching(/^Authentic, of anybody with 1 warning: boot\.json – bootproof$/),
       "REJECTED: boot.json – bootproof",
       "REJECTED: 2 boot proofs – bootproof",
       expect.stringMatching(/^REJECTED: "?\\+u\{202e\}gnp\.json"? – bootproof$/),
     ]);
   });
 
-  it("says REFUSED, as the page does, where the reader chose that a BUT is a failure", async () => {
+  it("says REFUSED, as the page does, where the reader chose that a warning is a failure", async () => {
     const files = [boot, policyOf("lab.pem"), anchor];
     const good = await verifiedOf(files);
     const refused = await verifiedOf(files, { failOnWarning: true });
     expect(refused.report).toMatchObject({ verdict: "verified", refusedFor: [expect.stringContaining("not to AWS")] });
-    expect(titleOf(refused)).toMatch(/^REFUSED with one BUT: boot\.json/);
+    expect(titleOf(refused)).toMatch(/^REFUSED with 1 warning: boot\.json/);
     const shown = toHtml(await shownReport(refused));
     expect(shown).not.toContain("--fail-on-warning");
     expect(shown).toContain('class="verdict verdict-rejected"');
     expect(shown).toContain('<span class="word">REFUSED</span>');
-    expect(shown).toMatch(/<p class="sentence">The verdict ("|&quot;)verified\1 is not accepted with a BUT\./);
+    expect(shown).toMatch(/<p class="sentence">The verdict ("|&quot;)verified\1 is not accepted with warnings\./);
     expect(good.report).not.toHaveProperty("refusedFor");
     expect(toHtml(await shownReport(good))).not.toContain("REFUSED");
   });
@@ -403,7 +403,7 @@ describe("a title", () => {
     expect(await reasonsOf(ofItsPolicy, "none")).not.toMatch(/the policy came|the report inside/);
   });
 
-  it("is not refused without a BUT, and where it is rejected anyway", async () => {
+  it("is not refused without a warning, and where it is rejected anyway", async () => {
     const genuine = readFileSync(new URL("../../test-vectors/boot-proofs/six-members.json", import.meta.url));
     const titles = [file("genuine.json", new Uint8Array(genuine)), boot, bundle].map(async (one) => {
       const verified = await verifiedOf([one], { policy: "none", failOnWarning: true });
@@ -532,28 +532,27 @@ describe("a policy that demands provenance", () => {
     expect(malformed.faults).toEqual([expect.stringMatching(sentence)]);
   });
 
-  it("is refused in a page's data and for a page, whoever chose it", async () => {
+  it("is refused in a bundle and for a page, whoever chose it", async () => {
     const evidence = { bootProofs: [forged.bootProof] };
     const options = { policy: { text }, now: clock.toISOString(), bootProofsOnly: true };
-    await expect(judged({ evidence, options })).rejects.toThrow(sentence);
-    const content = { evidence, options, report: {} };
-    for (const policy of [{ text }, "bundle"] as const)
-      await expect(verifyPageData(content, { policy, now: clock })).rejects.toThrow(sentence);
+    await expect(judged({ evidence, options })).rejects.toThrow(/^malformed policy: .*provenance/);
+    await expect(pageWith("0;", { evidence, options, report: {} as never })).rejects.toThrow(sentence);
     const packed = { bundle: "bootproof-bundle/1", bootProofs: [forged.bootProof], appProofs: [], policy: demanding };
     const whole = { ...packed, now: clock.toISOString(), report: { format: "bootproof-report/1" } };
     const inside = { bundle: toUtf8(JSON.stringify(whole)), name: "bundle.json" };
-    await expect(judged({ evidence: inside, options: { policy: "bundle", now: clock.toISOString() } })).rejects.toThrow(
-      /demands provenance|malformed/,
-    );
+    for (const policy of ["bundle", null] as const)
+      await expect(judged({ evidence: inside, options: { policy, now: clock.toISOString() } })).rejects.toThrow(
+        /demands provenance|malformed/,
+      );
   });
 
-  it("and bundles of builds are files that a page does not use", () => {
+  it("and bundles of builds are files that a page does not use", async () => {
     const sigstore = new LabSigstore();
     const build = file("build.json", sigstore.attest({ at: clock, digest: lab.pivotHash }));
     expect([build.role, build.is]).toEqual([null, expect.stringContaining("a page cannot")]);
     expect(file("root.json", sigstore.trustedRoot).role).toBeNull();
     const evidence = { bootProofs: [forged.bootProof], provenance: ["{}"] };
-    const content = { evidence, options: { policy: null, now: clock.toISOString() }, report: {} };
-    expect(() => pageData(content)).toThrow(/evidence\.provenance: a page takes none/);
+    const content = { evidence, options: { policy: null, now: clock.toISOString() }, report: {} as never };
+    await expect(pageWith("0;", content)).rejects.toThrow(/evidence\.provenance: a page takes none/);
   });
 });

@@ -227,7 +227,7 @@ describe("submits without app proofs", () => {
     await loose.close();
   });
 
-  it("are refused under strict acceptance, since the lab's root is a BUT", async () => {
+  it("are refused under strict acceptance, since the lab's root is a warning", async () => {
     const strict = await proxyFor(lab, { acceptance: "strict" });
     const { status, body } = await rename(strict.lab);
     expect([status, body["message"]]).toEqual([502, expect.stringContaining("refused")]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { approve, manifestHash } from "../../src/lab/qos.js";
 import { checkReleases } from "../../src/release/check.js";
 import { releasePolicy } from "../../src/release/policy.js";

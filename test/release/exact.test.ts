@@ -1,7 +1,7 @@
 /** What is read of a release and wrong with it, to the letter: codes, files, sentences and bounds. */
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { MalformedError } from "../../src/errors.js";
 import { checkReleases } from "../../src/release/check.js";
 import { readSet } from "../../src/release/demand.js";

@@ -1,7 +1,7 @@
 /** The policy of releases, to the letter: what is written, what is refused, and what may stand beside a deployment. */
 import { describe, expect, it } from "vitest";
 import { type PolicyFile, parsePolicy } from "../../src/appraise/policy.js";
-import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { fromHex } from "../../src/bytes.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import { MalformedError } from "../../src/errors.js";

@@ -25,7 +25,7 @@ async function failuresOf(): Promise<readonly { readonly id: string; readonly ad
 
 it("is a rejection with the same failures; the advice that a check has of its own stays", async () => {
   const whole = await failuresOf();
-  vi.doMock("../../src/report/check-rows.js", () => {
+  vi.doMock("../../src/report/advice.js", () => {
     throw new Error("no network");
   });
   const bare = await failuresOf();

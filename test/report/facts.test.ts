@@ -85,16 +85,16 @@ describe("the head", () => {
   });
 });
 
-describe("a BUT", () => {
+describe("a warning", () => {
   const long = (index: number): string => `${index} ${"a reason ".repeat(60)}ends here ${index}.`;
   it.each([1, 3, 12])("is never cut in a summary: %i of them", (count) => {
-    const notices = Array.from({ length: count }, (_, index) => ({ kind: "but" as const, text: long(index) }));
+    const notices = Array.from({ length: count }, (_, index) => ({ kind: "warning" as const, text: long(index) }));
     const whole = firstParagraph(renderReport(report({}), {}, notices));
     for (const width of [60, 80, 200]) {
       const text = renderSummary(report({}), { width }, notices);
       for (const { text: but } of notices) {
-        expect(flat(text)).toContain(`BUT ${but}`);
-        expect(whole).toContain(`BUT ${but}`);
+        expect(flat(text)).toContain(`WARNING ${but}`);
+        expect(whole).toContain(`WARNING ${but}`);
       }
       expect(flat(text)).toContain("Not proven");
     }

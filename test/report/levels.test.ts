@@ -87,11 +87,11 @@ Not proven
       fleet(6, (subject, index) => [passed(subject), warned(subject, index === 4 ? "another" : "legacy")]),
       WIDE,
     );
-    expect(text).toContain("\n  ok    boot[5] = bp-5.json  1 passed, 1 warning\n");
+    expect(text).toContain("\n  ok    boot[5] = bp-5.json  1 passed, 1 note\n");
     expect(text).toContain(`
-Warnings of boot proofs
-  WARN  bind.commitment       5 boot proofs, boot[0] … boot[3], boot[5]: legacy
-  WARN  bind.commitment       boot[4] = bp-4.json: another
+Notes of boot proofs
+  note  bind.commitment       5 boot proofs, boot[0] … boot[3], boot[5]: legacy
+  note  bind.commitment       boot[4] = bp-4.json: another
 `);
   });
 
@@ -126,7 +126,7 @@ Warnings of boot proofs
     );
     expect(text).toMatch(/- boot\[0\] … boot\[1\], boot\[3\] … boot\[5\]: It booted with the manifest/);
     expect(text).toContain("the document is of 2026-03-04T05:00:07.000Z to 2026-03-04T05:05:07.000Z,");
-    expect(text).toContain("BUT boot[2]: Debug mode was found and allowed");
+    expect(text).toContain("WARNING boot[2]: Debug mode was found and allowed");
     expect(text).toContain("- boot[2]: What code runs in the enclave: it is in debug mode");
     expect(text).toContain(
       "Not proven: its image, whose code debug mode leaves open, says that\n  - boot[2]: It booted",
@@ -172,25 +172,25 @@ describe("a summary", () => {
     ...everything,
     evidence: everything.evidence.map((piece) => ({ ...piece, name: `${long}${piece.subject}.json` })),
   };
-  const buts = Array.from({ length: 12 }, (_, index): Notice => ({ kind: "but", text: `${index} ${long}` }));
+  const buts = Array.from({ length: 12 }, (_, index): Notice => ({ kind: "warning", text: `${index} ${long}` }));
 
   it.each([
     ["60 boot proofs, all failing", everything],
     ["long names", named],
     ["a good report", report({})],
     ["a report with many unproven statements", fleet(60, (subject) => [{ ...PASSED[0]!, subject }])],
-  ])("fits on a screen, but for BUTs, which are never cut: %s", (_, each) => {
+  ])("fits on a screen, but for warnings, which are never cut: %s", (_, each) => {
     for (const width of [80, 120, 200])
       for (const notices of [[], buts.slice(0, 1), buts]) {
         const text = renderSummary(each, { width }, notices);
         const lines = text.trimEnd().split("\n");
-        const [but, after] = [/^BUT /, /^(?:document of|not proven:|\d+ boot proofs,)/].map((start) => {
+        const [but, after] = [/^WARNING /, /^(?:document of|not proven:|\d+ boot proofs,)/].map((start) => {
           return lines.findIndex((line) => start.test(line));
         });
         const butLines = but! < 0 ? 0 : after! - but!;
         expect(lines.length).toBeLessThanOrEqual(24 + Math.max(0, butLines - 4));
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
-        expect(text).toMatch(/^(?:VERIFIED|REJECTED): /);
+        expect(text).toMatch(/^(?:VERIFIED|REJECTED)(?: with \d+ warnings?)?: /);
         expect(lines.at(-1)).toBe("More: omit --summary, or use --verbose.");
         expect(lines).toContain("Not proven");
       }
@@ -199,12 +199,12 @@ describe("a summary", () => {
   it("has the verdict, what weighs against it, the first failures with what was compared, and counts", () => {
     const checks = bootSubjects(60).flatMap((subject) => [passed(subject), pinned(subject, "22".repeat(32))]);
     const rejected = fleet(60, () => [], { checks, verdict: "rejected", claims: null });
-    expect(renderSummary(rejected, { width: 80 }, [{ kind: "but", text: "beware" }])).toBe(
-      `REJECTED: nothing is proven. 60 checks failed, the first is policy.pivot
-(boot[0] = bp-0.json): is not the pinned one
-BUT beware
+    expect(renderSummary(rejected, { width: 80 }, [{ kind: "warning", text: "beware" }])).toBe(
+      `REJECTED with 1 warning: nothing is proven. 60 checks failed, the first is
+policy.pivot (boot[0] = bp-0.json): is not the pinned one
+WARNING beware
 not proven: namespace, deployment and date of boot[0] = bp-0.json, boot[1] =…
-60 passed, 60 failed, 60 pieces
+60 passed, 60 failed, 1 warning; evidence: 60 items
 policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d)
 verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
 
@@ -232,16 +232,16 @@ More: omit --summary, or use --verbose.
 });
 
 describe("the verdict", () => {
-  it("stands at the end once more where the text is longer than the screen, the BUTs counted", () => {
+  it("stands at the end once more where the text is longer than the screen, the warnings counted", () => {
     const text = renderText(report({}), WIDE);
     const lines = text.split("\n").length - 1;
     expect(renderText(report({}), { ...WIDE, height: lines + 1 })).toBe(text);
     const sentence = text.slice(0, text.indexOf("\ndocument of"));
     expect(renderText(report({}), { ...WIDE, height: lines })).toBe(`${text}\n${sentence}\n`);
     const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
-    const withBut = renderReport(report({ checks }), { ...WIDE, height: 5 }, [{ kind: "but", text: "beware" }]);
-    expect(withBut).toMatch(/\n\nVERIFIED \(2 BUTs above\): every check passed, and [^]{0,90}\n$/);
-    expect(renderReport(report({ checks }), { ...WIDE, height: 5 }, [])).toMatch(/\n\nVERIFIED \(1 BUT above\): /);
+    const withBut = renderReport(report({ checks }), { ...WIDE, height: 5 }, [{ kind: "warning", text: "beware" }]);
+    expect(withBut).toMatch(/\n\nVERIFIED with 2 warnings: every check passed, and [^]{0,90}\n$/);
+    expect(renderReport(report({ checks }), { ...WIDE, height: 5 }, [])).toMatch(/\n\nVERIFIED with 1 warning: /);
   });
 
   it("on what is only too old says so", () => {
@@ -287,7 +287,7 @@ describe("every text", () => {
   it("has colours that can be read on light and dark: no letters in white, black or yellow without a ground", () => {
     const warn = [...checks, warned("boot[0]"), { ...warned("boot[0]"), status: "skip" as const }];
     const colored = renderReport(report({ checks: warn, verdict: "authentic" }), { color: true }, [
-      { kind: "but", text: "x" },
+      { kind: "warning", text: "x" },
     ]);
     const codes = new Set([...colored.matchAll(/\u001b\[([0-9;]*)m/g)].map((match) => match[1]));
     expect(codes).toEqual(new Set(["0", "1", "2", "30;43", "1;31", "32"]));

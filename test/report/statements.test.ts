@@ -76,7 +76,9 @@ describe("proven", () => {
       "The document carries the public key 04ababab…abababab and the user data cdcdcdcd…cdcdcdcd.",
     );
     expect(text).toContain('of namespace "prod/signer", nonce 7, quorum key 04efefef…efefefef');
-    expect(text).toContain('application binary with SHA-256 12121212…12121212, with the arguments "--port" "3000".');
+    expect(text).toContain(
+      'application binary (pivot) with SHA-256 12121212…12121212, with the arguments "--port" "3000".',
+    );
     expect(text).toContain(
       '2 of the 3 members of its manifest set approved it (2 needed): "alice" 04aaaaaa…aaaaaaaa, "bob"',
     );
@@ -138,7 +140,7 @@ describe("proven", () => {
     expect(text).toContain(
       'That manifest runs the workloads "app" sha256:34343434…34343434, "proxy" sha256:56565656…56565656.',
     );
-    expect(text).not.toContain("binary with SHA-256");
+    expect(text).not.toContain("binary (pivot) with SHA-256");
   });
 
   it("includes PCR18 where it is there", () => {
@@ -428,7 +430,7 @@ describe("beside the verdict", () => {
     const checks = [...PASSED, warned("activity.request", "the answer to a vote\u001b", "activity")];
     const shown = reportWith({ question: "fingerprint" }, { checks });
     expect(caveats(shown)).toEqual(["the answer to a vote\\u{1b}."]);
-    expect(renderText(shown)).toMatch(/^VERIFIED: [^]*pins\.\nBUT the answer to a vote/);
+    expect(renderText(shown)).toMatch(/^VERIFIED with 1 warning: [^]*pins\.\nWARNING the answer to a vote/);
   });
 
   it("stands each reason of policy.scope on its own", () => {
@@ -591,7 +593,7 @@ describe("expected payloads", () => {
     expect(unprovenStatements(report({ claims: two })).join("\n")).toContain("That the enclave still runs");
   });
 
-  it("make a BUT of each proof without a time that answers no challenge", () => {
+  it("make a warning of each proof without a time that answers no challenge", () => {
     const caveatsOf = (...proofs: AppProofClaims[]): string[] => caveats(withProofs(proofs));
     expect(caveatsOf(TIMED, ANSWER)).toEqual([]);
     expect(caveatsOf(TIMED, UNTIMED)).toEqual(["app[1] has no time: it may be an old answer."]);

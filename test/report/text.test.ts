@@ -55,11 +55,11 @@ it("says beside the verdict what takes its weight away", () => {
     activity: null,
   };
   const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
-  const anchor = /^VERIFIED: [^]*pins\.\nBUT the certificates lead to "lab\.pem", not to AWS: .*\n/;
-  const debug = /\nBUT debug mode was found and allowed: .*\ndocument of .*\n.*\n1 warning/;
+  const anchor = /^VERIFIED with 2 warnings: [^]*pins\.\nWARNING the certificates lead to "lab\.pem", not to AWS: .*\n/;
+  const debug = /\nWARNING debug mode was found and allowed: .*\ndocument of .*\n.*\n2 warnings, /;
   const text = renderText(report({ claims, checks }), PLAIN);
   expect(text).toMatch(new RegExp(anchor.source + debug.source.slice(2)));
-  expect(renderText(report({}), PLAIN)).not.toContain("BUT");
+  expect(renderText(report({}), PLAIN)).not.toContain("WARNING");
 });
 
 describe("the checks", () => {
@@ -71,7 +71,7 @@ describe("the checks", () => {
       failed,
     ];
     expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(`
-1 passed, 1 failed, 1 warning, 1 skipped, certificates checked as of 2026-03-04T05:06:07.000Z
+1 passed, 1 failed, 1 note, 1 skipped, certificates checked as of 2026-03-04T05:06:07.000Z
 policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d)
 verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
 
@@ -82,7 +82,7 @@ Manifest and approvals
   skip  envelope.decode       its field could not be read
 
 Bindings and debug mode
-  WARN  bind.commitment       legacy
+  note  bind.commitment       legacy
   FAIL  bind.user-data        user_data is not the hash of the manifest
       expected  [aa]aaaaaa…
       actual    [bb]aaaaaa…
@@ -173,7 +173,7 @@ describe("names of pieces", () => {
   it("are counted where there are many", () => {
     const evidence = Array.from({ length: 10 }, (_, index) => named(`app[${index}]`, `app-${index}.json`));
     const text = renderText(report({ evidence }), PLAIN);
-    expect(text).toContain("\nevidence: 10 pieces\n\n");
+    expect(text).toContain("\nevidence: 10 items\n\n");
     expect(text).not.toContain("app-8.json");
     expect(renderText(report({ evidence }), { ...PLAIN, detail: "verbose" })).toContain(
       `          app[9] = app-9.json (SHA-256\n          ${"5a".repeat(32)})\n`,

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { postTo, witnessAt } from "../../src/watch/index.js";
+import { postTo } from "../../src/watch/index.js";
 import { SYSTEM, runCommand } from "../../src/watch/node.js";
 import { linesOf } from "./support.js";
 
@@ -118,37 +118,5 @@ describe("a URL", () => {
 
   it.each(["ftp://a/b", "https://user:password@a/b", "https:", "/hook"])("is none: %s", (url) => {
     expect(() => postTo(url, { fetch, sleep: SYSTEM.sleep })).toThrow(TypeError);
-  });
-});
-
-describe("a witness", () => {
-  const at = (url: string, notes: string[] = []): ReturnType<typeof witnessAt> =>
-    witnessAt(url, { fetch: (i, init) => fetch(i, init), sleep: SYSTEM.sleep, onNote: (said) => notes.push(said) });
-
-  it("is posted the newest checkpoint, and again after failures, which are reported once", async () => {
-    const received: string[] = [];
-    let status = 500;
-    const url = await serving((request, response) => {
-      let body = "";
-      request.setEncoding("utf8").on("data", (piece: string) => (body += piece));
-      request.on("end", () => {
-        received.push(`${request.method!} ${request.headers["content-type"]!} ${body}`);
-        response.writeHead(status).end();
-      });
-    });
-    const notes: string[] = [];
-    const witness = at(url, notes);
-    for (const note of ["one", "two", "three"]) witness.offer(note);
-    expect(await witness.settled()).toBe(false);
-    const type = "POST text/plain; charset=utf-8";
-    expect(received).toEqual([`${type} one`, `${type} three`]);
-    expect(notes).toEqual([
-      expect.stringMatching(/^the checkpoint was not posted: 127\.0\.0\.1:\d+ responded with HTTP 500/),
-    ]);
-    status = 200;
-    witness.offer("four");
-    expect(await witness.settled()).toBe(true);
-    expect(notes.slice(1)).toEqual(["checkpoints are posted again"]);
-    expect(() => at("ftp://a/b")).toThrow(TypeError);
   });
 });

@@ -333,12 +333,6 @@ describe("a line", () => {
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
   });
 
-  it("is refused without the digest of its setting, and says what to do", async () => {
-    const old = texts[0]!.replace("bootproof-log/2", "bootproof-log/1").replace(/"settingDigest":"\w+",/, "");
-    await expect(readLine(Buffer.from(old))).rejects.toThrow(/earlier version.*Keep the file as it is, and begin/);
-    const event = '{"log":"bootproof-log/1","n":1,"previous":"","at":"","event":"policy-changed"}';
-    await expect(readLine(Buffer.from(event))).rejects.toThrow(/begin another log/);
-  });
 });
 
 const { all: rotated, files: parts } = await rotatedLog();

@@ -391,7 +391,7 @@ describe("a watch", () => {
   });
 });
 
-it("with strict acceptance records and hands on a boot proof with a BUT as a refusal", async () => {
+it("with strict acceptance records and hands on a boot proof with a warning as a refusal", async () => {
   // The lab's root is not AWS's.
   const path = join(folder, "strict.jsonl");
   const anyAge = parsePolicy(lab.policyFile);

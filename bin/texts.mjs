@@ -1,0 +1,100 @@
+/**
+ * Makes src/report/advice.js and src/report/texts.js of `src/report/explanations.md` and `docs/glossary.md`. The build
+ * and the configuration of vitest import this file, so both modules are there, and as new as the documents, wherever
+ * code runs. A check without a section, or a section without a part, is an error that names it.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const root = (path) => new URL(`../${path}`, import.meta.url);
+const EXPLANATIONS = "src/report/explanations.md";
+
+/** The parts of a check's section. Only a check that can warn has the part `Warns`. */
+const PARTS = {
+  proves: "Proves",
+  genuine: "Fails without an attack",
+  hostile: "Stops",
+  warns: "Warns",
+  advice: "Advice",
+  next: "Next",
+  sources: "Source",
+};
+
+/** The sections of a document, by their headings of the second level. */
+function sectionsOf(document) {
+  const sections = document.split(/^## /m).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const [heading, ...lines] = section.split(/^# /m)[0].trim().split("\n");
+      return [heading, lines.join("\n").trim()];
+    }),
+  );
+}
+
+const inOneLine = (text) => text.trim().replace(/\s+/g, " ");
+
+function partsOf(id, section, warns) {
+  const items = section.split(/^- /m).slice(1).map(inOneLine);
+  const parts = {};
+  for (const [member, name] of Object.entries(PARTS)) {
+    const start = `**${name}:** `;
+    const found = items.filter((item) => item.startsWith(start)).map((item) => item.slice(start.length));
+    const count = member === "warns" && !warns ? "no" : "one";
+    if (found.length !== (count === "no" ? 0 : 1))
+      throw new Error(`${EXPLANATIONS}: the section "## ${id}" needs ${count} part "- **${name}:** …"`);
+    parts[member] = found[0];
+  }
+  return { ...parts, sources: parts.sources.split("; ") };
+}
+
+/** The first sentence is the title, whose first letter is small in lists. */
+function termOf(name, section) {
+  const [, title, means] = /^(.*?)\. (.*)$/.exec(inOneLine(section)) ?? [];
+  if (means === undefined) throw new Error(`the section "## ${name}" needs a sentence that says what it is, and more`);
+  return { name, title: title.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase()), means };
+}
+
+const termsOf = (sections) =>
+  Object.fromEntries(
+    sections.map(([name, section]) => [name.toLowerCase().replaceAll(" ", "-"), termOf(name, section)]),
+  );
+
+/** `rows`: whether each check can warn, by its id. */
+export function textsOf(explanations, glossary, rows) {
+  const sections = sectionsOf(explanations);
+  const checks = Object.entries(rows).map(([id, warns]) => {
+    const section = sections.get(id);
+    if (section === undefined)
+      throw new Error(`${EXPLANATIONS}: no section "## ${id}", for the check in src/checks.ts`);
+    return [id, partsOf(id, section, warns)];
+  });
+  return {
+    ADVICE: Object.fromEntries(checks.map(([id, { advice }]) => [id, advice])),
+    EXPLAINED: Object.fromEntries(checks),
+    TERMS: termsOf([...sections].filter(([name]) => !Object.hasOwn(rows, name))),
+    GLOSSARY: termsOf([...sectionsOf(glossary)]),
+  };
+}
+
+async function rowsOf(file) {
+  const { outputFiles } = await build({ entryPoints: [file], bundle: true, format: "esm", write: false });
+  const code = Buffer.from(outputFiles[0].contents).toString("base64");
+  const { CHECK_IDS, checkRow } = await import(`data:text/javascript;base64,${code}`);
+  return Object.fromEntries(CHECK_IDS.map((id) => [id, checkRow(id).warn !== undefined]));
+}
+
+/** Writes only what changed: other processes may be reading it. */
+function write(path, texts) {
+  const lines = Object.entries(texts).map(
+    ([name, value]) => `export const ${name} = ${JSON.stringify(value, null, 2)};`,
+  );
+  const content = `// Made by bin/texts.mjs.\n${lines.join("\n")}\n`;
+  if (!existsSync(root(path)) || readFileSync(root(path), "utf8") !== content) writeFileSync(root(path), content);
+}
+
+const [explanations, glossary] = [EXPLANATIONS, "docs/glossary.md"].map((path) => readFileSync(root(path), "utf8"));
+const { ADVICE, ...texts } = textsOf(explanations, glossary, await rowsOf(root("src/checks.ts").pathname));
+for (const folder of ["src", ...(existsSync(root("dist/src")) ? ["dist/src"] : [])]) {
+  write(`${folder}/report/advice.js`, { ADVICE });
+  write(`${folder}/report/texts.js`, texts);
+}

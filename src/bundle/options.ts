@@ -1,0 +1,18 @@
+/** What the maker of a bundle demanded and allowed beside its policy. */
+import { otherMembers } from "../decode/input.js";
+import { list, nullable, objectOf, oneOf, optional } from "../decode/shapes.js";
+import { PLAIN_OPTIONS, type PlainOptions, keyHex } from "../plain-settings.js";
+
+/** All but the policy and the time, which have members of their own. */
+export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
+  /** The key by which each boot proof was requested, in hex, or null. */
+  readonly requestedKeys?: readonly (string | null)[];
+  /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
+  readonly policyFrom?: "bundle";
+}
+
+export const bundleOptions = objectOf<BundleOptions>({
+  ...otherMembers(PLAIN_OPTIONS, "policy", "now"),
+  requestedKeys: optional(list(nullable(keyHex))),
+  policyFrom: optional(oneOf("bundle")),
+});

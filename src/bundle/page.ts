@@ -1,0 +1,52 @@
+/** The evidence inside an HTML page of `verify --format html`. What the page shows is neither read nor judged. */
+import { fromUtf8, toUtf8 } from "../bytes.js";
+import { MalformedError } from "../errors.js";
+
+/** Of a page: enough for the largest bundle, what is shown of it, and the script. */
+export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
+/** Of a bundle, in a page and alone. */
+export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
+
+/** Whether a file starts like HTML. No evidence does. */
+export function isHtml(bytes: Uint8Array): boolean {
+  const start = String.fromCharCode(...bytes.subarray(0, 512)).replace(/^\u00ef\u00bb\u00bf/, "");
+  return /^\s*<(?:!doctype|!--|html|head|body)/i.test(start);
+}
+
+export const EVIDENCE_ID = "bootproof-evidence";
+const START = `\n<script type="text/plain" id="${EVIDENCE_ID}">`;
+const END = "</script>\n";
+/** Other spellings of the tag count too, since a browser could take their content for the evidence. */
+const ANY_START = new RegExp(`<script[^<>]*${EVIDENCE_ID}`, "gi");
+
+/**
+ * The bytes of the evidence in a page: a bundle, or of a bare attestation document its base64. The evidence is not
+ * verified. Never parses HTML: the tags of the block are exactly those that this package writes, each on its own line,
+ * and there is one block. Throws {@link MalformedError} (`page`) for all else.
+ * @example
+ * ```ts
+ * const bundle = decodeBundle(evidenceInPage(await readFile("report.html")));
+ * requireVerified(await verifyBundle(bundle, { policy, now: new Date() }));
+ * ```
+ */
+export function evidenceInPage(html: string | Uint8Array): Uint8Array {
+  if (html.length > MAX_PAGE_BYTES) throw fault(`a page of more than ${MAX_PAGE_BYTES / 1024 / 1024} MiB`);
+  const text = typeof html === "string" ? html : fromUtf8(html);
+  if (text === null) throw fault("a page that is not UTF-8");
+  const [first, second] = text.matchAll(ANY_START);
+  if (second !== undefined) throw fault("a page with several blocks of evidence");
+  if (first === undefined) throw fault("a page without evidence");
+  const start = text.indexOf(START);
+  const end = text.indexOf("<", start + START.length);
+  if (start < 0 || !text.startsWith(END, end)) throw fault("a page whose block of evidence has other tags");
+  const evidence = toUtf8(text.slice(start + START.length, end));
+  if (evidence.length > MAX_BUNDLE_BYTES) throw fault("a block of more than 8 MiB");
+  return evidence;
+}
+
+function fault(got: string): MalformedError {
+  const message =
+    `expected exactly one block of evidence, as bootproof verify --format html writes it, got ${got}: ask for the ` +
+    "page again, or for the evidence itself";
+  return new MalformedError("page", [{ path: "", message }]);
+}

@@ -1,0 +1,28 @@
+/** What bin/texts.mjs makes of `explanations.md` and `docs/glossary.md`. */
+import type { CheckId } from "../checks.js";
+
+interface Explained {
+  readonly proves: string;
+  readonly genuine: string;
+  readonly hostile: string;
+  /** Only of a check that can warn. */
+  readonly warns?: string;
+  readonly advice: string;
+  /** Follows the usual advice of the check. */
+  readonly next: string;
+  readonly sources: readonly string[];
+}
+
+export interface TermExplanation {
+  /** The term as it is written. */
+  readonly name: string;
+  /** What it is, in one line. */
+  readonly title: string;
+  readonly means: string;
+}
+
+export declare const EXPLAINED: Readonly<Record<CheckId, Explained>>;
+/** Verdicts, statuses and exit codes. */
+export declare const TERMS: Readonly<Record<string, TermExplanation>>;
+/** By the word that `explain` takes: in lower case, with hyphens for spaces. */
+export declare const GLOSSARY: Readonly<Record<string, TermExplanation>>;
