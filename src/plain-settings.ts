@@ -209,7 +209,7 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
 }
 
 /** Everything but the present that decides a verdict, as plain data. A new plain option is a part, or left out here. */
-export interface JudgedBy extends Omit<
+interface JudgedBy extends Omit<
   PlainOptions,
   "policy" | "now" | "measurements" | "ephemeralKey" | "nonce" | "expected" | "bootProofsOnly"
 > {

@@ -62,7 +62,7 @@ describe("a call that asks for what nobody can answer", () => {
       "expected.organizationId: expected a non-empty string, since there is an activity",
       { expected: { payload: [{ type: "ORDER", values: { "/id": "42" } }] } },
     ],
-    ["expected.payload: expected a non-empty list", { expected: { organizationId: "o", payload: [] } }],
+    ["options.expected.payload: empty: expected at least one", { expected: { organizationId: "o", payload: [] } }],
     ["allowDebug", { allowDebug: 1 }],
     ["allowDebug", { allowDebug: null }],
     ["cache", { cache: {} }],
@@ -141,7 +141,8 @@ describe("a call that asks for what nobody can answer", () => {
   it("is a TypeError where a member is inherited: it would be ignored", async () => {
     const says = "inherited from a prototype; make it a member of the object itself";
     const inherited = Object.create(evidence) as Evidence;
-    await expect(verifyEvidence(inherited, options)).rejects.toThrow(new TypeError(`evidence.bootProofs: ${says}`));
+    const faults = `evidence.bootProofs: ${says}; evidence.activity: ${says}`;
+    await expect(verifyEvidence(inherited, options)).rejects.toThrow(new TypeError(faults));
     const loosened = Object.assign(Object.create({ allowDebug: true }), options) as VerifyOptions;
     await expect(verifyEvidence(evidence, loosened)).rejects.toThrow(new TypeError(`options.allowDebug: ${says}`));
   });
@@ -314,17 +315,17 @@ describe("measurements that are given", () => {
     verifyEvidence(evidence, { ...options, measurements } as unknown as VerifyOptions);
   const bytes = new Uint8Array(48);
   it.each([
-    [null, /^measurements: expected an object of PCRs by index/],
-    ["00", /^measurements: expected an object of PCRs by index/],
-    [bytes, /^measurements: expected an object of PCRs by index/],
-    [{}, /^measurements: empty/],
-    [{ 32: bytes }, /^measurements.32: no PCR: expected an index of 0 to 31$/],
-    [{ "01": bytes }, /^measurements.01: no PCR/],
-    [{ "-1": bytes }, /^measurements.-1: no PCR/],
-    [{ pcr0: bytes }, /^measurements.pcr0: no PCR/],
-    [{ 0: bytes.subarray(1) }, /^measurements.0: expected 48 bytes, as a Uint8Array$/],
-    [{ 0: "00".repeat(48) }, /^measurements.0: expected 48 bytes, as a Uint8Array$/],
-    [{ 31: bytes, 0: undefined }, /^measurements.0: expected 48 bytes, as a Uint8Array$/],
+    [null, /^options\.measurements: expected an object, got /],
+    ["00", /^options\.measurements: expected an object, got /],
+    [bytes, /^options\.measurements\.0: expected 48 bytes, as a Uint8Array; /],
+    [{}, /^options\.measurements: empty/],
+    [{ 32: bytes }, /^options\.measurements\.32: not a PCR: expected an index of 0 to 31$/],
+    [{ "01": bytes }, /^options\.measurements\.01: not a PCR/],
+    [{ "-1": bytes }, /^options\.measurements\.-1: not a PCR/],
+    [{ pcr0: bytes }, /^options\.measurements\.pcr0: not a PCR/],
+    [{ 0: bytes.subarray(1) }, /^options\.measurements\.0: expected 48 bytes, as a Uint8Array$/],
+    [{ 0: "00".repeat(48) }, /^options\.measurements\.0: expected 48 bytes, as a Uint8Array$/],
+    [{ 31: bytes, 0: undefined }, /^options\.measurements\.0: expected 48 bytes, as a Uint8Array$/],
   ])("are PCRs: %j", async (measurements, message) => {
     await expect(measured(measurements)).rejects.toThrow(message);
     await expect(measured(measurements)).rejects.toThrow(TypeError);

@@ -6,7 +6,6 @@ import { auditSetting, verifyOptionsOf } from "../src/audit/setting.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import {
-  type JudgedBy,
   type SettingPart,
   anchorFileNames,
   optionsBesidePolicy,
@@ -19,6 +18,7 @@ import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
 import { NOW, forge, lab } from "./attacks/support.js";
 import { faultsOf } from "./support/faults.js";
 
+type Setting = Parameters<typeof settingParts>[0];
 const { anchorPem } = forge();
 const FILES = ["roots/a.pem", "__proto__", "C:\\b.pem"];
 const text = JSON.stringify({
@@ -89,7 +89,7 @@ describe("options", () => {
 });
 
 describe("the parts of a setting", () => {
-  const partOf = async (part: SettingPart, setting: Partial<JudgedBy>): Promise<string> =>
+  const partOf = async (part: SettingPart, setting: Partial<Setting>): Promise<string> =>
     (await settingParts({ policy: null, ...setting }))[part];
 
   it("have bundles of any form by their content", async () => {
@@ -109,7 +109,7 @@ describe("the parts of a setting", () => {
 
   it("have each file where it counts, and nowhere else", async () => {
     const naming = { trustAnchors: [{ file: "a" }], deployments: [{ provenance: [{ trustedRoot: { file: "r" } }] }] };
-    const settingOf = (files: Readonly<Record<string, string>>): JudgedBy => ({
+    const settingOf = (files: Readonly<Record<string, string>>): Setting => ({
       policy: { text: JSON.stringify(naming), anchors: files, roots: files },
     });
     const before = await settingParts(settingOf({ a: "1", r: "2" }));
