@@ -270,7 +270,7 @@ const WITHOUT_BYTES = [
   "WebhookError",
   "createClient",
   "createSessionTarget",
-  "documentedOnly",
+
   "fetchActivity",
   "fetchBootProof",
   "fetchLatestBootProof",
@@ -281,10 +281,7 @@ const WITHOUT_BYTES = [
   "nodeWebhookHandler",
   "openCredentialBundle",
   "openSession",
-  "pathOf",
-  "queryBody",
-  "readShape",
-  "submitBody",
+
   "webhookHandler",
   "CheckpointError",
   "FetchError",

@@ -72,7 +72,7 @@ describe("a page", () => {
 
   it("has the verdict in its title", async () => {
     expect(html).toMatch(
-      /<title>Verified with one BUT: boot\[0\], deployment (?:"|&quot;)lab\.1(?:"|&quot;) – bootproof<\/title>/,
+      /<title>Verified with 1 warning: boot\[0\], deployment (?:"|&quot;)lab\.1(?:"|&quot;) – bootproof<\/title>/,
     );
     const rejected = await pageOf({ bootProofs: [{ ...forged.bootProof, qosManifestB64: "" }] });
     expect(rejected).toContain("<title>REJECTED: boot[0] – bootproof</title>");
