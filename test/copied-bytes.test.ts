@@ -269,7 +269,7 @@ const WITHOUT_BYTES = [
   "WebhookError",
   "createClient",
   "createSessionTarget",
-  "documentedOnly",
+
   "fetchActivity",
   "fetchBootProof",
   "fetchLatestBootProof",
@@ -280,10 +280,7 @@ const WITHOUT_BYTES = [
   "nodeWebhookHandler",
   "openCredentialBundle",
   "openSession",
-  "pathOf",
-  "queryBody",
-  "readShape",
-  "submitBody",
+
   "webhookHandler",
   "CheckpointError",
   "FetchError",

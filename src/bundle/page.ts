@@ -7,13 +7,14 @@ export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
 /** Of a bundle, in a page and alone. */
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 
-/** Whether a file starts like HTML. No evidence does. */
-export function isHtml(bytes: Uint8Array): boolean {
+export const EVIDENCE_ID = "bootproof-evidence";
+
+/** Whether a file starts like HTML and names a block of evidence. A server's error page has none. */
+export function isPage(bytes: Uint8Array): boolean {
   const start = String.fromCharCode(...bytes.subarray(0, 512)).replace(/^\u00ef\u00bb\u00bf/, "");
-  return /^\s*<(?:!doctype|!--|html|head|body)/i.test(start);
+  return /^\s*<(?:!doctype|!--|html|head|body)/i.test(start) && new TextDecoder().decode(bytes).includes(EVIDENCE_ID);
 }
 
-export const EVIDENCE_ID = "bootproof-evidence";
 const START = `\n<script type="text/plain" id="${EVIDENCE_ID}">`;
 const END = "</script>\n";
 /** Other spellings of the tag count too, since a browser could take their content for the evidence. */

@@ -1,7 +1,7 @@
 /** Input files, and stdin as `-`: read whole, up to a limit. Faults are collected and thrown together. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isHtml } from "../bundle/page.js";
+import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isPage } from "../bundle/page.js";
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
@@ -69,7 +69,7 @@ export class InputFiles {
   async evidence(path: string): Promise<ReadEvidence | undefined> {
     const file = await this.raw(path, MAX_PAGE_BYTES);
     if (file === undefined) return undefined;
-    if (isHtml(file)) {
+    if (isPage(file)) {
       const bytes = this.decoded(path, () => evidenceInPage(file));
       return bytes && { bytes, page: file };
     }
@@ -145,7 +145,7 @@ class Unreadable extends Error {}
 
 function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   // A page may be larger than other files.
-  if (maxBytes > MAX_BUNDLE_BYTES && !isHtml(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
+  if (maxBytes === MAX_PAGE_BYTES && !isPage(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
   if (isImageStart(start)) return new Unreadable(`this is an enclave image: ${IMAGE_ADVICE}`);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
   return new Unreadable(`larger than ${size}, the limit`);

@@ -76,7 +76,7 @@ describe("bundle", () => {
     const rejected = await bootproof(["verify", fileOf(stdout), OWN], YEARS_LATER);
     expect(rejected.code).toBe(1);
     expect(rejected.stdout.replace(/\s+/g, " ")).toContain(
-      "As of 2025-09-16T22:00:00.000Z the verdict is verified: only the time has changed. " +
+      "As of 2025-09-16T22:00:00.000Z, as its maker verified it, the verdict is verified. " +
         "--now 2025-09-16T22:00:00.000Z counts ages as of then.",
     );
     expect(

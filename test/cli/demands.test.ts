@@ -85,9 +85,9 @@ describe("an option that would do nothing", () => {
     [["lab", "--list-faults", "--data", "x"], "--data: --list-faults starts no lab"],
     [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the bundle has none"],
     [["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"], "nothing is fetched here"],
-    [["page", "--policy", POLICY], "--policy: requires --verify FILE"],
-    [["page", "--payload", "A:/b=1"], "--payload: requires --verify FILE"],
-    [["page", "--challenge", "A:/b=1"], "--challenge: requires --verify FILE"],
+    [["page", "--policy", POLICY], "unknown option --policy"],
+    [["page", "--payload", "A:/b=1"], "unknown option --payload"],
+    [["page", "--challenge", "A:/b=1"], "unknown option --challenge"],
     [
       ["audit", "--policy", POLICY, BOOT, "--queue", "redis://localhost:9", "--workers", "2"],
       "--workers sets the threads",

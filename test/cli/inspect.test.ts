@@ -96,7 +96,7 @@ describe("inspect", () => {
       [fileOf("policy: bootproof/1\n")],
       "it looks like YAML that is not a release: evidence and policies are JSON",
     ],
-    ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page, probably a server's error"],
+    ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page without evidence, probably a server's error"],
     [
       "broken YAML",
       [fileOf("version: r1\nx:\n  appBinaryDigest: 00\n  a: 1\n  a: 2\n")],

@@ -17,7 +17,7 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
-import { evidenceInPage, isHtml } from "../../src/bundle/page.js";
+import { evidenceInPage, isPage } from "../../src/bundle/page.js";
 import { pageWith } from "../../src/page/page.js";
 import { plainOptions } from "../../src/plain-settings.js";
 import { findingOf, lineAfter } from "../../src/watch/entry.js";
@@ -302,7 +302,7 @@ export const pages: Layer = {
   seeds: [toUtf8(html), evidenceInPage(html)],
   run: async (input) => {
     try {
-      const { evidence } = decodeBundle(isHtml(input) ? evidenceInPage(input) : input);
+      const { evidence } = decodeBundle(isPage(input) ? evidenceInPage(input) : input);
       const anew = await verifyEvidence(evidence, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
       const options = { policy: null, now: NOW.toISOString() };
       const page = await pageWith("0;", { evidence, options, report: anew.report });

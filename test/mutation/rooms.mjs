@@ -46,7 +46,7 @@ export const ROOMS = {
     sources: ["src/page/"],
     without: ["src/page/browser.ts"],
     tests: [
-      ...["markup", "view", "chain.", "data", "verifier", "check"].map((name) => `test/page/${name}`),
+      ...["markup", "view", "chain.", "verifier"].map((name) => `test/page/${name}`),
       "test/own-options",
       "test/attacks/beside",
     ],

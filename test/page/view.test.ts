@@ -11,7 +11,7 @@ import type { BootProofClaims } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
 import { verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
-import { report, reportOf, withoutExpectation } from "../report/reports.js";
+import { report, reportOf } from "../report/reports.js";
 import { CHALLENGE, HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
 import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
 import { decodeServiceForm } from "../support/provisioning.js";
@@ -228,15 +228,6 @@ it("says which expectation a payload meets, which challenge it answers, and that
   expect(page).not.toContain("1970-");
   expect(page).not.toContain("Faults in its format");
   expect(page).toContain("not signed: verification takes it only where the policy names its type in appProofs.untimed");
-});
-
-it("shows reports of earlier versions, which say nothing of expectations", async () => {
-  const { shown } = await shownPage("verified, an application of one's own");
-  const appProofs = shown.report.claims!.appProofs.map(withoutExpectation);
-  const old = { ...shown.report, claims: { ...shown.report.claims!, appProofs } };
-  const page = textOf(parse(await pageOf({ ...shown, report: old })));
-  expect(page).toContain("app[0]QUOTE, without a time");
-  expect(page).not.toMatch(/app\[\d\] (?:meets|answers)|undefined/);
 });
 
 it("names every piece with its digest", async () => {
