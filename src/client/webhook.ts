@@ -9,7 +9,7 @@ import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { copyPlain, unwrap, withoutPrototype } from "../decode/input.js";
 import { callable, copied, date, having, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, count, list, nonEmptyText, optional, readShape, simple } from "../decode/shapes.js";
+import { type MembersOf, anything, count, list, nonEmptyText, optional, readShape, simple } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
@@ -115,7 +115,7 @@ const WEBHOOK_INPUT: MembersOf<WebhookInput> = {
     (body): body is Uint8Array | string => typeof body === "string" || body instanceof Uint8Array,
   ),
   headers: copied(having()),
-  jwks: plain,
+  jwks: copied(anything),
   now: date,
   ...LIMITS,
 };

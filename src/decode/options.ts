@@ -39,6 +39,12 @@ export function instanceOf<T>(type: abstract new (...args: never[]) => T, words:
   return simple(words, (value): value is T => value instanceof type);
 }
 
+/** A copy of the bytes of a file, which may be empty. */
+export const fileBytes: Shape<Uint8Array> = /* @__PURE__ */ refined(
+  /* @__PURE__ */ simple("bytes, as a Uint8Array", (value) => value instanceof Uint8Array),
+  (value) => new Uint8Array(value),
+);
+
 /** A copy of bytes, of which there is at least one. */
 export const byteCopy: Shape<Uint8Array> = /* @__PURE__ */ refined(
   /* @__PURE__ */ simple(

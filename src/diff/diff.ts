@@ -1,5 +1,5 @@
 /** Compares two inputs WITHOUT VERIFYING them. */
-import { byteCopy, callable, typedOptions } from "../decode/options.js";
+import { callable, fileBytes, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
@@ -26,7 +26,7 @@ export interface DiffInput {
 }
 
 const DIFF_INPUT: MembersOf<DiffInput> = {
-  file: byteCopy,
+  file: fileBytes,
   readFile: optional(callable),
   readYaml: optional(callable),
 };

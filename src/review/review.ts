@@ -1,5 +1,5 @@
 /** Reviewing a manifest before anyone approves it (review/README.md). */
-import { byteCopy, requireShape, typedOptions } from "../decode/options.js";
+import { fileBytes, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -85,9 +85,9 @@ export interface ManifestReview {
 
 const OPTIONS: MembersOf<ReviewOptions> = {
   policy: policyShape,
-  previous: optional(byteCopy),
+  previous: optional(fileBytes),
   measured: optional(MEASURED),
-  approvals: optional(list(byteCopy)),
+  approvals: optional(list(fileBytes)),
   accept: optional(list(text)),
 };
 
@@ -106,7 +106,7 @@ const OPTIONS: MembersOf<ReviewOptions> = {
 export async function reviewManifest(manifest: Uint8Array, given: ReviewOptions): Promise<ManifestReview> {
   const own = typedOptions("options", given, OPTIONS);
   const { policy, previous: previousBytes } = own;
-  const copy = requireShape("manifest", manifest, byteCopy);
+  const copy = requireShape("manifest", manifest, fileBytes);
   const built = builtOf(own.measured);
   const accept = acceptedOf(own.accept ?? []);
   const beside = approvalsOf(own.approvals ?? []);

@@ -65,10 +65,10 @@ const ROWS: readonly Row[] = [
     wholeNumber(1, 9),
     [1, 9],
     [
-      [0, ": expected a whole number of 1 or more, got 0"],
-      [10, ": expected a whole number of 1 or more, got 10"],
-      [1.5, ": expected a whole number of 1 or more, got 1.5"],
-      ["1", ": expected a whole number of 1 or more, got a string"],
+      [0, ": expected a whole number of 1 to 9, got 0"],
+      [10, ": expected a whole number of 1 to 9, got 10"],
+      [1.5, ": expected a whole number of 1 to 9, got 1.5"],
+      ["1", ": expected a whole number of 1 to 9, got a string"],
     ],
   ],
   [

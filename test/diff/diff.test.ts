@@ -480,7 +480,7 @@ it("refuses a release in YAML that is not a mapping", async () => {
 it("throws TypeError for inputs that are not bytes", async () => {
   for (const input of [undefined, null, "{}", {}, { file: "{}" }])
     await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(
-      new TypeError("diffUnverified: expected the bytes of two files"),
+      /^diffUnverified\.file: expected bytes, as a Uint8Array, got /,
     );
 });
 

@@ -493,7 +493,11 @@ describe("a demand that compares nothing", () => {
       { manifestSet: { threshold: 1, members: [PUBLIC_KEYS[0]] } },
       /malformed policy: .*keys whose secrets are public/,
     ],
-    ["a policy that was not read", { policy: { deployments: [] } }, /parsePolicy returned/],
+    [
+      "a policy that was not read",
+      { policy: { deployments: [] } },
+      /^options\.policy: expected a policy from parsePolicy/,
+    ],
     [
       "a policy without sets",
       {

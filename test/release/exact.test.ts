@@ -68,7 +68,7 @@ describe("the files of a release", () => {
     ).rejects.toThrow(new TypeError("files: x is given twice"));
     for (const version of [5, {}])
       await expect(readRelease([], { version } as never)).rejects.toThrow(
-        /^options\.version: expected a string, or null, got an? .*$/,
+        /^options\.version: expected a string, got an? .*$/,
       );
     await expect(readRelease([], { version: "2026.1.0", folder: "x" } as never)).rejects.toThrow(/^options/);
     const { version, application, name } = await readRelease([], { version: null, application: null });
@@ -340,10 +340,10 @@ describe("a demand", () => {
     const undefinedOnes = { ...NONE, manifestSet: undefined, policy: undefined };
     expect((await checkReleases([release], undefinedOnes as never)).good).toBe(true);
     await expect(checkReleases([release], { noManifestSet: false } as never)).rejects.toThrow(
-      new TypeError("noManifestSet: expected true"),
+      new TypeError("options.noManifestSet: expected true, got a boolean"),
     );
     await expect(checkReleases([release], { ...NONE, skipUnapproved: 1 } as never)).rejects.toThrow(
-      new TypeError("options.skipUnapproved: expected true or false"),
+      new TypeError("options.skipUnapproved: expected true or false, got a number"),
     );
     await expect(checkReleases([release], { ...NONE, other: 1 } as never)).rejects.toThrow(/^options/);
   });

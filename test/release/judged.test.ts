@@ -268,10 +268,10 @@ describe("namespaces", () => {
 
   it.each<[string, unknown, RegExp]>([
     ["none", [], /namespaces: expected names/],
-    ["an empty name", [""], /no release of this namespace/],
+    ["an empty name", [""], /^options\.namespaces\[0\]: empty$/],
     ["one of two that is not there", ["lab/signer", "lab/sign"], /^malformed release: lab\/sign: no release/],
     ["a part of a name", ["lab"], /lab: no release of this namespace/],
-    ["a text", "lab/signer", /namespaces: expected names/],
+    ["a text", "lab/signer", /^options\.namespaces: expected an array, got a string$/],
   ])("%s is an error", async (_, namespaces, message) => {
     await expect(checked([{}], { ...NONE, namespaces } as never)).rejects.toThrow(message);
   });

@@ -143,7 +143,7 @@ describe("what is written", () => {
     await expect(releasePolicy([release], { nam: "x" } as never)).rejects.toThrow(/^options/);
     for (const addTo of [{}, { deployments: [] }])
       await expect(releasePolicy([release], { addTo } as never)).rejects.toThrow(
-        new TypeError("addTo: expected what parsePolicy returned"),
+        /^options\.addTo: expected a policy from parsePolicy/,
       );
   });
 });

@@ -307,11 +307,15 @@ it("refuses other input with its name", async () => {
     "policy",
     "deployments",
   ]);
-  expect(await faultsOf({ policy, approvals: "ab" })).toContain("approvals: expected an array of Uint8Arrays");
-  expect(await faultsOf({ policy, approvals: ["ab"] })).toContain("approvals[0]: expected a Uint8Array");
-  expect(await faultsOf({ policy, accept: "dns" })).toContain("accept: expected an array of names");
-  expect(await faultsOf({ policy, previous: 7 })).toContain("previous: expected a Uint8Array");
-  expect(await faultsOf({ policy }, 7 as never)).toContain("manifest: expected a Uint8Array");
+  expect(await faultsOf({ policy, approvals: "ab" })).toContain("options.approvals: expected an array, got a string");
+  expect(await faultsOf({ policy, approvals: ["ab"] })).toContain(
+    "options.approvals[0]: expected bytes, as a Uint8Array, got a string",
+  );
+  expect(await faultsOf({ policy, accept: "dns" })).toContain("options.accept: expected an array, got a string");
+  expect(await faultsOf({ policy, previous: 7 })).toContain(
+    "options.previous: expected bytes, as a Uint8Array, got a number",
+  );
+  expect(await faultsOf({ policy }, 7 as never)).toContain("manifest: expected bytes, as a Uint8Array, got a number");
   expect(await faultsOf({ policy, more: 7 })).toMatch(/^options\.more: unknown/);
   expect(await faultsOf({ policy, measured: {} })).toBe("measured: expected pcrs or pivotHash");
 });
