@@ -318,21 +318,21 @@ function wantedKey(key: Uint8Array): WantedKey {
   return { what: "the requested key", key };
 }
 
-function evidenceList(one: string): Shape<readonly unknown[]> {
+function evidenceList(example: string): Shape<readonly unknown[]> {
   return {
     read: (value, place) => {
       if (Array.isArray(value)) return [...(value as unknown[])];
-      const hint = value === undefined ? "empty where there is none" : `did you mean ${one}s: [${one}]?`;
+      const hint = value === undefined ? "empty where there is none" : `did you mean ${example}?`;
       return place.fault(`expected a list; ${hint}`);
     },
   };
 }
 
 const EVIDENCE: MembersOf<Evidence> = {
-  bootProofs: evidenceList("bootProof"),
-  appProofs: optional(evidenceList("appProof")),
+  bootProofs: evidenceList("bootProofs: [bootProof]"),
+  appProofs: optional(evidenceList("appProofs: [appProof]")),
   activity: optional(unchecked),
-  provenance: optional(evidenceList("bundle")),
+  provenance: optional(evidenceList("provenance: [bundle]")),
 };
 
 /** Total: a member that is missing here would be dropped silently. */

@@ -291,6 +291,7 @@ const WITHOUT_BYTES = [
   "postTo",
   "requireLogKey",
   "signCheckpoint",
+  "watch",
 ];
 
 function fromHex(text: unknown): Uint8Array {

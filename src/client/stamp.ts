@@ -97,7 +97,7 @@ async function pairOfHex(key: ApiKey): Promise<WebKeyPair> {
   const stated = fromHex(String(key.publicKey));
   const point = stated && (await uncompressed(stated));
   if (point === null) throw keyError("the API key's publicKey is not a point of P-256 in hex");
-  if (!equalBytes(point, derived)) throw keyError("the API key's publicKey is not the one of its privateKey");
+  if (!equalBytes(point, derived)) throw keyError("the API key's publicKey is not that of its privateKey");
   return importSigningPair(scalar, point);
 }
 
@@ -115,7 +115,7 @@ async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const probe = toUtf8(PROBE);
   const verifying = await importPoint("P-256", point);
   const belong = verifying !== null && (await verifying.verify(probe, await signRaw(pair, probe)));
-  if (!belong) throw keyError("the public key is not the one of the private key");
+  if (!belong) throw keyError("the public key is not that of the private key");
   return point;
 }
 
