@@ -133,8 +133,6 @@ async function refused({ report, policyFrom, packed }: BundleVerification): Prom
   );
 }
 
-type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
-
 /** The evidence as its maker verified it, and where the report inside differs. Null without a report inside. */
 export async function verifyAsPacked({ evidence, judgement }: Bundle): Promise<RemadeReport | null> {
   return judgement && packedComparison(copyPlain(evidenceMembers(evidence)), judgement, {})();

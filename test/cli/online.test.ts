@@ -613,7 +613,7 @@ describe("the connection", () => {
     [
       "of two keys",
       () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: SECRET }),
-      /: the API key's publicKey is not the one of its privateKey/,
+      /: the API key's publicKey is not that of its privateKey/,
     ],
     [
       "a key too large",

@@ -99,7 +99,7 @@ describe("X-Stamp", () => {
 
   const other = newApiKey();
   const bad: [string, ApiKey, string][] = [
-    ["of another pair", { ...apiKey, publicKey: other.publicKey }, "not the one of its privateKey"],
+    ["of another pair", { ...apiKey, publicKey: other.publicKey }, "not that of its privateKey"],
     ["whose public half is not a point", { ...apiKey, publicKey: `02${"ff".repeat(32)}` }, "not a point"],
     ["whose public half is not hex", { ...apiKey, publicKey: "key" }, "not a point"],
     ["whose public half is missing", { privateKey: apiKey.privateKey } as ApiKey, "not a point"],

@@ -203,7 +203,9 @@ describe("verifyBundle", () => {
       requireVerified(await verifyBundle(await bundleWith(), { ...options, policy: plain, ...none }));
     }
     const wrong = { ...options, policy, provenance: GENUINE as never };
-    await expect(verifyBundle(await bundleWith(), wrong)).rejects.toThrow("options.provenance: expected an array, got ");
+    await expect(verifyBundle(await bundleWith(), wrong)).rejects.toThrow(
+      "options.provenance: expected an array, got ",
+    );
   });
 });
 
@@ -477,7 +479,9 @@ describe("the verifier", () => {
     const options = { policy: policyOf(DEMAND), now: NOW };
     await expect(verifyEvidence(given, options)).rejects.toThrow(/^provenanceVerifier: required.*npm install/);
     const wrong = { ...options, provenanceVerifier: {} as ProvenanceVerifier };
-    await expect(verifyEvidence(given, wrong)).rejects.toThrow(/^options\.provenanceVerifier: expected an object with a function verify/);
+    await expect(verifyEvidence(given, wrong)).rejects.toThrow(
+      /^options\.provenanceVerifier: expected an object with a function verify/,
+    );
   });
 
   it.each([
@@ -523,7 +527,9 @@ describe("the verifier", () => {
 
 it("limits the number of bundles", async () => {
   await expect(verified([DEMAND], Array<string>(65).fill(GENUINE))).rejects.toThrow(RangeError);
-  await expect(verified([DEMAND], "a" as never)).rejects.toThrow("evidence.provenance: expected a list; did you mean provenance: [bundle]?");
+  await expect(verified([DEMAND], "a" as never)).rejects.toThrow(
+    "evidence.provenance: expected a list; did you mean provenance: [bundle]?",
+  );
 });
 
 it("the signer's ref of the genuine bundle may be left out, with a warning", async () => {
