@@ -2,7 +2,7 @@
  * Bundles the command, the checks that the library loads when it needs them, the script of pages, and what runs in
  * threads. Also makes the demo, which is not in the package, and the JSON Schemas of policy and report.
  */
-import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import "./texts.mjs";
@@ -162,6 +162,8 @@ const script = await build({
 // Escapes controls, and characters that could end the element or change how a parser reads it.
 const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
+// The public types of explanations name types of these declarations, which the compiler does not copy.
+for (const name of ["advice", "texts"]) copyFileSync(`src/report/${name}.d.ts`, `dist/src/report/${name}.d.ts`);
 mkdirSync("dist/page", { recursive: true });
 writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
 // By its path in the library: some bundlers do not read "imports" of package.json.

@@ -29,7 +29,7 @@ export function fromHex(text: string): Uint8Array | null {
 function hexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const lower = code | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
+  return lower >= 0x61 && lower <= 0x66 ? lower - (0x61 - 10) : -1;
 }
 
 /** Base64 (RFC 4648 section 4) with padding. */

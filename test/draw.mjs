@@ -1,6 +1,6 @@
 /**
- * Draws comments and messages of src and bin for readers who have not seen the project (.github/CONTRIBUTING.md, "Words"):
- * `node test/draw.mjs [SEED]`. The seed is the hash of the commit by default, so that nobody chooses the texts.
+ * Draws comments and messages of src and bin for readers who have not seen the project (.github/CONTRIBUTING.md,
+ * "Words"): `node test/draw.mjs [SEED]`. The seed is the hash of the commit by default, so that nobody chooses them.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -29,7 +29,7 @@ export function foreignFormat(bytes: Uint8Array): string | null {
   if (what !== undefined) return what;
   if (isUtf16WithoutMark(bytes)) return "UTF-16 text without a byte order mark: save it as UTF-8";
   if (/^(?:\u00ef\u00bb\u00bf)?<(?:!doctype|!--|\?xml|html|head|body)/i.test(beginning.trimStart()))
-    return "an HTML or XML page without evidence, probably a server's error: read it, and fetch the file again (curl --fail)";
+    return "an HTML or XML page without evidence, probably a server's error: read it, and fetch again (curl --fail)";
   return bytes.every(isSpace) ? "only white space: the program that wrote it may have failed" : null;
 }
 

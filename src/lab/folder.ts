@@ -14,7 +14,6 @@ const MARKER = "lab-folder.json";
 const FORMAT = "bootproof-lab-folder/1";
 const PUBLIC = 0o644;
 /** LevelDB's file in the subfolder of all labs. */
-const OLD_STORE = join("store", "CURRENT");
 
 export interface FolderFile {
   readonly name: string;
@@ -30,21 +29,16 @@ export async function claimFolder(path: string): Promise<LabFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const entries = await readdir(path);
   if (!entries.includes(MARKER)) {
-    if (entries.length > 0) throw await notOwn(path);
+    if (entries.length > 0) throw notOwn();
     await createOwn(join(path, MARKER), markerText({}), PUBLIC);
   }
   return new LabFolder(path, await readMarker(path));
 }
 
-async function notOwn(path: string): Promise<LabFolderError> {
-  const isOld = await lstat(join(path, OLD_STORE)).catch(() => null);
-  const advice =
-    isOld === null
-      ? "Give a folder that is empty, or not there yet"
-      : "If an earlier version's lab kept its state in the folder store there, move that into an empty folder, " +
-        `beside a file ${MARKER} with {"format":"${FORMAT}","files":{}}, and give that folder`;
+function notOwn(): LabFolderError {
   return new LabFolderError(
-    `not empty, and not the folder of a lab (it has no ${MARKER}); nothing was written. ${advice}`,
+    `not empty, and not the folder of a lab (it has no ${MARKER}); nothing was written. Give a folder that is empty, ` +
+      "or not there yet",
   );
 }
 

@@ -22,7 +22,7 @@ const FORMATS: readonly (readonly [what: string, content: string | Uint8Array, m
       [
         page,
         `${page}<title>502</title>`,
-        "an HTML or XML page without evidence, probably a server's error: read it, and fetch the file again (curl --fail)",
+        "an HTML or XML page without evidence, probably a server's error: read it, and fetch again (curl --fail)",
       ] as const,
   ),
   ["nothing", "", "empty: the program that wrote it may have failed"],

@@ -1,7 +1,6 @@
 /** The folder of a lab: which folders it accepts, and that it replaces only its own files. */
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -79,16 +78,6 @@ describe("a lab's files", () => {
     expect(stderr).toMatch(/^bootproof: --data .*nothing was written\. .*Give a.*\n$/);
     expect(contents(path)).toEqual(before);
     expect(readdirSync(path).sort()).toEqual(Object.keys(files).sort());
-  });
-
-  it("are not written into the folder of an earlier version, with advice", async () => {
-    const path = folder(PRODUCTION);
-    mkdirSync(join(path, "store"));
-    writeFileSync(join(path, "store", "CURRENT"), "MANIFEST-000001\n");
-    const before = contents(path);
-    const { code, stderr } = await bootproof(["lab", "--data", path]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("move that into an empty folder, beside") as string]);
-    expect(contents(path)).toEqual(before);
   });
 
   it.each(["lab-policy.json", "lab-trust-anchor.pem", "lab-api-key.json", "lab.json"])(

@@ -53,7 +53,7 @@ describe("the tarball", () => {
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.js"];
     const thread = ["dist/audit/thread.js"];
-    const texts = ["dist/src/report/advice.js", "dist/src/report/texts.js"];
+    const texts = ["advice", "texts"].flatMap((name) => [`dist/src/report/${name}.js`, `dist/src/report/${name}.d.ts`]);
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
