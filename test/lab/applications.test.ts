@@ -590,13 +590,13 @@ describe("a data folder", () => {
 describe("invalid options", () => {
   const good = { name: "a", binaryDigest: DIGEST };
   const wrong: [string, unknown, string][] = [
-    ["no list", good, "options.applications: expected a list"],
+    ["no list", good, "options.applications: expected an array"],
     ["no object", ["a"], "options.applications[0]: expected an object, with name, binaryDigest, args, sign"],
     ["an unknown member", [{ ...good, arg: [] }], "options.applications[0].arg: unknown"],
     ["no name", [{ binaryDigest: DIGEST }], "options.applications[0].name"],
     ["a name with a slash", [good, { ...good, name: "a/b" }], "options.applications[1].name"],
     ["a name twice", [good, good], "options.applications[1].name: another application has it"],
-    ["no digest", [{ name: "a" }], "options.applications[0].binaryDigest: expected 32 bytes, or their hex"],
+    ["no digest", [{ name: "a" }], "options.applications[0].binaryDigest: required"],
     ["a digest of 31 bytes", [{ ...good, binaryDigest: DIGEST.subarray(1) }], "binaryDigest"],
     ["a digest with a prefix", [{ ...good, binaryDigest: `sha256:${"00".repeat(32)}` }], "binaryDigest"],
     ["arguments that are text", [{ ...good, args: "--a" }], "options.applications[0].args"],

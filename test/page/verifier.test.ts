@@ -485,11 +485,7 @@ describe("expected payloads", () => {
     [
       "an object",
       [row("/a", '{"b": 1}')],
-      [
-        expect.stringContaining(
-          "/a: expected a string, finite number, boolean or null (name the members of others), got",
-        ),
-      ],
+      [/^Expected value 1: \/a: expected a string, finite number, boolean or null \(name the members of others\)/],
     ],
     ["no pointer", [row("", "1")], [/^Expected value 1: expected a JSON pointer, such as \/order\/id/]],
     ["no type", [row("/a", "1", false, " ")], ["Expected value 1: type: empty"]],
