@@ -464,6 +464,7 @@ describe("refuses", () => {
     ["a list of app proofs", file(forged.appProofs), "these are app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
     ["broken JSON", toUtf8("{"), "expected a member name"],
+    ["an empty file", new Uint8Array(), "malformed diff"],
     ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "which needs the option readYaml"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],

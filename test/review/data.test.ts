@@ -298,6 +298,7 @@ it("refuses other input with its name", async () => {
   const broken = toUtf8(JSON.stringify({ ...JSON.parse(Buffer.from(bytesOf(V1)).toString()), manifestSet: 7 }));
   expect(await faultsOf({ policy }, broken)).toEqual(["manifest", "manifestSet"]);
   expect(await faultsOf({ policy, previous: broken })).toEqual(["manifest", "previous: manifestSet"]);
+  expect(await faultsOf({ policy, previous: new Uint8Array() })).toEqual(["manifest", "previous"]);
   expect(await faultsOf({ policy, approvals: [new Uint8Array([1])] })).toEqual([
     "approval",
     "approvals[0]: .signature",
