@@ -70,7 +70,7 @@ const CHECKS = {
     again: true,
   },
   "chain.constraints": {
-    title: "every certificate may be at its place in the path",
+    title: "every certificate is allowed at its place in the path",
     link: "certificates",
     claim: "hardware",
   },

@@ -355,7 +355,7 @@ function readMeasurements(measurements: unknown): VerifyContext["measurements"] 
   if (typeof measurements !== "object" || measurements === null || measurements instanceof Uint8Array)
     throw new TypeError("measurements: expected an object of PCRs by index, such as { 0: pcr0 }");
   const entries = Object.entries(measurements).map(([name, value]): [number, Uint8Array] => {
-    if (!isPcrIndex(name)) throw new TypeError(`measurements.${name}: no PCR: expected an index of 0 to 31`);
+    if (!isPcrIndex(name)) throw new TypeError(`measurements.${name}: not a PCR: expected an index of 0 to 31`);
     if (!(value instanceof Uint8Array) || value.length !== PCR_LENGTH)
       throw new TypeError(`measurements.${name}: expected ${PCR_LENGTH} bytes, as a Uint8Array`);
     return [Number(name), new Uint8Array(value)];
@@ -517,7 +517,9 @@ export function unmetByKind(expectation: Expectation, appProofs: number, hasActi
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
   const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
-  return isOfProofs ? null : "expected: expected app proofs or an activity, not boot proofs alone";
+  return isOfProofs
+    ? null
+    : "expected: needs app proofs or an activity to compare with, and boot proofs alone have none";
 }
 
 /** Throws TypeError for anything but bytes, and for options of other evidence. */

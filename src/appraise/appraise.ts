@@ -309,7 +309,7 @@ const NONE_TIMED: AppProofFault = {
   isStale: false,
 };
 const NOT_ALLOWED: AppProofFault = {
-  text: "the policy demands the decision to allow, and no app proof of it was verified",
+  text: "the policy demands an app proof that the request was allowed, and none was verified",
   advice: "Give the app proof of the decision; if that denies, do not use the result.",
   isStale: false,
 };

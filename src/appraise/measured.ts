@@ -83,7 +83,8 @@ export async function compareBuild(
   const own = ownMembers(measured, { pcrs: true, pivotHash: true });
   const { pivotHash } = own;
   const { deployments } = compareMeasured(policy, own);
-  if (pivotHash === undefined) throw new TypeError("measured.pivotHash: required, which provenance is about");
+  if (pivotHash === undefined)
+    throw new TypeError("measured.pivotHash: required, since provenance is about the binary");
   const digest = toHex(pivotHash);
   const demanding = policy.deployments.map((pins) => demandsOf(pins, digest));
   if (demanding.every((demands) => demands.length === 0))

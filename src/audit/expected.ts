@@ -24,7 +24,7 @@ export function readExpectedLine(line: Uint8Array): ExpectedLine {
   const json = exactJson(line);
   if (!isJsonObject(json)) throw malformed("", 'expected an object: {"entry": "…", "expected": {…}}');
   const unknown = Object.keys(json).find((name) => name !== "entry" && name !== "expected");
-  if (unknown !== undefined) throw malformed(unknown, "unknown; known are entry, expected");
+  if (unknown !== undefined) throw malformed(unknown, "unknown member: expected entry or expected");
   const { entry, expected } = json;
   if (typeof entry !== "string" || !ENTRY.test(entry))
     throw malformed("entry", "expected the SHA-256 of the entry's line, 64 hex digits");
@@ -82,5 +82,5 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
 export const NO_DOCUMENT: EntryResult = {
   verdict: "rejected",
   failed: ["app.request"],
-  reason: "expected: expected app proofs or an activity, not a bare document",
+  reason: "expected: needs app proofs or an activity to compare with, and a document alone has none",
 };

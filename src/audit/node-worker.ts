@@ -225,7 +225,8 @@ class QueueWorker {
     if (told === undefined) return null;
     const setting: AuditSetting = { ...told, ...this.#held };
     try {
-      if ((await settingDigest(setting)) !== digest) throw new Error("its setting has another digest");
+      if ((await settingDigest(setting)) !== digest)
+        throw new Error("the setting on the server is not that of the job");
       await nodeAuditor(setting);
       return setting;
     } catch (error) {

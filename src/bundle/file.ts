@@ -118,7 +118,7 @@ function judgementOf(reader: MemberReader): Judgement | null {
   const names = JUDGEMENT.filter((name) => Object.hasOwn(reader.object, name));
   const options = reader.get("options") === undefined ? undefined : reader.nested("options");
   if (names.length === 0) {
-    if (options !== undefined) reader.fault("options", "without now, policy and report");
+    if (options !== undefined) reader.fault("options", "given without the members now, policy and report");
     return null;
   }
   if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);

@@ -85,7 +85,7 @@ function measurementsOf(options: MemberReader, name: string): PlainOptions["meas
   const reader = options.nested(name);
   const indexes = Object.keys(reader?.object ?? {});
   if (reader !== undefined && indexes.length === 0) return options.fault(name, "empty");
-  for (const index of indexes) if (!isPcrIndex(index)) reader!.fault(index, "no PCR: expected an index of 0 to 31");
+  for (const index of indexes) if (!isPcrIndex(index)) reader!.fault(index, "not a PCR: expected an index of 0 to 31");
   return Object.fromEntries(indexes.map((index) => [index, hexMember(reader!, index, PCR_LENGTH)!] as const));
 }
 

@@ -222,7 +222,9 @@ const OF_WHAT_RUNS = {
   dns: row("DNS resolvers", notable("Other servers resolve the names that the program looks up.")),
   "document.user-data": row("user data of the document", {
     changed: notable("The enclave commits to something else; under QOS that is another manifest."),
-    alone: critical("The document commits to another manifest, and the manifest shown is the same: one is wrong."),
+    alone: critical(
+      "The document commits to another manifest, but the manifest beside it did not change: one of them is wrong.",
+    ),
     follows: minor("The hash of the manifest, which changes with everything in it."),
   }),
   "bundle.boot-proof": row("boot proof of the bundle", {

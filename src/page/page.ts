@@ -62,11 +62,11 @@ const CONTENT: Readonly<Record<keyof PageContent, true>> = {
  * ```
  */
 export async function renderPage(content: PageContent): Promise<string> {
-  return pageWith(pageScript(), content);
+  return pageWith(pageScript, content);
 }
 
 /** {@link renderPage} with a given script. Copies the content before it waits. */
-export async function pageWith(script: string | Promise<string>, content: PageContent): Promise<string> {
+export async function pageWith(script: string | (() => Promise<string>), content: PageContent): Promise<string> {
   const own = ownOptions("content", content, CONTENT);
   const [evidence, options] = [ownEvidence(own.evidence), ownPlainOptions(own.options)];
   const [report, bundle] = [copyPlain(own.report), copyPlain(own.bundle ?? null)];
@@ -74,7 +74,7 @@ export async function pageWith(script: string | Promise<string>, content: PageCo
   const verified = { evidence, report, bundle };
   const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
   const body = [...(await shownReport(verified, makersNotes(report))), "\n", thisPage(isBare ? "document" : "report")];
-  return documentOf({ title: titleOf(verified), body, carried }, await script);
+  return documentOf({ title: titleOf(verified), body, carried }, typeof script === "string" ? script : await script());
 }
 
 async function pageScript(): Promise<string> {

@@ -373,7 +373,7 @@ function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedVal
   const fault = expectationFault({ type: own.type, values: { [pointer]: json.value }, ...challenge });
   const again = [
     ...(Object.hasOwn(own.values, pointer) ? [`${cut(pointer, MAX_SHOWN)} is there twice for this type`] : []),
-    ...(isChallenge && own.challenge !== undefined ? ["a type has one challenge at most"] : []),
+    ...(isChallenge && own.challenge !== undefined ? ["a type of app proof has at most one challenge"] : []),
   ];
   own.values[pointer] = json.value;
   Object.assign(own, challenge);

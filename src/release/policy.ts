@@ -110,8 +110,12 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
       (index) => `PCR${index} has no 48 bytes`,
     ),
     ...(isPublicSecret(quorumKey) ? ["the quorum key's secret is public"] : []),
-    ...(isNobodysSet(manifestSet) ? ["keys whose secrets are public reach the threshold of the manifest set"] : []),
-    ...(isNobodysSet(shareSet) ? ["keys whose secrets are public reach the threshold of the share set"] : []),
+    ...(isNobodysSet(manifestSet)
+      ? ["the manifest set has enough members with published secrets to reach its threshold"]
+      : []),
+    ...(isNobodysSet(shareSet)
+      ? ["the share set has enough members with published secrets to reach its threshold"]
+      : []),
     ...WRITTEN.filter((pin) => deployment[pin] === undefined).map((pin) => `${pin} cannot be written into a policy`),
   ];
   const { faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));

@@ -15,7 +15,7 @@ const MAX_VALUE = 1000;
 /** Of a value that needs no reading. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
-const WANTED = "review: expected a whole review, as reviewManifest returns it once awaited";
+const WANTED = "review: expected the awaited result of reviewManifest";
 
 /**
  * The first sentence is what no review can know; then the verdict with the hash that an approval signs, every fault

@@ -1,6 +1,6 @@
 /** Boot proofs: the sequence of their checks. */
 import { equalBytes } from "../bytes.js";
-import { type Check, type CheckId, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
+import { type Check, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
 import { type BootProof, type BootProofForm, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import {

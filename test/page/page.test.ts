@@ -384,7 +384,7 @@ describe("malformed options in a bundle", () => {
     ["no object", [], "options: expected an object"],
     ["measurements that are no object", { measurements: 5 }, "options.measurements: expected an object, got a number"],
     ["measurements of nothing", { measurements: {} }, "options.measurements: empty"],
-    ["a PCR that there is not", { measurements: { "32": "00".repeat(48) } }, "options.measurements.32: no PCR"],
+    ["a PCR that there is not", { measurements: { "32": "00".repeat(48) } }, "options.measurements.32: not a PCR"],
     ["a PCR that is too short", { measurements: { "0": "00" } }, "options.measurements.0: 2 hex digits, expected 96"],
     ["an empty nonce", { nonce: "" }, "options.nonce: empty"],
     ["a key that is not hex", { requestedKeys: ["xy"] }, "options.requestedKeys: expected hex"],
@@ -425,7 +425,9 @@ describe("malformed options in a bundle", () => {
 
   it("are told without a report to make again", () => {
     const evidence = packEvidence(boot);
-    expect(() => decodeBundle({ ...evidence, options: {} })).toThrow(/options: without now, policy and report/);
+    expect(() => decodeBundle({ ...evidence, options: {} })).toThrow(
+      /options: given without the members now, policy and report/,
+    );
   });
 });
 

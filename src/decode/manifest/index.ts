@@ -127,7 +127,7 @@ export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
 /** Throws TypeError if the version has no Borsh encoding. */
 export function encodeBorshManifest<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   const codec = SCHEMAS[manifest.version].borsh;
-  if (codec === null) throw new TypeError(`a manifest ${manifest.version} has no borsh encoding`);
+  if (codec === null) throw new TypeError(`a ${manifest.version} manifest has no Borsh encoding`);
   return borshBytes(codec, manifest);
 }
 
