@@ -39,7 +39,7 @@ export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, 
   for (const [name, index, hex] of entries) {
     const value = fromHex(hex);
     if (![...WANTED, ...OPTIONAL].includes(index))
-      faults.push({ path: name, message: "no PCR of an image (0, 1, 2, 8)" });
+      faults.push({ path: name, message: "is not a PCR of an image (0, 1, 2, 8)" });
     else if (value?.length !== PCR_LENGTH)
       faults.push({ path: name, message: `expected ${2 * PCR_LENGTH} hex digits` });
     else if (isAllZero(value)) faults.push({ path: name, message: "zeros, which every debug enclave has" });

@@ -109,7 +109,7 @@ export function fingerprintContradictions(
 
 function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | null): string[] {
   const names = presentMembers(object).map(([name]) => name);
-  if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, one wanted`];
+  if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, expected one`];
   if (names.length !== 1) return [`${what} has ${names.length} members, expected only ${wanted}`];
   return names[0] === wanted ? [] : [`${what} holds ${shown(names[0])}, expected ${wanted}`];
 }
