@@ -8,8 +8,8 @@ export type OptionShapes<T> = Readonly<Record<keyof T, Shape<unknown>>>;
 export const callable = simple("a function", (value): value is () => unknown => typeof value === "function");
 
 /**
- * {@link ownOptions} with values of these shapes; undefined counts as absent. Copies lists. Throws TypeError with the
- * faults of all values, too.
+ * Copies options as {@link ownOptions} does, and also reads their values by shapes. Undefined counts as absent. Lists
+ * are copied. Throws TypeError with the faults of all values, too.
  */
 export function typedOptions<T extends object>(what: string, value: T, shapes: OptionShapes<T>): T {
   const own = ownOptions(what, value, shapes);

@@ -1,4 +1,4 @@
-/** What a caller expects in the payload of an app proof (verify/README.md, "Expected payloads"). */
+/** A caller's expectations of an app proof's payload (verify/README.md, "Expected payloads"). */
 import { ownOptions } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 
@@ -6,11 +6,11 @@ import type { JsonValue } from "../decode/json.js";
 export interface ExpectedPayload {
   /** The `type` of the payload. */
   readonly type: string;
-  /** By JSON pointer (RFC 6901). Name the members of an object or array one by one. */
+  /** Values by JSON pointer (RFC 6901). Name the members of an object or array one by one. */
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
   /**
-   * One of the pointers. Its value is random, and you sent it with your request: at least 22 base64url characters, or
-   * 32 of hex digits alone.
+   * One of the pointers. Its value is random, and you sent it with your request. It has at least 22 base64url
+   * characters, or 32 hex digits.
    */
   readonly challenge?: string;
 }
@@ -21,7 +21,7 @@ export interface ExpectedValue {
   readonly value: JsonValue;
 }
 
-/** An {@link ExpectedPayload}, copied. */
+/** A copied {@link ExpectedPayload}. */
 export interface PayloadExpectation {
   readonly type: string;
   readonly values: readonly ExpectedValue[];
@@ -36,7 +36,7 @@ export interface Challenge {
 
 const MEMBERS: Readonly<Record<keyof ExpectedPayload, true>> = { type: true, values: true, challenge: true };
 
-/** Throws TypeError for anything that would compare less than the caller means. */
+/** Copies expectations. Throws TypeError for anything that would compare less than the caller means. */
 export function payloadExpectations(value: unknown): readonly PayloadExpectation[] {
   if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.payload: expected a non-empty list");
   return Array.from(value, (item, index) => payloadExpectation(item, `expected.payload[${index}]`));
@@ -68,7 +68,7 @@ function isComparable(value: unknown): value is JsonValue {
   return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** RFC 6901 sections 3 and 4. */
+/** Returns the fault of a text that is not a JSON pointer (RFC 6901 sections 3 and 4). */
 export function pointerFault(pointer: string): string | null {
   const isPointer = /^\/(?:[^~]|~[01])*$/su.test(pointer);
   return isPointer ? null : "expected a JSON pointer, such as /order/id, with ~0 for ~ and ~1 for /";
@@ -79,7 +79,7 @@ function pointerTokens(pointer: string): readonly string[] {
   return tokens.map((token) => token.replace(/~1/g, "/").replace(/~0/g, "~"));
 }
 
-/** Shorter values can be guessed, or repeat by chance: 22 base64url characters and 32 hex digits hold 128 bits. */
+/** Challenges of 128 bits: 22 base64url characters or 32 hex digits. Shorter ones can be guessed or repeat. */
 const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 
 function challengeOf(pointer: unknown, values: readonly ExpectedValue[], path: string): Challenge {
