@@ -156,7 +156,7 @@ function signatureOf(line: string): NoteSignature {
   const bytes = fromBase64(base64);
   if (dash !== "\u2014" || !isKeyName(name) || more.length > 0 || bytes === null || bytes.length <= KEY_ID_LENGTH)
     throw malformed(
-      "a malformed line with a signature: \u2014, expected the key's name and base64, with a space between",
+      "a malformed line with a signature: expected \u2014, the key's name and base64, with one space between",
     );
   return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
 }
