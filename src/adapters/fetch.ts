@@ -60,8 +60,8 @@ const OPTIONS: OptionShapes<VerifiedFetchOptions> = {
  *   `otherOrigins` names its origin.
  *
  * Throws TypeError for invalid options. The function rejects with RejectedActivityError for what is not verified, with
- * ClientError (`request`: nothing was sent; `answer`: a redirect, or not an answer of the service; `evidence`), and with
- * the errors of the fetch that sends.
+ * ClientError (`request`: nothing was sent; `answer`: a redirect, or not an answer of the service; `evidence`), and
+ * with the errors of the fetch that sends.
  *
  * @example
  * globalThis.fetch = verifiedFetch({ policy, baseUrl, evidence: client }); // client: createClient(…)
