@@ -23,8 +23,8 @@ export interface Builds {
 const NONE: Builds = { evidence: {}, options: {} };
 
 /**
- * Copies the bundles. Throws TypeError if the policy demands provenance and bundles or verifier are missing, since every
- * verification would be refused.
+ * Copies the bundles. Throws TypeError if the policy demands provenance and bundles or verifier are missing, since
+ * every verification would be refused.
  */
 export function buildsOf(
   policy: Pick<Policy, "deployments">,

@@ -1,6 +1,7 @@
 /**
- * Credential bundles: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, encrypted to a public key by HPKE
- * (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (client/README.md, "Sessions").
+ * Credential bundles: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, encrypted to a public key by
+ * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (client/README.md,
+ * "Sessions").
  */
 import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -42,8 +42,8 @@ export interface ActivityEvidence<T> {
 }
 
 /**
- * Resolves to null if the service does not know the activity, or does not offer this query, which the interface does not
- * promise. Rejects with {@link ClientError}.
+ * Resolves to null if the service does not know the activity, or does not offer this query, which the interface does
+ * not promise. Rejects with {@link ClientError}.
  */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
@@ -54,8 +54,8 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 
 /**
  * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets the key in hex, its index
- * and the count, and resolves to null if there is none. The key has 130 bytes. It has 65, a signing half, if no app proof
- * of the activity names the whole key.
+ * and the count, and resolves to null if there is none. The key has 130 bytes. It has 65, a signing half, if no app
+ * proof of the activity names the whole key.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
@@ -94,8 +94,8 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
 }
 
 /**
- * Resolves to the boot proof of an application's enclave that booted last, or to null. Only its unsigned label names the
- * application. Rejects with {@link ClientError} (`answer`) if the label names another.
+ * Resolves to the boot proof of an application's enclave that booted last, or to null. Only its unsigned label names
+ * the application. Rejects with {@link ClientError} (`answer`) if the label names another.
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));

@@ -1,6 +1,6 @@
 /**
- * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, Fastify's and Koa's `raw`. This
- * file declares Node's shapes, and imports nothing of Node.
+ * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, Fastify's and Koa's `raw`.
+ * This file declares Node's shapes, and imports nothing of Node.
  */
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
