@@ -95,7 +95,7 @@ export class ActivityVerifier {
     this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs });
   }
 
-  /** Rejects with {@link RejectedActivityError} of every failed check, or {@link ClientError} (`evidence`, `aborted`). */
+  /** Rejects with {@link RejectedActivityError}, or {@link ClientError} (`evidence`, `aborted`). */
   async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
     const { expected, refusals, operation } = asked;
     const { activity, bootProofs } = await this.#fetched(asked, call);
