@@ -119,7 +119,6 @@ export function stamperFrom(theirs: ForeignStamper): AnyStamper {
   return { stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) };
 }
 
-/** A stamper of another SDK. */
 export interface ForeignStamper {
   stamp(body: string): Promise<PublishedStamp>;
 }

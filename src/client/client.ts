@@ -45,7 +45,7 @@ export interface ClientOptions {
   readonly random?: () => number;
   /** Limit of one attempt in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** How often a query is repeated. Default: 3. */
+  /** Most repetitions of a query. Default: 3. */
   readonly maxRetries?: number;
   /**
    * Whether submits are repeated, too, with the same bytes and stamp. Set it only for a service that promises to make

@@ -22,7 +22,6 @@ export const BOOT_PROOFS_AT_ONCE = 4;
 /** Sends a query by its name, with its parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
-/** A source of evidence. */
 export interface EvidenceSource {
   readonly now: () => Date;
   /** Sends a query by its name, with its parameters without the organization. */

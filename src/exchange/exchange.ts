@@ -199,7 +199,7 @@ async function refused(answer: ReadAnswer, fault: string, verify: Verify<unknown
   const { value } = answer;
   const activity = isJsonObject(value) ? (value["activity"] ?? null) : null;
   await verify({ activity, expected: null, refusals: [fault], operation: null, isFetched: false });
-  throw new Error("an activity in a place where none may be was accepted");
+  throw new Error("an activity was accepted where the answer may not have one");
 }
 
 /**

@@ -16,7 +16,7 @@ export interface SubmitQuestion {
   readonly isProven: boolean;
 }
 
-/** The activity of an id. */
+/** A question for the activity with an id. */
 export interface QuestionById {
   readonly kind: "activity";
   readonly operation: string;

@@ -3,7 +3,6 @@ import { TOOL } from "../version.js";
 
 export type HealthCommand = "watch" | "worker" | "audit";
 
-/** The work of a process. */
 export interface HealthSubject {
   readonly command: HealthCommand;
   /** Names that a watch polls. Default: none. */

@@ -26,7 +26,7 @@ const PAYLOADS =
   "What the application has to have signed. The values of one type belong together: an app proof of that type has to " +
   "have all of them, and so has every other one of that type.";
 
-/** Titles before a verdict. */
+/** Title of a page that has no verdict yet. */
 export const NOTHING_VERIFIED = "Nothing verified yet";
 export const NOT_VERIFIED = "Not verified";
 

@@ -70,7 +70,6 @@ export interface FormExpectedValue {
   readonly isChallenge: boolean;
 }
 
-/** Values of the form. */
 export interface FormValues {
   readonly policy: PolicyChoice;
   readonly organization: string;

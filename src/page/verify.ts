@@ -8,7 +8,6 @@ import { type EvidenceInput, type VerifyOptions, demandsProvenance, isDocument }
 import { type PlainOptions, optionsBesidePolicy, parsePlainPolicy } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 
-/** A bundle's file. */
 interface BundleBytes {
   readonly bundle: Uint8Array;
   readonly name: string;

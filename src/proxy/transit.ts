@@ -127,7 +127,7 @@ export function valueBytes(json: Uint8Array): number {
   let values = 1;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    // , : [ {
+    // The bytes are `,`, `:`, `[` and `{`.
     if (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) values++;
   }
   return VALUE_BYTES * Math.min(values, MAX_VALUES);

@@ -161,7 +161,6 @@ function signatureOf(line: string): NoteSignature {
   return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
 }
 
-/** Signature type of Ed25519 notes. */
 const ED25519_TYPE = 0x01;
 
 async function keyIdOf(name: string, publicKey: Uint8Array): Promise<Uint8Array> {

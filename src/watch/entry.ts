@@ -181,7 +181,7 @@ export function continuedIn(entry: LogEntry): string | null {
   return !isFinding(entry) && entry.event === "continued" ? entry.file : null;
 }
 
-/** A line: `bytes` has no line feed, and `hash` is their SHA-256 in hex. */
+/** A line: `bytes` has no line feed, and `hash` is its SHA-256 in hex. */
 export interface LogLine<E extends LogEntry = LogEntry> {
   readonly entry: E;
   readonly bytes: Uint8Array;
