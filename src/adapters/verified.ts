@@ -115,7 +115,7 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
  * const own = createClient({ baseUrl, organizationId, stamper: stamperFrom(turnkey.stamper) });
  */
 export function stamperFrom(theirs: ForeignStamper): AnyStamper {
-  if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: expected a function stamp");
+  if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: expected an object with a function stamp");
   return { stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) };
 }
 

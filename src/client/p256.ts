@@ -8,7 +8,7 @@ import type { WebKeyPair } from "./platform.js";
 export function subtleCrypto(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle === undefined)
-    throw new ClientError("key", "WebCrypto is not there: in a browser, serve the page over HTTPS");
+    throw new ClientError("key", "WebCrypto is missing: in a browser, serve the page over HTTPS");
   return subtle;
 }
 

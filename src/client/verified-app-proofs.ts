@@ -143,7 +143,7 @@ interface LocatedAppProof {
 /** Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
 function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootProofCache): LocatedAppProof[] {
   if (!Array.isArray(received)) throw new TypeError("appProofs: expected a list, such as [{ appProof }]");
-  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is not an answer");
+  if (received.length === 0) throw new TypeError("appProofs: expected at least one app proof, got an empty list");
   if (received.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   return Array.from(received, (one: ReceivedAppProof, index) => locate(one, `appProofs[${index}]`, bootProofs));
 }

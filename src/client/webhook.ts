@@ -174,7 +174,7 @@ function soleHeader(headers: WebhookInput["headers"], name: string): string {
         .flatMap(([, value]) => value ?? []);
   const [value] = values;
   if (values.length !== 1 || typeof value !== "string")
-    throw new WebhookError("header", `${name} is there ${values.length} times, expected once`);
+    throw new WebhookError("header", `${name}: expected one such header, got ${values.length}`);
   return value;
 }
 

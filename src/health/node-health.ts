@@ -87,7 +87,7 @@ function copied(given: HealthSubject): HealthSubject {
 async function requireWritable(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found !== null && !found.isFile())
-    throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
+    throw Object.assign(new Error("not a regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
   await access(dirname(path), constants.W_OK);
 }
 

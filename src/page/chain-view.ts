@@ -131,7 +131,7 @@ function statementDetails({ statements, state }: Link): Markup | null {
 export function straySection(report: Report): MarkupNode[] {
   const checks = checksOfNoChain(report);
   if (checks.length === 0) return [];
-  const why = "By which boot proof these were judged, the report does not say: it says so of what is claimed only.";
+  const why = "The report does not say which boot proof these were verified with: it says so only for what is claimed.";
   return [
     element(
       "section",

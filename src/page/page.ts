@@ -87,7 +87,7 @@ function ownEvidence(evidence: EvidenceInput): EvidenceInput {
   const { bootProofs, appProofs, activity, provenance } = evidenceMembers(evidence);
   if (provenance.length > 0)
     throw new MalformedError("page", [
-      { path: "evidence.provenance", message: "a page takes none, as browsers verify none" },
+      { path: "evidence.provenance", message: "a page takes none, since browsers cannot verify it" },
     ]);
   return {
     bootProofs: bootProofs.map(ownPiece),

@@ -509,7 +509,7 @@ class Chain {
     if (entry.n < line)
       return told(
         "inserted",
-        `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows none`,
+        `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows no line of the log`,
       );
     if (line === 1) return told("edited", "line 1 was edited, or is not the first one: it follows another line");
     if (next === null) {
@@ -535,8 +535,8 @@ class Chain {
 
 function unfinished(line: number): string {
   return (
-    `line ${line} is not finished: there is no line feed at its end, as after a kill in mid-write. bootproof watch ` +
-    "takes it away when it goes on"
+    `line ${line} is not finished: it has no line feed at its end, as after a kill during a write. bootproof watch ` +
+    "removes it at its next start"
   );
 }
 

@@ -102,7 +102,7 @@ export async function openExisting(path: string): Promise<LogHandle | null> {
   });
   if (file === null || (await file.stat()).isFile()) return file;
   await file.close();
-  throw new LogError("a device, a pipe or the like, where a log is to be kept");
+  throw new LogError("expected a regular file for the log, got a device, a pipe or the like");
 }
 
 /** Creates a file that only its owner can read. Rejects with EEXIST if it exists. */

@@ -171,7 +171,7 @@ class FileLog implements OpenedLog {
     const found = await asLogError(openExisting(path));
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
-      onNote(`${contents.file}, in which the log continues, was not there, as after a kill: it was made`);
+      onNote(`${contents.file}, in which the log continues, was missing, as after a kill, and was created`);
     const log = new FileLog({ opening, contents, marks, handle });
     try {
       if (log.#unsigned.lines > 0) await log.#writeState();
@@ -396,7 +396,7 @@ async function repaired(
       throw new LogError(`line ${fault.line} has no line feed and is not part of an entry: is it another file?`, fault);
     const cut = (await handle.stat()).size - size;
     await asLogError(handle.truncate(size).then(() => handle.sync()));
-    onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
+    onNote(`line ${fault.line} was not finished, as after a kill during a write: its ${cut} bytes were removed`);
     return true;
   } finally {
     await handle.close();

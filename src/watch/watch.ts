@@ -205,7 +205,7 @@ function watchedBy(options: WatchOptions): Watched[] {
   if (keys.some((key) => fromHex(key)?.length !== QOS_PUBLIC_KEY_LENGTH))
     throw new TypeError(`options.ephemeralKeys: expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits each`);
   const watched = [...apps.map((app) => ({ app })), ...keys.map((ephemeralKey) => ({ ephemeralKey }))];
-  if (watched.length === 0) throw new TypeError("options.apps: expected one at least, or one of options.ephemeralKeys");
+  if (watched.length === 0) throw new TypeError("options.apps: expected at least one, or one of options.ephemeralKeys");
   if (new Set(watched.map(watchedName)).size < watched.length)
     throw new TypeError("options.apps and options.ephemeralKeys: expected each once");
   return watched;
