@@ -136,11 +136,8 @@ async function loadPackage(): Promise<Pick<typeof PromClient, "Counter" | "Gauge
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
-    throw new MetricsMissingError(
-      `metrics require the package prom-client, which ${reason}: npm install prom-client@15`,
-      {
-        cause: error,
-      },
-    );
+    throw new MetricsMissingError(`metrics need the package prom-client, which ${reason}: npm install prom-client@15`, {
+      cause: error,
+    });
   }
 }
