@@ -1,4 +1,4 @@
-/** What the maker of a bundle demanded and allowed beside its policy, written and read. */
+/** Writes and reads what the maker of a bundle demanded and allowed beside its policy. */
 import { fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
 import { MemberReader, hexMember, instantMember } from "../decode/json-members.js";
@@ -8,11 +8,11 @@ import type { PlainOptions } from "../plain-settings.js";
 import { type Expected, expectationOf } from "../verify/expectation.js";
 import { certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 
-/** All but the policy and the time, which have members of their own. */
+/** All options but the policy and the time, which are other members of the bundle. */
 export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
-  /** The key by which each boot proof was requested, or null. */
+  /** Key by which each boot proof was requested, or null. */
   readonly requestedKeys?: readonly (Uint8Array | null)[] | undefined;
-  /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
+  /** `bundle` means that the policy came with an earlier bundle, so the verdict was `authentic` at best. */
   readonly policyFrom?: "bundle" | undefined;
 }
 
@@ -20,7 +20,7 @@ export function optionsData(options: BundleOptions): JsonObject {
   const { at, trustAnchors, measurements, ephemeralKey, nonce, expected, requestedKeys } = options;
   return copyJson({
     at: at instanceof Date ? at.toISOString() : at,
-    // Without other content of the files, such as keys.
+    // Other content of the files, such as keys, is left out.
     trustAnchors: trustAnchors?.map(({ name, pem }) => ({
       name,
       pem: certificatePem(parseTrustAnchor(name, pem).certificate.der),
@@ -68,7 +68,7 @@ const OPTION_READERS: {
   policyFrom: (reader, name) => (reader.get(name) === "bundle" ? "bundle" : reader.fault(name, 'expected "bundle"')),
 };
 
-/** Read as the library reads a caller's. */
+/** Reads the member as the library reads a caller's. */
 function expectedMember(reader: MemberReader, name: string): Expected | undefined {
   const expected = reader.nested(name)?.object as Expected | undefined;
   if (expected === undefined) return undefined;
@@ -108,7 +108,7 @@ function anchorOf(json: JsonValue, path: string, { faults }: MemberReader): { na
   return name === undefined || pem === undefined ? undefined : { name, pem };
 }
 
-/** Hex of at least one byte. */
+/** Reads hex of at least one byte. */
 function bytesMember(reader: MemberReader, name: string): Uint8Array | undefined {
   const bytes = hexMember(reader, name);
   return bytes?.length === 0 ? reader.fault(name, "empty") : bytes;

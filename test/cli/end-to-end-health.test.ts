@@ -346,7 +346,7 @@ describe("an address or a file that cannot be used", () => {
     const { code, stderr } = await new Process([...WATCH, "--metrics", "0"], command).ended;
     expect([code, stderr]).toEqual([
       2,
-      "bootproof: --metrics: metrics take the package prom-client, which is not installed: npm install " +
+      "bootproof: --metrics: metrics need the package prom-client, which is not installed: npm install " +
         "prom-client@15\n",
     ]);
     const without = new Process([...WATCH, "--once", "--health-file", path("bare.health")], command);
