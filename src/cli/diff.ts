@@ -61,14 +61,14 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./read-yaml.js");
     const release = await parseYaml(files, path, text);
-    // `files` already has the faults.
+    // The faults are already in `files`.
     if (release === undefined) throw new MalformedError("release", []);
     return release;
   };
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
 }
 
-/** A release of an application is a manifest with its approvals: an envelope. */
+/** Reads a release of an application: a manifest with its approvals is an envelope. */
 async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
   const { releases } = await readFolders([path], files);
   const [release, ...others] = releases;

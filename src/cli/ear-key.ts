@@ -1,4 +1,4 @@
-/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. Messages never quote it. */
+/** Reads `--ear-key`, the private key that signs an attestation result: a JWK or PEM file. Messages never quote it. */
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { SigningJwk } from "../formats/signing-key.js";
@@ -41,7 +41,7 @@ function jwkOf(text: string): JsonObject {
   return json;
 }
 
-/** Labels of RFC 7468, and of older formats. */
+/** Reads a PEM with the labels of RFC 7468, and of older formats. */
 async function jwkOfPem(pem: string): Promise<object> {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
     throw new Refusal("an encrypted PEM: decrypt it (openssl pkey -in FILE) into a file that only you can read");

@@ -1,4 +1,4 @@
-/** Readers of option values. They report a fault to the arguments, and return undefined. */
+/** Reads option values. The readers report a fault to the arguments, and return undefined. */
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
@@ -25,7 +25,7 @@ function oneOf<F extends string>(args: ArgumentReader, formats: readonly F[], te
   return format ?? args.fault(`--format ${text}: one of ${formats.join(", ")} expected`) ?? "text";
 }
 
-/** `clock`: the default. */
+/** `clock` is the default. */
 export function nowOf(args: ArgumentReader, text: string | undefined, clock: Date): Date | undefined {
   return text === undefined ? clock : timeOf(args, "--now", text);
 }
@@ -51,7 +51,7 @@ export function workersOf(args: ArgumentReader, text: string): number | undefine
   return args.fault(`--workers ${text}: a number of threads from 1 to ${MOST_WORKERS} expected`);
 }
 
-/** A count from 0. */
+/** Reads a count from 0. */
 export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
   if (args.isEmpty(option)) return undefined;
   const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
@@ -60,7 +60,7 @@ export function countOf(args: ArgumentReader, option: OptionName, text: string, 
 
 const MOST_ENTRY_TIMEOUT_MS = 86_400_000;
 
-/** The same syntax as durations of a policy. */
+/** Reads a duration in the syntax of a policy. */
 export function entryTimeoutOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("entry-timeout")) return undefined;
   const milliseconds = readShape(duration, text).value ?? 0;
@@ -100,7 +100,7 @@ interface PayloadWord {
   readonly value: PayloadValue;
 }
 
-/** Those of one type are one expectation. Undefined: none. */
+/** Reads the payloads. Words of one type are one expectation. Returns undefined without any. */
 export function payloadsOf(args: ArgumentReader, flags: PayloadFlags): readonly ExpectedPayload[] | undefined {
   const words = (["payload", "challenge"] as const).flatMap((option) =>
     (flags[option] ?? []).flatMap((word) => payloadWord(args, option, word) ?? []),
@@ -125,12 +125,12 @@ function expectationsOf(args: ArgumentReader, words: readonly PayloadWord[]): re
   });
 }
 
-/** The type ends at the first colon, the pointer at the first equals sign. */
+/** Reads a word. The type ends at the first colon, the pointer at the first equals sign. */
 function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: string): PayloadWord | undefined {
   const parts = /^([^:]+):([^=]*)=([^]*)$/.exec(word);
   if (parts === null) return args.fault(`--${option} ${word}: TYPE:/pointer=JSON expected${PERHAPS_A_FILE}`);
   const [, type, pointer, text] = parts as unknown as readonly [string, string, string, string];
-  // The value may be a secret.
+  // The place omits the value, which may be a secret.
   const place = `--${option} ${type}:${pointer}`;
   const json = attempt(() => parseJson(text, { numbers: "literal" }));
   if (json.value === undefined) return args.fault(`${place}: the value is not JSON: ${quoteIt(option, type, pointer)}`);

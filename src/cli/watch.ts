@@ -128,7 +128,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   };
 }
 
-/** What is done with the log's files. */
+/** What to do with the log's files. */
 interface LoggingRequest {
   readonly rotate: RotateOptions;
   readonly key: string | undefined;
@@ -148,7 +148,7 @@ function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest 
 }
 
 const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as const;
-/** Sizes in units of a thousand, as disks have them. */
+/** The units of sizes are powers of a thousand, as for disks. */
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
 
@@ -166,7 +166,7 @@ function rotateOf(args: ArgumentReader, text: string): RotateOptions {
 const DAY = { most: 86_400_000, words: "60s, 5m or 1h expected, up to 1d" };
 const WEEK = { most: 604_800_000, words: "1h, 12h or 1d expected, up to 7d" };
 
-/** The same syntax as durations of a policy. */
+/** Reads a duration in the syntax of a policy. */
 function durationOf(
   args: ArgumentReader,
   option: "interval" | "outage-repeat" | "max-silence",
@@ -210,7 +210,7 @@ function silenceOf(args: ArgumentReader, text: string, intervalMs = 0): Pick<Wat
   return { maxSilenceMs: silence };
 }
 
-/** Otherwise it is a shell command. */
+/** Returns whether the text is an address. Otherwise it is a shell command. */
 function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
@@ -262,7 +262,7 @@ function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
   return { command: "watch", watched: [...apps.map((app) => ({ app })), ...keys] };
 }
 
-/** The policy as plain data: `watch` is another copy of the library. */
+/** Returns the policy as plain data, since `watch` is another copy of the library. */
 async function readSetting({ policy: path, provenance: paths }: WatchRequest, io: Io): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io);
@@ -272,7 +272,7 @@ async function readSetting({ policy: path, provenance: paths }: WatchRequest, io
   return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
-/** After each SIGHUP all files are read again. Faults go to the log and do not end the watch. */
+/** Reads all files again after each SIGHUP. Faults go to the log and do not end the watch. */
 function reloadOf(request: WatchRequest, hangup: Hangup, io: Io): SettingReload {
   const isFromStdin = [request.policy, ...request.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
@@ -361,7 +361,7 @@ async function watching(options: WatchOptions, { log, connection }: WatchRequest
   }
 }
 
-/** 3 also where the log has a refusal: the watch did not end because of it. */
+/** The code of a silence is 3 even if the log has a refusal, since the watch did not end because of that. */
 function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): number {
   if (silent.length > 0) return EXIT.unreachable;
   if (refused.length > 0) return EXIT.rejected;
