@@ -101,7 +101,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** Returns the result of `operation`. */
+  /** Returns the activity as the faults alter it. `operation` is the one that returned it. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);

@@ -155,7 +155,7 @@ export function noncesId(caip2: string, address: string): string {
 
 export interface ActivityRecord {
   readonly activity: JsonObject & { readonly id: string; readonly organizationId: string; readonly status: string };
-  /** Until it is approved. */
+  /** The user who submitted the activity. */
   readonly userId: string;
   readonly operation: string;
   readonly parameters: JsonObject;
