@@ -102,7 +102,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)
     .filter((verdict) => verdicts[verdict] > 0)
     .map((verdict) => {
-      const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} for age alone)` : "";
+      const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} only because of their age)` : "";
       return `${count(verdicts[verdict])} ${verdict}${age}`;
     });
   const refused = verdicts.verified + verdicts.authentic - accepted;

@@ -32,7 +32,7 @@ export function addCompletionCommand(command: Command, io: Io, finish: (code: nu
     args.refuseRepeated();
     const shell = SHELLS.find((one) => one === name);
     if (shell === undefined)
-      throw new UsageError([`${name}: one of ${SHELLS.join(", ")} expected`], seeHelpOf(command));
+      throw new UsageError([`${name}: expected one of ${SHELLS.join(", ")}`], seeHelpOf(command));
     const { SCRIPTS } = await import("./completion-script.js");
     io.stdout.write(SCRIPTS[shell](await completed(command.parent!, "")));
     finish(EXIT.good);

@@ -127,7 +127,7 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)
-    return looksLikeKey(file) ? args.fault(`--api-key-file: the name of a file expected: ${WHY_NO_KEY}`) : { file };
+    return looksLikeKey(file) ? args.fault(`--api-key-file: expected the name of a file: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
   if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
   if (publicKey !== "" || privateKey !== "")
@@ -149,7 +149,7 @@ function looksLikeKey(text: string): boolean {
 export function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
   if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
   const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
-  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds expected, such as 20`);
+  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: expected seconds, such as 20`);
 }
 
 /**
@@ -160,7 +160,7 @@ export function timeoutOf(args: ArgumentReader, text: string | undefined): numbe
 export function addressFault(option: "--base-url" | "--upstream", text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    return `${option}: an address such as https://api.example.com expected`;
+    return `${option}: expected an address such as https://api.example.com`;
   if (url.username + url.password !== "")
     return `${option}: must have no user or password: stamps authenticate requests`;
   if (url.search + url.hash !== "") return `${option}: must have no query or fragment`;

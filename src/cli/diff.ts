@@ -28,7 +28,7 @@ Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed file
 export function addDiffCommand(command: Command, io: Io, finish: (code: number) => void): void {
   command
     .description(
-      "Show what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
+      "Show what changed between two files of evidence, policies or releases, and what it means, worst first.",
     )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);

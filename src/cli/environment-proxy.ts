@@ -36,7 +36,7 @@ export function useProxies(env: Environment, http?: GlobalProxy): void {
   } catch {
     const names = [HTTP_PROXY, HTTPS_PROXY].flatMap((proxy) => proxy?.name ?? []);
     throw new TypeError(
-      `${names.join(" or ")}: the address of a proxy expected, such as http://proxy.example.com:8080`,
+      `${names.join(" or ")}: expected the address of a proxy, such as http://proxy.example.com:8080`,
     );
   }
 }

@@ -196,7 +196,7 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   if (!isRequest)
     return files.fault(
       path,
-      "not a request as it was submitted: type, timestampMs, organizationId and parameters expected",
+      "not a request as it was submitted: expected type, timestampMs, organizationId and parameters",
     );
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }

@@ -31,7 +31,7 @@ function addressOf(args: ArgumentReader, text: string): HealthAddress | undefine
   const [, , named = LOOPBACK, digits = ""] = /^((\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?:)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits !== "" && port <= 65535) return { host: named.replace(/^\[|\]$/g, ""), port };
-  return args.fault(`--metrics ${text}: HOST:PORT expected, such as 127.0.0.1:9464`);
+  return args.fault(`--metrics ${text}: expected HOST:PORT, such as 127.0.0.1:9464`);
 }
 
 /** Returns null without either option. Throws {@link UsageError} for an address or a file that cannot be used. */

@@ -70,7 +70,7 @@ function addVerify(log: Command, io: Io, finish: (code: number) => void): void {
     args.refuseRepeatedStdin([...paths, ...(checkpoint === undefined ? [] : [checkpoint]), ...(key ? [key] : [])]);
     const format = formatOf(args, flags.format);
     if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
-      args.fault("--head: 64 hex digits expected, as bootproof log verify prints them");
+      args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
     for (const [name, value] of Object.entries({ key, origin }))
       if (value !== undefined && checkpoint === undefined) args.fault(`--${name}: only with --checkpoint`);
     for (const name of ["checkpoint", "key", "origin"] as const) args.isEmpty(name);
@@ -213,5 +213,5 @@ async function checkpoint(paths: readonly string[], request: CheckpointRequest, 
 /** Checks the origin as the library does, so that a bad one is found before any work. */
 export function requireOrigin(args: ArgumentReader, origin: string | undefined): void {
   if (origin !== undefined && !args.isEmpty("origin") && !/^bootproof-log\/[^\p{White_Space}\p{C}+]+$/u.test(origin))
-    args.fault("--origin: bootproof-log/ and a name without spaces and plus signs expected");
+    args.fault("--origin: expected bootproof-log/ and a name without spaces and plus signs");
 }

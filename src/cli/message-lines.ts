@@ -40,5 +40,5 @@ export function wantsJsonLines(argv: readonly string[]): boolean {
 
 export function requireLogFormat(args: ArgumentReader, text = "text"): void {
   if (args.isEmpty("log-format") || text === "text" || text === "json") return;
-  args.fault(`--log-format ${text}: text or json expected`);
+  args.fault(`--log-format ${text}: expected text or json`);
 }

@@ -223,7 +223,7 @@ export const COMMAND_OPTIONS = {
     ["ear-key", "with --format ear: the private key that signs it, a JWK or PEM"],
     ["summary", "one screen of text: the verdict, what weakens it, the first failures"],
     ["quiet", "write no report: the exit code is the result"],
-    ["verbose", "every check of every piece, and every hash in full"],
+    ["verbose", "every check of all evidence, and every hash in full"],
     ["fail-on-warning", "exit code 1 if the report has a warning: something that weakens the verdict"],
   ],
   audit: [

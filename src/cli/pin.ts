@@ -169,11 +169,11 @@ function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }
 
 function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: Flags<"pin">): void {
   if (commitment !== undefined && !isCommitmentKind(commitment))
-    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} expected`);
+    args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
-    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex expected`);
+    args.fault(`--quorum-key: expected ${QOS_PUBLIC_KEY_LENGTH} bytes of hex`);
   if (nonce !== undefined) nonceOf(args, nonce);
-  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: a type expected");
+  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: expected a type");
 }
 
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {

@@ -159,7 +159,7 @@ async function readFiles({ policy, bootProofs, provenance }: ProxyRequest, io: I
     if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return bootProof;
     return files.fault(
       name ?? "",
-      `ephemeralPublicKeyHex: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected, as in a boot proof of the service`,
+      `ephemeralPublicKeyHex: expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits, as in a boot proof of the service`,
     );
   });
   const builds = await demandedProvenance(files, provenance, { policy: read?.policy, command: "proxy" });

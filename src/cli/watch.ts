@@ -142,7 +142,7 @@ function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest 
   for (const [name, value] of Object.entries({ checkpoint, origin }))
     if (value !== undefined && key === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
   for (const name of ["checkpoint", "checkpoint-key"] as const) args.isEmpty(name);
-  if (checkpoint === STDIN) args.fault("--checkpoint -: a file expected, which is replaced with each entry");
+  if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each entry");
   requireOrigin(args, origin);
   return { rotate: rotate === undefined ? {} : rotateOf(args, rotate), key, origin, checkpoint };
 }
@@ -159,12 +159,12 @@ function rotateOf(args: ArgumentReader, text: string): RotateOptions {
   if (bytes <= MOST_BYTES) return { bytes };
   const afterMs = readShape(duration, text).value;
   if (afterMs !== undefined && afterMs > 0) return { afterMs };
-  args.fault(`--rotate ${text}: a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d expected`);
+  args.fault(`--rotate ${text}: expected a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d`);
   return {};
 }
 
-const DAY = { most: 86_400_000, words: "60s, 5m or 1h expected, up to 1d" };
-const WEEK = { most: 604_800_000, words: "1h, 12h or 1d expected, up to 7d" };
+const DAY = { most: 86_400_000, words: "60s, 5m or 1h, up to 1d" };
+const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
 
 /** Reads a duration in the syntax of a policy. */
 function durationOf(
@@ -177,7 +177,7 @@ function durationOf(
   const milliseconds = readShape(duration, text).value;
   return milliseconds !== undefined && milliseconds <= most
     ? milliseconds
-    : args.fault(`--${option} ${text}: a duration such as ${words}`);
+    : args.fault(`--${option} ${text}: expected a duration such as ${words}`);
 }
 
 const MOST_OUTAGE_AFTER = 1_000_000;
@@ -198,7 +198,7 @@ function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs: numb
 function repeatOf(args: ArgumentReader, text: string): Pick<WatchOptions, "outageRepeatMs"> {
   const repeat = durationOf(args, "outage-repeat", text, WEEK);
   if (repeat === undefined) return {};
-  if (repeat < LEAST_REPEAT_MS) args.fault(`--outage-repeat ${text}: a minute at least expected`);
+  if (repeat < LEAST_REPEAT_MS) args.fault(`--outage-repeat ${text}: expected a minute at least`);
   return { outageRepeatMs: repeat };
 }
 
@@ -206,7 +206,7 @@ function silenceOf(args: ArgumentReader, text: string, intervalMs = 0): Pick<Wat
   const silence = durationOf(args, "max-silence", text, WEEK);
   if (silence === undefined) return {};
   if (silence <= intervalMs)
-    args.fault(`--max-silence ${text}: longer than --interval expected: a shorter one ends every watch`);
+    args.fault(`--max-silence ${text}: expected a time longer than --interval: a shorter one ends every watch`);
   return { maxSilenceMs: silence };
 }
 
@@ -219,7 +219,7 @@ function refuseAddress(args: ArgumentReader, option: string, text: string): void
   if (!isAddress(text)) return;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username + url.password !== "")
-    args.fault(`--${option}: an address such as https://alerts.example.com/hook expected, without user and password`);
+    args.fault(`--${option}: expected an address such as https://alerts.example.com/hook, without user and password`);
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {

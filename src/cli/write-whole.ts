@@ -48,7 +48,7 @@ function fault(path: string, message: string): UsageError {
 
 function targetOf(path: string): Target {
   try {
-    if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file expected");
+    if (path === "" || path.endsWith("/")) throw new Refusal("expected the name of a file");
     const target = linked(path, 0);
     const replaced = statOf(target);
     if (replaced?.isDirectory()) throw new Refusal("a directory, not a file");

@@ -58,7 +58,7 @@ export class StreamCursor {
       this.#hasEnded = true;
       return;
     }
-    if (!(value instanceof Uint8Array)) throw new TypeError("stream: expected pieces of bytes (Uint8Array)");
+    if (!(value instanceof Uint8Array)) throw new TypeError("stream: expected chunks of bytes (Uint8Array)");
     this.#piece = value as Uint8Array<ArrayBuffer>;
     this.#at = 0;
     this.#came += value.length;
