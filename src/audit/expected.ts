@@ -13,7 +13,7 @@ import type { EntryResult } from "./result.js";
 interface ExpectedLine {
   /** SHA-256 of the entry's bytes, in lowercase hex. */
   readonly entry: string;
-  /** JSON of an `Expected`, as a `Batch` has it. */
+  /** The JSON of an `Expected`, in the form of a `Batch`. */
   readonly expected: string;
 }
 
@@ -36,7 +36,7 @@ export function expectedOfText(text: string): Expected {
   return checkedExpected(exactJson(text));
 }
 
-/** Numbers as the caller wrote them: another one would be compared. */
+/** Refuses numbers that would change when parsed, since the comparison would use another number. */
 function exactJson(text: string | Uint8Array): unknown {
   const { value, faults } = plainNumbers(parseJson(text, { numbers: "literal" }));
   if (faults.length > 0) throw new MalformedError("expected", faults);
@@ -56,7 +56,7 @@ function checkedExpected(value: unknown): Expected {
   }
 }
 
-/** JSON has no Date: `requestedAt` may be RFC 3339. */
+/** `requestedAt` may be RFC 3339, since JSON has no Date. */
 function withMilliseconds(value: JsonObject): Expected {
   const { requestedAt } = value;
   const time = typeof requestedAt === "string" ? parseTime(requestedAt) : null;
@@ -68,7 +68,10 @@ function malformed(path: string, message: string): MalformedError {
   return new MalformedError("expected", [fault]);
 }
 
-/** Rejects an entry that cannot be compared with its expectation: without this, nothing would be. Null: it can be. */
+/**
+ * Rejects an entry that cannot be compared with its expectation, which would then go unchecked. Returns null if it can
+ * be.
+ */
 export function incomparable(evidence: Evidence, expectation: Expectation): EntryResult | null {
   const { appProofs, activity } = evidenceMembers(evidence);
   const reason = unmetByKind(expectation, appProofs.length, activity !== undefined);

@@ -18,20 +18,22 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 
 /** Everything that decides a verdict, as JSON. */
 export interface AuditSetting {
-  /** Null: no policy, so any genuine enclave. */
+  /** Null means no policy, so any genuine enclave is accepted. */
   readonly policy: AuditPolicy | null;
-  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
+  /**
+   * Trust anchors for a setting without a policy, since a policy names its own. Default: AWS Nitro Enclaves Root G1.
+   */
   readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
-  /** RFC 3339, UTC, with milliseconds: the present of the whole run, also if resumed. */
+  /** The present of the whole run, also if resumed: RFC 3339, UTC, with milliseconds. */
   readonly now: string;
-  /** As in `VerifyOptions`; an instant as RFC 3339. */
+  /** `at` of `VerifyOptions`, with an instant as RFC 3339. */
   readonly at?: string;
   readonly allowDebug?: boolean;
-  /** `strict`: an entry whose verdict something weakens is not accepted. Default: `standard`. */
+  /** `strict` refuses an entry whose verdict has a warning. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
-  /** JSON texts, each one or several boot proofs, for evidence without any. */
+  /** JSON texts, each of one or several boot proofs, for evidence without any. */
   readonly bootProofs: readonly string[];
-  /** JSON texts of provenance bundles, for every entry. At most 64. Default: none. */
+  /** JSON texts of provenance bundles for every entry, at most 64. Default: none. */
   readonly provenance?: readonly string[];
 }
 
@@ -53,7 +55,7 @@ export function ownSetting(setting: AuditSetting): AuditSetting {
 
 type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
 
-/** The worker's part of a setting. */
+/** Copies the worker's part of a setting. */
 export function ownHeld(held: Held): Held {
   return copyPlain(ownMembers(held, { policy: true, trustAnchors: true }));
 }
@@ -66,7 +68,7 @@ export interface AuditOptions {
   readonly at?: "document" | "now" | Date;
   readonly trustAnchors?: readonly TrustAnchor[];
   readonly allowDebug?: boolean;
-  /** Default: `standard`. */
+  /** `strict` refuses an entry whose verdict has a warning. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
   readonly bootProofs?: readonly string[];
   readonly provenance?: readonly string[];
@@ -117,13 +119,13 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   };
 }
 
-/** SHA-256, in hex, of the whole setting: identifies the run. */
+/** Returns the SHA-256, in hex, of the whole setting, which identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
   return digestOfParts({ ...(await partDigests(own)), now: own.now });
 }
 
-/** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
+/** Returns the SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
 export async function policyDigest(setting: Held): Promise<string> {
   const { policy, trustAnchors, trustedRoots } = await partDigests({ ...ownHeld(setting), bootProofs: [] });
   return digestOfParts({ policy, trustAnchors, trustedRoots });
@@ -131,13 +133,13 @@ export async function policyDigest(setting: Held): Promise<string> {
 
 type Judged = Omit<AuditSetting, "now">;
 
-/** The digest of each part of a setting but the present. */
+/** Returns the digest of each part of a setting except `now`. */
 export async function partDigests(setting: Judged): Promise<Readonly<Record<SettingPart, string>>> {
   const { policy, trustAnchors, at, allowDebug, acceptance, bootProofs, provenance } = ownMembers(
     setting as AuditSetting,
     SETTING,
   );
-  // Each member is named, so that a new one does not compile until it is part of the digest.
+  // Each member is named, so that a new one must be part of the digest to compile.
   const judgedBy: { readonly [K in keyof Required<Judged>]: JudgedBy[K] } = {
     policy: policy && policyOfText(policy),
     ...{ trustAnchors, at, allowDebug, acceptance, bootProofs, provenance },

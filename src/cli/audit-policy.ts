@@ -21,12 +21,12 @@ export async function auditPolicy(
     import("../verify/trust-anchor.js"),
   ]);
   const read = policy === null ? undefined : await readPolicyFile(files, policy, { command, option: "--policy" });
-  // The check comes before any work, since the threads load the package that verifies provenance.
+  // This comes before any work, since the threads load the package that verifies provenance.
   await verifierFor(read?.policy);
   const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
   return {
     policy: read ? policyText(plainPolicy(read.policy)) : null,
-    // Named by the option: the path may differ between producer and workers.
+    // The anchor is named by the option, since the path may differ between producer and workers.
     ...(anchor && { trustAnchors: [{ name: "--trust-anchor", pem: certificatePem(anchor.certificate.der) }] }),
   };
 }

@@ -1,4 +1,4 @@
-/** A check of releases for a person at a terminal. */
+/** Renders a check of releases for a terminal. */
 import { listed } from "../errors.js";
 import { CHANGES, SEVERITIES } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
@@ -47,7 +47,7 @@ function checkText({ good, demand, counts, releases, histories, unknowable }: Re
 const OLDER = "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.";
 const NOT_ANCHORED = "not anchored: too few approvers in the set of a good release before it, or in a demanded set";
 
-/** By place, never by name, which several can have. */
+/** Returns the releases of a history by place, never by name, which several can have. */
 function ofHistory(releases: readonly CheckedRelease[], history: number): CheckedRelease[] {
   const found = releases.filter(({ place }) => place?.history === history);
   return found.sort((one, other) => one.place!.index - other.place!.index);

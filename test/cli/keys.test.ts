@@ -55,7 +55,7 @@ describe("keygen", () => {
   it.each([
     [["--out", join(folder, "no", "such", "folder.json")], "cannot be written"],
     [["--out", "-"], "a private key is not printed"],
-    [["--out", ""], "--out: a file expected"],
+    [["--out", ""], "--out: expected a file"],
     [["--out", "a", "--out", "b"], "--out is repeated"],
     [["stray"], "too many arguments"],
   ])("refuses %j", async (args, message) => {

@@ -258,7 +258,7 @@ describe("pin --add-to", () => {
     [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: expected an array, got nothing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
     [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
-    [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
+    [["--app-proof-type", ""], "--app-proof-type: empty: expected a type"],
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(says) as string]);
